@@ -1,0 +1,1 @@
+//! Assembly and resource descriptors: parse, check, resolve.

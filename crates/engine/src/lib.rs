@@ -1,0 +1,1 @@
+//! Intents, the plan runner, recovery, and the host that does the I/O.

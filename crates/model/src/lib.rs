@@ -1,0 +1,1 @@
+//! Names, ids, instances and assemblies: the nouns of windlass.

@@ -1,0 +1,1 @@
+//! Steps, waits with reasons, barriers, cycles and the critical path.

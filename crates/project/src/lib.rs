@@ -1,0 +1,1 @@
+//! windlass.yaml, the catalog on disk and package folders.

@@ -1,0 +1,1 @@
+//! The driver of scripts that read YAML and answer with updates.

@@ -1,0 +1,1 @@
+//! Records, leases, events, secrets and pinned packages, durable.
