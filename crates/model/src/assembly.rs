@@ -1,0 +1,316 @@
+//! The engine's half: the assembly that a user wants, as a flat list of elements and relationships.
+//!
+//! A [`Topology`] is what is left of descriptors once they are checked, composed and bound: every element has its
+//! full name, every reference names an element, every relationship lists its ends. It is pure data, is stored with
+//! the assembly, and holds no secret.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use crate::name::{
+    AssemblyName, ComponentName, DescriptorName, ElementName, OperationName, PropertyName, RelationshipName,
+};
+use crate::state::{Modifier, State, Transition};
+use crate::template::{End, Template};
+
+/// Where something was declared: file, line and column, both from 1.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Origin {
+    /// The file as the user named it.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The column, in characters.
+    pub column: u32,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// What a driver is asked to do with an instance.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Action {
+    /// A step of its life.
+    Transition(Transition),
+    /// An operation of a relationship.
+    Operation(OperationName),
+}
+
+impl Action {
+    /// Returns the word for the action: the transition's or the operation's name.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Transition(transition) => transition.as_str(),
+            Self::Operation(name) => name.as_str(),
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The digest of a package's content, `sha256:` and 64 hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PackageDigest(pub String);
+
+impl fmt::Display for PackageDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What an element is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ElementKind {
+    /// A composition: the root, or one nested in it. Its state is the lowest of its children's.
+    Assembly,
+    /// The nodes of a cluster, or of a quantity above one. Its state is the lowest of its nodes'.
+    Group,
+    /// A part that a driver brings to life.
+    Resource,
+    /// Something that exists already; always Active.
+    Reference,
+}
+
+/// A part of an assembly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Element {
+    /// The full name.
+    pub name: ElementName,
+    /// What the element is.
+    pub kind: ElementKind,
+    /// The element it is in; none for the root.
+    pub parent: Option<ElementName>,
+    /// Its entry in the composition or references of the parent.
+    pub component: Option<ComponentName>,
+    /// Its number within its group, from 1.
+    pub index: Option<u32>,
+    /// The name of its descriptor.
+    pub descriptor: DescriptorName,
+    /// Its properties, in the order of declaration.
+    pub properties: IndexMap<PropertyName, Property>,
+    /// The transitions that its resource declares, in the order of a life.
+    pub transitions: Vec<Transition>,
+    /// The operations that can be called on it, and where each leads.
+    pub operations: IndexMap<OperationName, Operation>,
+    /// The size limits of a cluster.
+    pub cluster: Option<Cluster>,
+    /// Where it was declared.
+    pub origin: Option<Origin>,
+}
+
+impl Element {
+    /// Tells whether the resource declares `transition`.
+    pub fn declares(&self, transition: Transition) -> bool {
+        self.transitions.contains(&transition)
+    }
+
+    /// Tells whether `Created` is a state of its own: the resource declares Create or Delete.
+    pub fn has_created(&self) -> bool {
+        self.declares(Transition::Create) || self.declares(Transition::Delete)
+    }
+}
+
+/// How an element's operation is reached: on the resource itself, or promoted from a part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    /// The resource that the operation runs on in the end.
+    pub element: ElementName,
+    /// The operation's name there.
+    pub operation: OperationName,
+}
+
+/// The size limits of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cluster {
+    /// The fewest nodes.
+    pub minimum: u32,
+    /// The most nodes; none means no limit.
+    pub maximum: Option<u32>,
+    /// The nodes added or removed in one step of scaling.
+    pub increment: u32,
+}
+
+/// A property of an element.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Property {
+    /// Its value; none when nothing gives one, as for what a driver publishes.
+    pub value: Option<Template>,
+    /// Whether only the part itself may give the value.
+    pub read_only: bool,
+    /// Whether it may change while the part is Active.
+    pub volatile: bool,
+    /// Whether the value is kept sealed and shown as `***`.
+    pub sensitive: bool,
+    /// Where it was declared.
+    pub origin: Option<Origin>,
+}
+
+/// A relationship between two lists of elements.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relationship {
+    /// Its name in the assembly.
+    pub name: RelationshipName,
+    /// The assembly element that declares it.
+    pub assembly: ElementName,
+    /// The elements that have the capability: resources, groups, assemblies or references.
+    pub sources: Vec<Endpoint>,
+    /// The elements that have the requirement: resources, groups or assemblies.
+    pub targets: Vec<Endpoint>,
+    /// The least state of the source.
+    pub source_state: State,
+    /// Whether it is made before or after the source reaches its state.
+    pub source_modifier: Modifier,
+    /// The least state of the target.
+    pub target_state: State,
+    /// Whether it is made before or after the target reaches its state.
+    pub target_modifier: Modifier,
+    /// The values that its operations are given.
+    pub properties: IndexMap<PropertyName, Property>,
+    /// What is called, in order, when it is made.
+    pub create: Vec<OperationCall>,
+    /// What is called, in order, when it is ended.
+    pub cease: Vec<OperationCall>,
+    /// Where it was declared.
+    pub origin: Option<Origin>,
+}
+
+/// One end of a relationship, as the descriptor names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// The element.
+    pub element: ElementName,
+    /// The capability or requirement; none for a bare reference.
+    pub capability: Option<String>,
+}
+
+/// An operation that a relationship calls on one of its ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationCall {
+    /// The end.
+    pub end: End,
+    /// The operation's name.
+    pub operation: OperationName,
+}
+
+impl fmt::Display for OperationCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.end, self.operation)
+    }
+}
+
+/// An assembly as it should be: all elements and relationships, bound.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "TopologyData", into = "TopologyData")]
+pub struct Topology {
+    data: TopologyData,
+    places: HashMap<ElementName, usize>,
+    children: Vec<Vec<usize>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct TopologyData {
+    version: u32,
+    name: AssemblyName,
+    elements: Vec<Element>,
+    relationships: Vec<Relationship>,
+}
+
+impl From<TopologyData> for Topology {
+    fn from(data: TopologyData) -> Self {
+        let places: HashMap<_, _> = (0..).zip(&data.elements).map(|(at, e)| (e.name.clone(), at)).collect();
+        let mut children = vec![Vec::new(); data.elements.len()];
+        for (at, element) in data.elements.iter().enumerate() {
+            if let Some(parent) = element.parent.as_ref().and_then(|parent| places.get(parent)) {
+                children[*parent].push(at);
+            }
+        }
+        Self { data, places, children }
+    }
+}
+
+impl From<Topology> for TopologyData {
+    fn from(topology: Topology) -> Self {
+        topology.data
+    }
+}
+
+impl Topology {
+    /// Makes a topology of elements, parents before their children, the root first.
+    pub fn new(name: AssemblyName, elements: Vec<Element>, relationships: Vec<Relationship>) -> Self {
+        TopologyData { version: 1, name, elements, relationships }.into()
+    }
+
+    /// Returns the assembly's name.
+    pub fn name(&self) -> &AssemblyName {
+        &self.data.name
+    }
+
+    /// Returns all elements, parents before their children, the root first.
+    pub fn elements(&self) -> &[Element] {
+        &self.data.elements
+    }
+
+    /// Returns all relationships, in the order of declaration.
+    pub fn relationships(&self) -> &[Relationship] {
+        &self.data.relationships
+    }
+
+    /// Returns the root element.
+    pub fn root(&self) -> Option<&Element> {
+        self.data.elements.first()
+    }
+
+    /// Finds an element by its full name.
+    pub fn get(&self, name: &ElementName) -> Option<&Element> {
+        self.places.get(name).map(|at| &self.data.elements[*at])
+    }
+
+    /// Returns the place of an element in [`Topology::elements`].
+    pub fn position(&self, name: &ElementName) -> Option<usize> {
+        self.places.get(name).copied()
+    }
+
+    /// Returns the elements directly inside `name`, in the order of declaration.
+    pub fn children(&self, name: &ElementName) -> impl Iterator<Item = &Element> {
+        let places = self.places.get(name).map_or(&[][..], |at| &self.children[*at]);
+        places.iter().map(|at| &self.data.elements[*at])
+    }
+
+    /// Returns the elements that an endpoint stands for: the nodes of a group, else the element itself.
+    pub fn nodes<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
+        match self.get(name) {
+            Some(element) if element.kind == ElementKind::Group => self.children(name).collect(),
+            Some(element) => vec![element],
+            None => Vec::new(),
+        }
+    }
+
+    /// Returns the resources at or below `name`: what has to be moved for it to move.
+    pub fn leaves<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
+        let mut leaves = Vec::new();
+        let mut open: Vec<usize> = self.places.get(name).copied().into_iter().collect();
+        while let Some(at) = open.pop() {
+            let element = &self.data.elements[at];
+            match element.kind {
+                ElementKind::Resource => leaves.push(element),
+                ElementKind::Reference => {}
+                ElementKind::Assembly | ElementKind::Group => open.extend(self.children[at].iter().rev()),
+            }
+        }
+        leaves
+    }
+}

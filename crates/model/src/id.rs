@@ -1,0 +1,212 @@
+//! Ids. All are ours: known before what they name exists, so that it can be found again after a crash.
+
+use std::fmt;
+use std::num::NonZeroU64;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// An id that can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{text}` is not {expected}")]
+pub struct IdError {
+    /// The text as given.
+    pub text: String,
+    /// What was expected.
+    pub expected: &'static str,
+}
+
+/// A source of bytes that nobody can guess, for ids and keys.
+pub trait Entropy: Send + Sync {
+    /// Fills the buffer.
+    fn fill(&self, buffer: &mut [u8]);
+}
+
+fn opaque(text: &str, longest: usize) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_lowercase())
+        && text.len() <= longest
+        && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+macro_rules! opaque_id {
+    ($(#[$doc:meta])* $type:ident, $longest:literal, $expected:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $type(String);
+
+        impl $type {
+            /// Returns the id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                if opaque(text, $longest) {
+                    Ok(Self(text.to_owned()))
+                } else {
+                    Err(IdError { text: text.to_owned(), expected: $expected })
+                }
+            }
+        }
+
+        impl TryFrom<String> for $type {
+            type Error = IdError;
+
+            fn try_from(text: String) -> Result<Self, IdError> {
+                text.parse()
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(id: $type) -> String {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+opaque_id! {
+    /// The id of a store, part of every job's id, so that stores that share a container engine don't meet.
+    StoreId, 16, "a store id: a letter, then letters and digits, at most 16"
+}
+
+opaque_id! {
+    /// The engine's id of an instance, unique over all stores: 24 lower-case letters and digits.
+    ///
+    /// A letter comes first, so that no YAML reader takes it for a number.
+    InstanceId, 32, "an instance id: a letter, then letters, digits and `-`, at most 32"
+}
+
+opaque_id! {
+    /// The id of a driver call; a repeated attempt of the same call keeps it.
+    CallId, 48, "a call id: a letter, then letters, digits and `-`, at most 48"
+}
+
+fn random_id(entropy: &dyn Entropy, length: usize) -> String {
+    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let mut bytes = vec![0; length];
+    entropy.fill(&mut bytes);
+    let letters = bytes.iter().enumerate().map(|(at, byte)| {
+        let choices = if at == 0 { 16 } else { 32 };
+        char::from(ALPHABET[usize::from(*byte) % choices])
+    });
+    letters.collect()
+}
+
+impl StoreId {
+    /// Makes a new id of 8 characters.
+    pub fn random(entropy: &dyn Entropy) -> Self {
+        Self(random_id(entropy, 8))
+    }
+}
+
+impl InstanceId {
+    /// Makes a new id of 24 characters.
+    pub fn random(entropy: &dyn Entropy) -> Self {
+        Self(random_id(entropy, 24))
+    }
+}
+
+impl CallId {
+    /// Makes the id of call `ordinal` of a step: the same for the same step, whoever computes it.
+    pub fn of(store: &StoreId, process: ProcessId, step: StepId, ordinal: u32) -> Self {
+        Self(format!("{store}-p{}-s{}-c{ordinal}", process.0, step.0))
+    }
+}
+
+macro_rules! number_id {
+    ($(#[$doc:meta])* $type:ident, $inner:ty, $prefix:literal, $expected:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $type(pub $inner);
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                let number = text.strip_prefix($prefix).unwrap_or(text);
+                number.parse().map(Self).map_err(|_| IdError { text: text.to_owned(), expected: $expected })
+            }
+        }
+    };
+}
+
+number_id! {
+    /// The id of a process within its store, shown as `p12`.
+    ProcessId, u64, "p", "a process id, as `p12`"
+}
+
+number_id! {
+    /// The number of a step within its process, shown as `s3`.
+    StepId, u32, "s", "a step id, as `s3`"
+}
+
+number_id! {
+    /// The sequence number of an event in its store, from 1, without holes.
+    Seq, u64, "", "a sequence number"
+}
+
+impl Seq {
+    /// The place before the first event.
+    pub const START: Self = Self(0);
+}
+
+/// The epoch of a lease: it grows with every new holder, so that a late writer is told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Epoch(pub NonZeroU64);
+
+impl fmt::Display for Epoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Ramp;
+
+    impl Entropy for Ramp {
+        fn fill(&self, buffer: &mut [u8]) {
+            for (byte, value) in buffer.iter_mut().zip(0..) {
+                *byte = value;
+            }
+        }
+    }
+
+    #[test]
+    fn random_ids_are_valid_and_start_with_a_letter() {
+        let id = InstanceId::random(&Ramp);
+        assert_eq!(id.as_str(), "abcdefghijkmnpqrstuvwxyz");
+        assert_eq!(id.as_str().parse(), Ok(id));
+    }
+
+    #[test]
+    fn numbers_read_with_and_without_their_letter() {
+        assert_eq!("p12".parse(), Ok(ProcessId(12)));
+        assert_eq!("12".parse(), Ok(ProcessId(12)));
+        assert_eq!("x".parse::<ProcessId>().unwrap_err().to_string(), "`x` is not a process id, as `p12`");
+    }
+}

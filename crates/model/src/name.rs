@@ -1,0 +1,438 @@
+//! Names: each kind a validated newtype with the rule that it keeps.
+//!
+//! The rules are those of the assembly and resource descriptor pages, read together: a letter first, then letters,
+//! digits, `_` and `-`, a letter or digit last, no `__` (it separates the parts of an element's name).
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::version::{Version, VersionError};
+
+/// The longest assembly or descriptor name, in characters.
+pub const MAX_NAME: usize = 50;
+
+/// The separator between the parts of an element's name.
+pub const SEPARATOR: &str = "__";
+
+/// The roots of `${…}` that a component can't be named after.
+pub const RESERVED: [&str; 3] = ["instance", "source", "target"];
+
+static WORD: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$").expect("the pattern is fixed"));
+
+/// A name that breaks its rule.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// The name is empty.
+    #[error("the {kind} name is empty")]
+    Empty {
+        /// What the name names.
+        kind: &'static str,
+    },
+    /// The name is longer than [`MAX_NAME`].
+    #[error("the {kind} name `{name}` has {length} characters, {MAX_NAME} are allowed")]
+    TooLong {
+        /// What the name names.
+        kind: &'static str,
+        /// The name as given.
+        name: String,
+        /// Its length in characters.
+        length: usize,
+    },
+    /// The name holds a character, or a first or last one, that is not allowed.
+    #[error(
+        "the {kind} name `{name}` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`"
+    )]
+    Form {
+        /// What the name names.
+        kind: &'static str,
+        /// The name as given.
+        name: String,
+    },
+    /// The name holds `__`.
+    #[error("the {kind} name `{name}` has `__`, which separates the parts of an instance's name")]
+    Separator {
+        /// What the name names.
+        kind: &'static str,
+        /// The name as given.
+        name: String,
+    },
+    /// The name is a root of `${…}`.
+    #[error("the {kind} name `{name}` is reserved for `${{{name}.…}}`")]
+    Reserved {
+        /// What the name names.
+        kind: &'static str,
+        /// The name as given.
+        name: String,
+    },
+    /// The name holds a blank or a control character.
+    #[error("the {kind} name `{name}` has blanks or control characters")]
+    Blank {
+        /// What the name names.
+        kind: &'static str,
+        /// The name as given.
+        name: String,
+    },
+    /// A descriptor's name has not the three parts `kind::name::version`.
+    #[error("`{0}` is not of the form `kind::name::version`, as `assembly::shop::1.0` is")]
+    Parts(String),
+    /// A descriptor's name has an unknown kind.
+    #[error("`{0}` is neither `assembly` nor `resource`")]
+    Kind(String),
+    /// A descriptor's name has a bad version.
+    #[error(transparent)]
+    Version(#[from] VersionError),
+}
+
+fn check_word(kind: &'static str, name: &str) -> Result<(), NameError> {
+    if name.is_empty() {
+        return Err(NameError::Empty { kind });
+    }
+    let owned = || name.to_owned();
+    if name.contains(SEPARATOR) {
+        return Err(NameError::Separator { kind, name: owned() });
+    }
+    if !WORD.is_match(name) {
+        return Err(NameError::Form { kind, name: owned() });
+    }
+    Ok(())
+}
+
+fn check_length(kind: &'static str, name: &str) -> Result<(), NameError> {
+    let length = name.chars().count();
+    if length > MAX_NAME {
+        return Err(NameError::TooLong { kind, name: name.to_owned(), length });
+    }
+    Ok(())
+}
+
+fn check_free(kind: &'static str, name: &str) -> Result<(), NameError> {
+    if name.is_empty() {
+        return Err(NameError::Empty { kind });
+    }
+    if name.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(NameError::Blank { kind, name: name.to_owned() });
+    }
+    Ok(())
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $type:ident, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $type(String);
+
+        impl $type {
+            /// Returns the name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = NameError;
+
+            fn from_str(name: &str) -> Result<Self, NameError> {
+                let check: fn(&str) -> Result<(), NameError> = $check;
+                check(name)?;
+                Ok(Self(name.to_owned()))
+            }
+        }
+
+        impl TryFrom<String> for $type {
+            type Error = NameError;
+
+            fn try_from(name: String) -> Result<Self, NameError> {
+                name.parse()
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(name: $type) -> String {
+                name.0
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl AsRef<str> for $type {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $type {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+name! {
+    /// The name of an assembly in its store: 1 to 50 characters, as `h_bta`.
+    AssemblyName, |name| {
+        check_word("assembly", name)?;
+        check_length("assembly", name)
+    }
+}
+
+name! {
+    /// The name of an entry of a composition or of `references`, as `balancer`: any length, no dot, not reserved.
+    ComponentName, |name| {
+        check_word("component", name)?;
+        if RESERVED.contains(&name) {
+            return Err(NameError::Reserved { kind: "component", name: name.to_owned() });
+        }
+        Ok(())
+    }
+}
+
+name! {
+    /// The name of a property: any text without blanks. Dots are legal in resource descriptors, with a warning.
+    PropertyName, |name| check_free("property", name)
+}
+
+name! {
+    /// The name of an operation of a resource or assembly, as `AddBalancedHttpServer`.
+    OperationName, |name| check_free("operation", name)
+}
+
+name! {
+    /// The name of a relationship within its assembly, as `third-relationship`.
+    RelationshipName, |name| check_free("relationship", name)
+}
+
+name! {
+    /// The kind of a driver, as a resource descriptor names it: `script`, `noop`.
+    DriverKind, |name| check_free("driver", name)
+}
+
+/// The full name of an element: the assembly's name and the way down to it, joined by `__`.
+///
+/// `h_bta` is the assembly, `h_bta__B` a component (or the group of a cluster), `h_bta__B__2` the second node of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ElementName(String);
+
+impl ElementName {
+    /// Returns the name of the component `component` inside this element.
+    pub fn child(&self, component: &ComponentName) -> Self {
+        Self(format!("{}{SEPARATOR}{component}", self.0))
+    }
+
+    /// Returns the name of node `index` (from 1) of this group.
+    pub fn node(&self, index: u32) -> Self {
+        Self(format!("{}{SEPARATOR}{index}", self.0))
+    }
+
+    /// Returns the name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the name of the assembly that the element belongs to.
+    pub fn assembly(&self) -> AssemblyName {
+        AssemblyName(self.root().to_owned())
+    }
+
+    /// Returns the name below the assembly, as `B__2`; the assembly's own name for the assembly itself.
+    pub fn local(&self) -> &str {
+        self.0.split_once(SEPARATOR).map_or(self.0.as_str(), |(_, rest)| rest)
+    }
+
+    fn root(&self) -> &str {
+        self.0.split_once(SEPARATOR).map_or(self.0.as_str(), |(root, _)| root)
+    }
+}
+
+impl From<&AssemblyName> for ElementName {
+    fn from(name: &AssemblyName) -> Self {
+        Self(name.0.clone())
+    }
+}
+
+impl FromStr for ElementName {
+    type Err = NameError;
+
+    fn from_str(name: &str) -> Result<Self, NameError> {
+        let mut parts = name.split(SEPARATOR);
+        let root = parts.next().unwrap_or_default();
+        check_word("assembly", root)?;
+        for part in parts {
+            if part.is_empty() || !part.bytes().all(|b| b.is_ascii_digit()) {
+                check_word("element", part)?;
+            }
+        }
+        Ok(Self(name.to_owned()))
+    }
+}
+
+impl TryFrom<String> for ElementName {
+    type Error = NameError;
+
+    fn try_from(name: String) -> Result<Self, NameError> {
+        name.parse()
+    }
+}
+
+impl From<ElementName> for String {
+    fn from(name: ElementName) -> String {
+        name.0
+    }
+}
+
+impl fmt::Display for ElementName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a descriptor describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DescriptorKind {
+    /// A composition of other parts.
+    Assembly,
+    /// A part that a driver brings to life.
+    Resource,
+}
+
+impl DescriptorKind {
+    /// Returns the word used in descriptor names.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Assembly => "assembly",
+            Self::Resource => "resource",
+        }
+    }
+}
+
+impl fmt::Display for DescriptorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for DescriptorKind {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        match text {
+            "assembly" => Ok(Self::Assembly),
+            "resource" => Ok(Self::Resource),
+            other => Err(NameError::Kind(other.to_owned())),
+        }
+    }
+}
+
+/// The name of a descriptor, `kind::name::version`, as `resource::c_balancer::1.0`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct DescriptorName {
+    /// What the descriptor describes.
+    pub kind: DescriptorKind,
+    /// The middle part: 1 to 50 characters.
+    pub name: AssemblyName,
+    /// The version.
+    pub version: Version,
+}
+
+impl FromStr for DescriptorName {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let parts: Vec<&str> = text.split("::").collect();
+        let [kind, name, version] = parts[..] else {
+            return Err(NameError::Parts(text.to_owned()));
+        };
+        Ok(Self { kind: kind.parse()?, name: name.parse()?, version: version.parse()? })
+    }
+}
+
+impl TryFrom<String> for DescriptorName {
+    type Error = NameError;
+
+    fn try_from(text: String) -> Result<Self, NameError> {
+        text.parse()
+    }
+}
+
+impl From<DescriptorName> for String {
+    fn from(name: DescriptorName) -> String {
+        name.to_string()
+    }
+}
+
+impl fmt::Display for DescriptorName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}::{}::{}", self.kind, self.name, self.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::one_letter("A")]
+    #[case::mixed("Streamer_cluster")]
+    #[case::hyphen("a-b-3")]
+    fn good_names(#[case] name: &str) {
+        assert_eq!(name.parse::<AssemblyName>().unwrap().as_str(), name);
+    }
+
+    #[rstest]
+    #[case::empty("", "the assembly name is empty")]
+    #[case::separator("a__b", "the assembly name `a__b` has `__`, which separates the parts of an instance's name")]
+    #[case::digit(
+        "1a",
+        "the assembly name `1a` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`"
+    )]
+    fn bad_names(#[case] name: &str, #[case] message: &str) {
+        assert_eq!(name.parse::<AssemblyName>().unwrap_err().to_string(), message);
+    }
+
+    #[test]
+    fn length_is_counted_for_assemblies_only() {
+        let long = "a".repeat(51);
+        assert!(matches!(long.parse::<AssemblyName>(), Err(NameError::TooLong { length: 51, .. })));
+        assert!(long.parse::<ComponentName>().is_ok());
+    }
+
+    #[test]
+    fn components_are_not_roots() {
+        let error = "source".parse::<ComponentName>().unwrap_err();
+        assert_eq!(error.to_string(), "the component name `source` is reserved for `${source.…}`");
+    }
+
+    #[test]
+    fn descriptor_names_round_trip() {
+        let name: DescriptorName = "resource::c_balancer::1.0".parse().unwrap();
+        assert_eq!(name.to_string(), "resource::c_balancer::1.0");
+        assert_eq!(
+            "c_balancer".parse::<DescriptorName>().unwrap_err().to_string(),
+            "`c_balancer` is not of the form `kind::name::version`, as `assembly::shop::1.0` is"
+        );
+    }
+
+    #[test]
+    fn elements_know_their_assembly() {
+        let name: ElementName = "vs-test1__voip-server__1__asterisk".parse().unwrap();
+        assert_eq!(name.assembly().as_str(), "vs-test1");
+        assert_eq!(name.local(), "voip-server__1__asterisk");
+    }
+}

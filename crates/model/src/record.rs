@@ -1,0 +1,554 @@
+//! What the store keeps, and what the engine reads back after a crash.
+//!
+//! One word for each level: a user's [`Intent`] is executed by a *process*; each edge of its plan is a *step*; a
+//! step makes driver *calls*; a call runs *jobs*. A step may have many calls and jobs, and a job may serve many calls.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use windlass_secret::SecretRef;
+
+use crate::assembly::{Action, PackageDigest, Topology};
+use crate::clock::Timestamp;
+use crate::id::{CallId, InstanceId, ProcessId, Seq, StepId};
+use crate::name::{AssemblyName, DescriptorName, DriverKind, ElementName, PropertyName, RelationshipName};
+use crate::state::State;
+
+/// An assembly in the store.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AssemblyRecord {
+    /// Its name.
+    pub name: AssemblyName,
+    /// The descriptor it was made from.
+    pub descriptor: DescriptorName,
+    /// What it should be.
+    pub topology: Topology,
+    /// The state it should be in; `Absent` once it is being taken down.
+    pub goal: State,
+    /// The parameters it was asked with; sensitive ones are markers of secrets.
+    pub parameters: BTreeMap<PropertyName, Value>,
+    /// The packages pinned for it, by descriptor.
+    pub packages: BTreeMap<DescriptorName, PackageDigest>,
+    /// When it was first asked for.
+    pub created: Timestamp,
+    /// When it was last asked for.
+    pub updated: Timestamp,
+}
+
+/// An element's record: how far it has come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ElementRecord {
+    /// Its full name.
+    pub name: ElementName,
+    /// The engine's id of its instance.
+    pub id: InstanceId,
+    /// How far it has come. Only resources have a state of their own; others take their parts'.
+    pub state: State,
+    /// Since when.
+    pub since: Timestamp,
+    /// The calls of its next transition that have ended well already: Start before Integrity.
+    pub progress: u32,
+    /// The drivers' own notes, by family; sensitive parts are markers of secrets.
+    pub private: BTreeMap<String, Value>,
+    /// Why its last step failed, until one succeeds.
+    pub failure: Option<Failure>,
+}
+
+/// The instance document of an element.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InstanceRecord {
+    /// The element it belongs to.
+    pub element: ElementName,
+    /// The driver's id of it, once the driver has chosen one.
+    pub natural: Option<String>,
+    /// The document; see [`crate::instance`]. Sensitive values are markers of secrets.
+    pub document: Value,
+    /// How often it has changed.
+    pub revision: u64,
+}
+
+/// Which two elements a relationship joins.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PairKey {
+    /// The assembly element that declares the relationship.
+    pub assembly: ElementName,
+    /// The relationship.
+    pub relationship: RelationshipName,
+    /// The source node.
+    pub source: ElementName,
+    /// The target node.
+    pub target: ElementName,
+}
+
+/// One relationship between two nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairRecord {
+    /// Which.
+    pub key: PairKey,
+    /// Whether it has been made.
+    pub created: bool,
+    /// How many operations of the next create or cease have ended well already.
+    pub progress: u32,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// What a user asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Intent {
+    /// Bring the assembly up, or repair it.
+    Up,
+    /// Take it down and forget it.
+    Down,
+}
+
+impl fmt::Display for Intent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        })
+    }
+}
+
+/// The execution of an intent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProcessRecord {
+    /// Its id.
+    pub id: ProcessId,
+    /// The assembly.
+    pub assembly: AssemblyName,
+    /// What was asked.
+    pub intent: Intent,
+    /// How far it is.
+    pub status: ProcessStatus,
+    /// The plan, as data of the crate that made it.
+    pub plan: Value,
+    /// The process that this one goes on from.
+    pub continues: Option<ProcessId>,
+    /// When it was asked for.
+    pub created: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// Why it did not complete.
+    pub reason: Option<String>,
+}
+
+/// How far a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProcessStatus {
+    /// Its plan is made.
+    Planned,
+    /// It waits for the lease.
+    Pending,
+    /// It runs, or ran when its owner died.
+    InProgress,
+    /// It has reached what was asked.
+    Completed,
+    /// It was stopped on request.
+    Cancelled,
+    /// It ended short of what was asked.
+    Failed,
+}
+
+impl ProcessStatus {
+    /// Tells whether the process has ended.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Cancelled | Self::Failed)
+    }
+}
+
+impl fmt::Display for ProcessStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Planned => "planned",
+            Self::Pending => "pending",
+            Self::InProgress => "in progress",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+        })
+    }
+}
+
+/// A step of a process: one node of its plan that does something.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// The process.
+    pub process: ProcessId,
+    /// The step.
+    pub step: StepId,
+    /// What it does, for people: `h_bta__B__1 Configure`.
+    pub title: String,
+    /// How far it is.
+    pub state: StepState,
+    /// When it started.
+    pub started: Option<Timestamp>,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+}
+
+/// How far a step is. `Done` is final: a retry is a new process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum StepState {
+    /// It waits for others.
+    Pending,
+    /// A call of it runs.
+    Running,
+    /// Its calls have ended, and the part is still on its way until this deadline.
+    Converging {
+        /// When it fails.
+        deadline: Timestamp,
+    },
+    /// A job of it was lost, and what it did is being found out.
+    Unknown,
+    /// It has ended.
+    Done(StepEnd),
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum StepEnd {
+    /// It did what it should.
+    Succeeded,
+    /// It failed.
+    Failed(Failure),
+    /// It was never started.
+    Skipped {
+        /// Why, as a sentence fragment.
+        because: String,
+    },
+    /// It was stopped on request.
+    Cancelled,
+    /// Nobody but a person can tell whether it happened.
+    NeedsDecision {
+        /// The call in question.
+        call: CallId,
+    },
+}
+
+/// Whether doing something twice does harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// Nothing is done.
+    None,
+    /// Doing it again does no harm.
+    Repeatable,
+    /// It must be done once.
+    #[default]
+    Once,
+}
+
+/// One call of a driver.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// Its id; a repeated attempt keeps it.
+    pub id: CallId,
+    /// The process.
+    pub process: ProcessId,
+    /// The step.
+    pub step: StepId,
+    /// The element that the driver acts on.
+    pub element: ElementName,
+    /// The relationship that it is made for.
+    pub pair: Option<PairKey>,
+    /// What is done.
+    pub action: Action,
+    /// Who does it.
+    pub driver: DriverKind,
+    /// Whether doing it twice does harm.
+    pub effect: Effect,
+    /// How often it was started, from 1.
+    pub attempt: u32,
+    /// How far it is.
+    pub state: CallState,
+    /// When it started.
+    pub started: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CallState {
+    /// It was started, and its end is not recorded.
+    Open,
+    /// The driver has done its part, and the instance is on its way until this deadline.
+    Converging {
+        /// When it fails.
+        deadline: Timestamp,
+    },
+    /// It did what it should.
+    Succeeded,
+    /// It failed.
+    Failed(Failure),
+    /// Its job was lost and nobody but a person can tell whether it happened.
+    Undecided,
+    /// A person said that it happened.
+    AssumedDone,
+    /// A person said that it did not happen.
+    AssumedNotDone,
+}
+
+impl CallState {
+    /// Tells whether the call still has to be settled.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::Open | Self::Converging { .. } | Self::Undecided)
+    }
+}
+
+/// One execution on a runtime.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobRecord {
+    /// Its id on the runtime.
+    pub id: String,
+    /// The calls that it serves.
+    pub calls: Vec<CallId>,
+    /// Its name within its call.
+    pub name: String,
+    /// What it runs, for people; without values.
+    pub command: String,
+    /// The runtime.
+    pub runtime: String,
+    /// The location.
+    pub location: String,
+    /// When it was submitted.
+    pub submitted: Timestamp,
+    /// How it ended.
+    pub end: Option<JobEnd>,
+}
+
+/// How a job ended, with secrets masked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobEnd {
+    /// When.
+    pub at: Timestamp,
+    /// How, for people: `exit 0`, `signal 9`, `timeout`.
+    pub how: String,
+    /// The exit code, if it exited.
+    pub exit: Option<i32>,
+    /// The last of what it wrote to stderr.
+    pub stderr: String,
+    /// The last of what it wrote to stdout; kept for failed jobs only.
+    pub stdout: Option<String>,
+    /// The whole outcome, sealed, until its calls have ended.
+    pub outcome: Option<SecretRef>,
+}
+
+/// Why something failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The kind.
+    pub kind: FailureKind,
+    /// A lower-case sentence fragment that says what failed.
+    pub message: String,
+    /// More of it: the end of a script's stderr, masked.
+    pub detail: Option<String>,
+}
+
+impl Failure {
+    /// Makes a failure without details.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), detail: None }
+    }
+
+    /// Adds details, unless they are blank.
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        self.detail = (!detail.trim().is_empty()).then_some(detail);
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// What kind of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// The request can't be served as it is.
+    Refused,
+    /// What should be made is there already.
+    AlreadyExists,
+    /// What should be acted on is not there.
+    NotFound,
+    /// There is no room for it.
+    Capacity,
+    /// What it runs on failed.
+    Infrastructure,
+    /// It took too long.
+    Timeout,
+    /// Its end can't be known.
+    Lost,
+    /// The answer breaks the protocol.
+    Protocol,
+    /// It said that it failed.
+    Failed,
+}
+
+/// Something that happened. Events are numbered in the order in which they became durable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventRecord {
+    /// Its number.
+    pub seq: Seq,
+    /// The event.
+    #[serde(rename = "event")]
+    pub draft: EventDraft,
+}
+
+/// An event that has no number yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventDraft {
+    /// When.
+    pub at: Timestamp,
+    /// The assembly it concerns.
+    pub assembly: AssemblyName,
+    /// The process it happened in.
+    pub process: Option<ProcessId>,
+    /// What happened.
+    pub body: Event,
+}
+
+/// What can happen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Event {
+    /// A process began.
+    ProcessStarted {
+        /// What was asked.
+        intent: Intent,
+        /// How many steps its plan has.
+        steps: u32,
+    },
+    /// A process ended.
+    ProcessEnded {
+        /// How.
+        status: ProcessStatus,
+        /// Why it did not complete.
+        reason: Option<String>,
+    },
+    /// A step began.
+    StepStarted {
+        /// The step.
+        step: StepId,
+        /// What it does.
+        title: String,
+    },
+    /// A step ended.
+    StepEnded {
+        /// The step.
+        step: StepId,
+        /// What it does.
+        title: String,
+        /// How it ended.
+        end: StepEnd,
+        /// How long it took, in milliseconds.
+        millis: u64,
+    },
+    /// An element took a state.
+    StateChanged {
+        /// The element.
+        element: ElementName,
+        /// The state it had.
+        from: State,
+        /// The state it has.
+        to: State,
+    },
+    /// Something was written to an element's activity log.
+    Logged {
+        /// The element.
+        element: ElementName,
+        /// How serious it is.
+        severity: Severity,
+        /// What was written.
+        message: String,
+    },
+}
+
+/// How serious a log entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Severity {
+    /// Every detail.
+    Trace,
+    /// For finding faults.
+    Debug,
+    /// Worth knowing.
+    #[default]
+    Info,
+    /// Something may be wrong.
+    Warning,
+    /// Something is wrong.
+    Error,
+}
+
+impl Severity {
+    /// Reads a word in any case; what is no severity is [`Severity::Info`].
+    pub fn from_word(word: &str) -> Self {
+        match word.to_ascii_uppercase().as_str() {
+            "TRACE" => Self::Trace,
+            "DEBUG" => Self::Debug,
+            "WARNING" => Self::Warning,
+            "ERROR" => Self::Error,
+            _ => Self::Info,
+        }
+    }
+
+    /// Returns the word for the severity.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Trace => "TRACE",
+            Self::Debug => "DEBUG",
+            Self::Info => "INFO",
+            Self::Warning => "WARNING",
+            Self::Error => "ERROR",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A package as the store keeps it: everything that is needed to run it without its folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackageRecord {
+    /// The digest of its content.
+    pub digest: PackageDigest,
+    /// The descriptor's name.
+    pub name: DescriptorName,
+    /// What the driver contract says of it, as data of the crate that made it.
+    pub manifest: Value,
+    /// Its files, sorted by path.
+    pub files: Vec<PackageFile>,
+}
+
+/// A file of a package.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackageFile {
+    /// The path within the package, with `/` between its parts.
+    pub path: String,
+    /// Whether it may be executed.
+    pub executable: bool,
+    /// Its bytes.
+    pub content: Vec<u8>,
+}

@@ -1,0 +1,261 @@
+//! Lifecycle states, the transitions between them, and where a failed one leaves an element.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// How far an element has come in its life.
+///
+/// The states up to `Active` are ordered; `Broken` and `Failed` stand beside the order and have no rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum State {
+    /// Nothing exists yet, or no longer: TNC-O's `null`.
+    #[default]
+    Absent,
+    /// Its infrastructure exists.
+    Created,
+    /// It is installed.
+    Installed,
+    /// It is configured and at rest.
+    Inactive,
+    /// It does its work.
+    Active,
+    /// It was found not doing its work.
+    Broken,
+    /// A transition failed in a way that leaves its condition unknown.
+    Failed,
+}
+
+impl State {
+    /// The states in which an element can be, lowest first, without `Broken` and `Failed`.
+    pub const LADDER: [Self; 5] = [Self::Absent, Self::Created, Self::Installed, Self::Inactive, Self::Active];
+
+    /// Returns the place on the ladder from `Absent` (0) to `Active` (4); none for `Broken` and `Failed`.
+    pub fn rank(self) -> Option<u8> {
+        match self {
+            Self::Absent => Some(0),
+            Self::Created => Some(1),
+            Self::Installed => Some(2),
+            Self::Inactive => Some(3),
+            Self::Active => Some(4),
+            Self::Broken | Self::Failed => None,
+        }
+    }
+
+    /// Returns the word for the state.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Absent => "Absent",
+            Self::Created => "Created",
+            Self::Installed => "Installed",
+            Self::Inactive => "Inactive",
+            Self::Active => "Active",
+            Self::Broken => "Broken",
+            Self::Failed => "Failed",
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A word that is no state, transition or modifier.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{word}` is no {kind}: one of {expected}")]
+pub struct WordError {
+    /// The word as given.
+    pub word: String,
+    /// What it should have been.
+    pub kind: &'static str,
+    /// The valid words, joined by commas.
+    pub expected: &'static str,
+}
+
+/// A state that a user may ask for or that a relationship may name.
+impl FromStr for State {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        match word {
+            "Installed" => Ok(Self::Installed),
+            "Inactive" => Ok(Self::Inactive),
+            "Active" => Ok(Self::Active),
+            _ => Err(WordError {
+                word: word.to_owned(),
+                kind: "state that can be asked for",
+                expected: "Installed, Inactive, Active",
+            }),
+        }
+    }
+}
+
+/// Whether a relationship's end is meant before or after it takes its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Modifier {
+    /// Before the end makes the transition into its state.
+    Pre,
+    /// Once the end has reached its state.
+    Post,
+}
+
+impl fmt::Display for Modifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pre => "pre",
+            Self::Post => "post",
+        })
+    }
+}
+
+impl FromStr for Modifier {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        match word {
+            "pre" => Ok(Self::Pre),
+            "post" => Ok(Self::Post),
+            _ => Err(WordError { word: word.to_owned(), kind: "state modifier", expected: "pre, post" }),
+        }
+    }
+}
+
+/// A step of an element's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Transition {
+    /// Absent → Created.
+    Create,
+    /// Created → Installed.
+    Install,
+    /// Installed → Inactive.
+    Configure,
+    /// Inactive → Active.
+    Start,
+    /// The check that ends a start; Inactive → Active as one edge with it.
+    Integrity,
+    /// Active → Active with new values of volatile properties.
+    Reconfigure,
+    /// Active → Inactive.
+    Stop,
+    /// Inactive or Installed → Created.
+    Uninstall,
+    /// Created → Absent.
+    Delete,
+}
+
+impl Transition {
+    /// All transitions, in the order of a life.
+    pub const ALL: [Self; 9] = [
+        Self::Create,
+        Self::Install,
+        Self::Configure,
+        Self::Start,
+        Self::Integrity,
+        Self::Reconfigure,
+        Self::Stop,
+        Self::Uninstall,
+        Self::Delete,
+    ];
+
+    /// Returns the word for the transition, as descriptors write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "Create",
+            Self::Install => "Install",
+            Self::Configure => "Configure",
+            Self::Start => "Start",
+            Self::Integrity => "Integrity",
+            Self::Reconfigure => "Reconfigure",
+            Self::Stop => "Stop",
+            Self::Uninstall => "Uninstall",
+            Self::Delete => "Delete",
+        }
+    }
+
+    /// Returns the state that a success leads to.
+    pub fn target(self) -> State {
+        match self {
+            Self::Create | Self::Uninstall => State::Created,
+            Self::Install => State::Installed,
+            Self::Configure | Self::Stop => State::Inactive,
+            Self::Start | Self::Integrity | Self::Reconfigure => State::Active,
+            Self::Delete => State::Absent,
+        }
+    }
+
+    /// Returns the state that a failure leaves an element in which was in state `from`.
+    pub fn on_failure(self, from: State) -> State {
+        match self {
+            Self::Create | Self::Install | Self::Stop => State::Failed,
+            Self::Configure => State::Installed,
+            Self::Start | Self::Integrity => State::Inactive,
+            Self::Reconfigure => State::Active,
+            Self::Uninstall | Self::Delete => from,
+        }
+    }
+
+    /// Returns the transition that takes an element up into `state`.
+    pub fn up_into(state: State) -> Option<Self> {
+        match state {
+            State::Created => Some(Self::Create),
+            State::Installed => Some(Self::Install),
+            State::Inactive => Some(Self::Configure),
+            State::Active => Some(Self::Start),
+            State::Absent | State::Broken | State::Failed => None,
+        }
+    }
+}
+
+impl fmt::Display for Transition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Transition {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        Self::ALL.into_iter().find(|t| t.as_str() == word).ok_or_else(|| WordError {
+            word: word.to_owned(),
+            kind: "transition",
+            expected: "Create, Install, Configure, Start, Integrity, Reconfigure, Stop, Uninstall, Delete",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ladder_is_climbed_by_transitions() {
+        let ladder = State::LADDER.into_iter().filter_map(Transition::up_into);
+        for (rank, transition) in (1..).zip(ladder) {
+            assert_eq!(transition.target().rank(), Some(rank));
+        }
+    }
+
+    #[test]
+    fn only_three_states_can_be_asked_for() {
+        assert_eq!("Active".parse(), Ok(State::Active));
+        assert_eq!(
+            "active".parse::<State>().unwrap_err().to_string(),
+            "`active` is no state that can be asked for: one of Installed, Inactive, Active"
+        );
+        assert!("Created".parse::<State>().is_err());
+    }
+
+    #[test]
+    fn words_round_trip() {
+        for transition in Transition::ALL {
+            assert_eq!(transition.as_str().parse(), Ok(transition));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Property values with references, bound to the elements that they read.
+//!
+//! A descriptor's `${balancer.publicIp}` is text. Here it has been bound: it names the element and the property, so
+//! that nothing has to be looked up by scope again. Templates are part of the stored topology and hold no secret:
+//! a sensitive literal is a [`SecretRef`].
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use windlass_secret::SecretRef;
+
+use crate::name::{ElementName, PropertyName};
+
+/// A value that may read other values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Template {
+    /// No value.
+    Null,
+    /// Text and references, joined.
+    Text(Vec<Part>),
+    /// A list of values.
+    List(Vec<Template>),
+    /// A map of values.
+    Map(BTreeMap<String, Template>),
+}
+
+/// A piece of a text template.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Part {
+    /// Text as it stands.
+    Literal(String),
+    /// The value of a property.
+    Property {
+        /// The element that has the property.
+        element: ElementName,
+        /// The property.
+        property: PropertyName,
+    },
+    /// What the engine knows of an element: `${instance.name}`.
+    Instance {
+        /// The element.
+        element: ElementName,
+        /// What of it.
+        field: InstanceField,
+    },
+    /// The value of a property of one end of a relationship: `${source.privateIp}`.
+    End {
+        /// Which end.
+        end: End,
+        /// The property; `name`, `id` and `index` mean the instance's own where none is declared.
+        property: PropertyName,
+    },
+    /// A literal that is kept sealed.
+    Secret(SecretRef),
+}
+
+/// What `${instance.…}` can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InstanceField {
+    /// The element's full name.
+    Name,
+    /// The engine's id of the instance.
+    Id,
+    /// The number within its cluster or quantity, from 1.
+    Index,
+}
+
+impl InstanceField {
+    /// All fields.
+    pub const ALL: [Self; 3] = [Self::Name, Self::Id, Self::Index];
+
+    /// Returns the word used in `${instance.…}`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Id => "id",
+            Self::Index => "index",
+        }
+    }
+
+    /// Reads the word used in `${instance.…}`.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|field| field.as_str() == word)
+    }
+}
+
+/// An end of a relationship.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// The one that has the capability.
+    Source,
+    /// The one that has the requirement.
+    Target,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Source => "source",
+            Self::Target => "target",
+        })
+    }
+}
+
+impl Template {
+    /// Makes a template of fixed text.
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self::Text(vec![Part::Literal(text.into())])
+    }
+
+    /// Makes a template that is the value of one property.
+    pub fn property(element: ElementName, property: PropertyName) -> Self {
+        Self::Text(vec![Part::Property { element, property }])
+    }
+
+    /// Returns the text when the template is fixed text.
+    pub fn as_literal(&self) -> Option<&str> {
+        match self {
+            Self::Text(parts) => match &parts[..] {
+                [] => Some(""),
+                [Part::Literal(text)] => Some(text),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Calls `visit` for every part, in the order of the text; maps in the order of their keys.
+    pub fn for_each_part<'a>(&'a self, visit: &mut dyn FnMut(&'a Part)) {
+        match self {
+            Self::Null => {}
+            Self::Text(parts) => parts.iter().for_each(visit),
+            Self::List(items) => items.iter().for_each(|item| item.for_each_part(visit)),
+            Self::Map(entries) => entries.values().for_each(|entry| entry.for_each_part(visit)),
+        }
+    }
+
+    /// Replaces the parts that name an end of a relationship by parts that name its elements.
+    pub fn bind_ends(&self, bind: &dyn Fn(End, &PropertyName) -> Part) -> Self {
+        match self {
+            Self::Null => Self::Null,
+            Self::Text(parts) => Self::Text(parts.iter().map(|part| bind_part(part, bind)).collect()),
+            Self::List(items) => Self::List(items.iter().map(|item| item.bind_ends(bind)).collect()),
+            Self::Map(entries) => {
+                Self::Map(entries.iter().map(|(key, entry)| (key.clone(), entry.bind_ends(bind))).collect())
+            }
+        }
+    }
+}
+
+fn bind_part(part: &Part, bind: &dyn Fn(End, &PropertyName) -> Part) -> Part {
+    match part {
+        Part::End { end, property } => bind(*end, property),
+        other => other.clone(),
+    }
+}
+
+impl fmt::Display for Part {
+    /// Writes the part as `${…}` with full element names; secrets as `***`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Literal(text) => f.write_str(text),
+            Self::Property { element, property } => write!(f, "${{{element}.{property}}}"),
+            Self::Instance { element, field } => write!(f, "${{{element}.instance.{}}}", field.as_str()),
+            Self::End { end, property } => write!(f, "${{{end}.{property}}}"),
+            Self::Secret(_) => f.write_str("***"),
+        }
+    }
+}
