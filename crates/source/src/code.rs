@@ -1,0 +1,135 @@
+//! Stable codes: what an error is called for good, and the page that explains it.
+//!
+//! Every crate declares its own codes with [`codes!`](crate::codes!), each in its own range:
+//!
+//! | range | crate |
+//! |---|---|
+//! | `WL0001`–`WL0099` | `source`: documents as text |
+//! | `WL0100`–`WL0199` | `descriptor`: assembly and resource descriptors |
+//! | `WL0200`–`WL0299` | `plan`, `lifecycle` |
+//! | `WL0300`–`WL0399` | `project`: `windlass.yaml`, catalog, package folders |
+//! | `WL0400`–`WL0499` | the drivers |
+//! | `WL0500`–`WL0599` | `engine`, `store` |
+//!
+//! A code is never given a second meaning and never renumbered; one that is no longer raised keeps its page.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use serde::{Serialize, Serializer};
+
+/// A stable code such as `WL0001`.
+///
+/// Only [`codes!`](crate::codes!) makes one, so that each has a title and an explanation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Code(&'static str);
+
+impl Code {
+    /// For the macro [`codes!`](crate::codes!).
+    #[doc(hidden)]
+    pub const fn declare(code: &'static str) -> Self {
+        Self(code)
+    }
+
+    /// The code as text.
+    pub const fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0)
+    }
+}
+
+/// What is known about a code: the page behind `--explain`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct CodeInfo {
+    /// The code.
+    pub code: Code,
+    /// A few words, without a full stop.
+    pub title: &'static str,
+    /// Some sentences in Markdown: what it means, an example, what to do.
+    pub explanation: &'static str,
+}
+
+impl CodeInfo {
+    /// For the macro [`codes!`](crate::codes!).
+    #[doc(hidden)]
+    pub const fn declare(code: Code, title: &'static str, explanation: &'static str) -> Self {
+        Self { code, title, explanation }
+    }
+}
+
+/// Declares a crate's codes: one constant each, and all of them as `CODES`.
+///
+/// ```
+/// windlass_source::codes! {
+///     TWO_HEADS = "WL0199", "two heads", "A dragon has one head.\n\nRemove one of them.";
+/// }
+///
+/// assert_eq!(TWO_HEADS.as_str(), "WL0199");
+/// assert_eq!(CODES[0].title, "two heads");
+/// assert_eq!(windlass_source::code_problems(CODES, 100..=199), Vec::<String>::new());
+/// ```
+#[macro_export]
+macro_rules! codes {
+    ($($name:ident = $code:literal, $title:literal, $explanation:expr;)+) => {
+        $(
+            #[doc = concat!("`", $code, "`: ", $title, ".")]
+            pub const $name: $crate::Code = $crate::Code::declare($code);
+        )+
+        /// Every code of this crate, with its title and explanation.
+        pub const CODES: &[$crate::CodeInfo] =
+            &[$($crate::CodeInfo::declare($name, $title, $explanation)),+];
+    };
+}
+
+/// What is wrong with a crate's table of codes; for the test that every crate with codes has.
+///
+/// Reports codes that are not of the form `WL` and four digits, are outside `range`, occur twice or out of order,
+/// or lack a title or an explanation.
+pub fn code_problems(codes: &[CodeInfo], range: RangeInclusive<u16>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let mut problems = Vec::new();
+    for info in codes {
+        let code = info.code;
+        match number(code) {
+            None => problems.push(format!("{code}: not `WL` and four digits")),
+            Some(number) if !range.contains(&number) => {
+                problems.push(format!("{code}: outside {:04}–{:04}", range.start(), range.end()));
+            }
+            Some(_) => {}
+        }
+        if !seen.insert(code) {
+            problems.push(format!("{code}: declared twice"));
+        }
+        if info.title.trim().is_empty() || info.title.ends_with('.') {
+            problems.push(format!("{code}: a title is a few words without a full stop"));
+        }
+        if info.explanation.trim().is_empty() {
+            problems.push(format!("{code}: no explanation"));
+        }
+    }
+    if !codes.is_sorted_by_key(|info| info.code) {
+        problems.push("codes are not in order".to_owned());
+    }
+    problems
+}
+
+fn number(code: Code) -> Option<u16> {
+    let digits = code.as_str().strip_prefix("WL")?;
+    if digits.len() != 4 || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok()
+}

@@ -1,0 +1,80 @@
+//! Repairs: edits that a program may apply, leaving the rest of the file byte for byte.
+
+use serde::{Serialize, Serializer};
+
+use crate::Span;
+
+/// A repair of one problem: all of its edits, or none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fix {
+    /// What it does, as an instruction: `quote the value`.
+    pub description: String,
+    /// The edits, which don't overlap.
+    pub edits: Vec<Edit>,
+}
+
+impl Fix {
+    /// A repair that replaces one span.
+    pub fn replace(description: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
+        Self { description: description.into(), edits: vec![Edit { span, replacement: replacement.into() }] }
+    }
+
+    /// A repair of several edits.
+    pub fn edits(description: impl Into<String>, edits: Vec<Edit>) -> Self {
+        Self { description: description.into(), edits }
+    }
+}
+
+/// Replaces the text of a span.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Edit {
+    /// What is replaced, as byte offsets of the original text; empty to insert.
+    #[serde(serialize_with = "serialize_span")]
+    pub span: Span,
+    /// What stands there afterwards.
+    pub replacement: String,
+}
+
+fn serialize_span<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
+    (span.start, span.end).serialize(serializer)
+}
+
+/// Applies repairs to the text they were made for.
+///
+/// A fix is applied whole or not at all: one that overlaps an earlier one is left out (run the check again to get
+/// it), as is one whose spans are not of this text. Equal edits of several fixes are made once. Everything else stays
+/// byte for byte.
+///
+/// ```
+/// use windlass_source::{Fix, Span, apply_fixes};
+///
+/// let text = "descripion: a box  # kept\n";
+/// let fix = Fix::replace("write `description`", Span::new(0, 10), "description");
+/// assert_eq!(apply_fixes(text, [&fix]), "description: a box  # kept\n");
+/// ```
+pub fn apply_fixes<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> String {
+    let mut taken: Vec<&Edit> = Vec::new();
+    for fix in fixes {
+        let fits = |edit: &&Edit| text.get(edit.span.range()).is_some();
+        let fresh: Vec<&Edit> = fix.edits.iter().filter(|edit| !taken.contains(edit)).collect();
+        let apart = |edit: &Edit| !taken.iter().any(|other| overlap(edit.span, other.span));
+        if fix.edits.iter().all(|edit| fits(&edit)) && fresh.iter().all(|edit| apart(edit)) {
+            taken.extend(fresh);
+        }
+    }
+    taken.sort_by_key(|edit| edit.span);
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for edit in taken {
+        out.push_str(&text[done..edit.span.start as usize]);
+        out.push_str(&edit.replacement);
+        done = edit.span.end as usize;
+    }
+    out.push_str(&text[done..]);
+    out
+}
+
+/// Whether two edits touch the same bytes, or insert at the same place (their order would be a guess).
+fn overlap(a: Span, b: Span) -> bool {
+    a.start < b.end && b.start < a.end || a == b || (a.is_empty() || b.is_empty()) && a.start == b.start
+}

@@ -1,0 +1,138 @@
+//! What a plain scalar means, as a parameter.
+
+use serde_json::{Number, Value};
+
+use crate::{Scalar, Style};
+
+/// How the text of scalars becomes data.
+///
+/// Only plain scalars can be anything but text, and keys never are. A number that neither `i64` nor `u64` nor `f64`
+/// holds exactly stays text, so nothing is rounded unseen.
+///
+/// | plain scalar | `Text` | `Script` | `Json` |
+/// |---|---|---|---|
+/// | empty, `~`, `null` | null | null | null (`null` only) |
+/// | `true`, `True`, `FALSE` | text | bool | bool (`true`, `false` only) |
+/// | `yes`, `on`, `y` | text | text | |
+/// | `12`, `+3`, `0x1F` | text | number | number (`12`) |
+/// | `1.10` | text (`1.10`) | number | number |
+/// | `012`, `08`, `0o14`, `1_000`, `22:22` | text | text | |
+/// | `1.5e+3` | text | number | number |
+/// | `1e10`, `56e1` | text | text | number |
+/// | `.inf`, `2016-03-15`, `=` | text | text | |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reading {
+    /// Every scalar keeps its spelling; a plain null is null. For descriptors, where `1.10` is a version.
+    Text,
+    /// A plain scalar is null, a boolean or a number only where YAML 1.2's core schema and the YAML 1.1 reader of
+    /// scripts (PyYAML) agree on the value; else it is text. For what scripts write and read.
+    Script,
+    /// As JSON has it. For documents of the dialect [`StrictJson`](crate::Dialect::StrictJson).
+    Json,
+}
+
+impl Reading {
+    /// The data of one scalar with its explicit tag, if any: `!!str` makes it text, the other tags of the core schema have it
+    /// read as if it were plain, all others change nothing.
+    pub(crate) fn resolve(self, scalar: &Scalar, tag: Option<&str>) -> Value {
+        let text = scalar.text();
+        let plain = match tag {
+            Some("!!str" | "!") => false,
+            Some("!!null" | "!!bool" | "!!int" | "!!float") => true,
+            _ => scalar.style == Style::Plain,
+        };
+        let value = match self {
+            _ if !plain => None,
+            Self::Text => null(text),
+            Self::Script => script(text),
+            Self::Json => serde_json::from_str::<Value>(text).ok().filter(|_| exact(text)),
+        };
+        value.unwrap_or_else(|| Value::String(text.to_owned()))
+    }
+}
+
+/// Whether a scalar means null in every reading.
+pub(crate) fn is_null(scalar: &Scalar, tag: Option<&str>) -> bool {
+    Reading::Text.resolve(scalar, tag).is_null()
+}
+
+fn null(text: &str) -> Option<Value> {
+    matches!(text, "" | "~" | "null" | "Null" | "NULL").then_some(Value::Null)
+}
+
+fn script(text: &str) -> Option<Value> {
+    match text.bytes().next() {
+        None | Some(b'~' | b'n' | b'N') => null(text),
+        Some(b't' | b'T') => matches!(text, "true" | "True" | "TRUE").then_some(Value::Bool(true)),
+        Some(b'f' | b'F') => matches!(text, "false" | "False" | "FALSE").then_some(Value::Bool(false)),
+        Some(b'+' | b'-' | b'.' | b'0'..=b'9') => integer(text).or_else(|| float(text)).map(Value::Number),
+        _ => None,
+    }
+}
+
+/// `12`, `-3`, `+3`, `0x1F`; with leading zeros only where octal (1.1) and decimal (1.2) are the same number.
+fn integer(text: &str) -> Option<Number> {
+    if let Some(hex) = text.strip_prefix("0x") {
+        let digits = !hex.is_empty() && hex.bytes().all(|b| b.is_ascii_hexdigit());
+        return digits.then(|| u64::from_str_radix(hex, 16).ok().map(Number::from)).flatten();
+    }
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let significant = digits.trim_start_matches('0');
+    let octal = significant.len() < digits.len() && !significant.is_empty();
+    if octal && !matches!(significant.as_bytes(), [b'1'..=b'7']) {
+        return None;
+    }
+    text.parse::<u64>().map(Number::from).or_else(|_| text.parse::<i64>().map(Number::from)).ok()
+}
+
+/// `1.5`, `1.`, `.5`, `-1.5e+3`: with a point, and a sign in the exponent, else PyYAML reads text.
+fn float(text: &str) -> Option<Number> {
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let (mantissa, exponent) = text.split_once(['e', 'E']).map_or((text, None), |(m, e)| (m, Some(e)));
+    if let Some(exponent) = exponent {
+        let power = exponent.strip_prefix(['+', '-'])?;
+        if power.is_empty() || !digits(power) {
+            return None;
+        }
+    }
+    let (whole, fraction) = mantissa.split_once('.')?;
+    let unsigned = whole.strip_prefix(['+', '-']).unwrap_or(whole);
+    // PyYAML takes no sign before a leading point.
+    let shape = if whole.is_empty() { !fraction.is_empty() } else { !unsigned.is_empty() };
+    if !shape || !digits(unsigned) || !digits(fraction) || !exact(text) {
+        return None;
+    }
+    Number::from_f64(text.parse().ok()?)
+}
+
+/// Whether a JSON or YAML number is held by `i64`, `u64` or `f64` without changing its value: what is held is written
+/// with the same digits.
+fn exact(text: &str) -> bool {
+    if text.parse::<u64>().is_ok() || text.parse::<i64>().is_ok() {
+        return true;
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => decimal(text) == decimal(&format!("{number:e}")),
+        Ok(_) => false,
+        Err(_) => true,
+    }
+}
+
+/// A decimal number's significant digits and the power of ten of the last one.
+fn decimal(text: &str) -> Option<(String, i64)> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (mantissa, power) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_end_matches('0');
+    if significant.trim_start_matches('0').is_empty() {
+        return Some((String::new(), 0));
+    }
+    let dropped = i64::try_from(digits.len() - significant.len()).ok()?;
+    let power = power.parse::<i64>().ok()?.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+    Some((significant.trim_start_matches('0').to_owned(), power.checked_add(dropped)?))
+}

@@ -1,0 +1,279 @@
+//! Text with a name: [`Source`], byte ranges in it ([`Span`]) and ranges that know their text ([`Place`]).
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use crate::{Diagnostic, codes};
+
+/// A document's text and the name it is shown under: a path, `<stdin>`, `output of launch.py`.
+///
+/// Shared as `Arc<Source>`, so that every [`Place`] can carry its text and an error can be shown long after the
+/// file was read.
+pub struct Source {
+    name: String,
+    text: String,
+    /// Byte offset at which each line starts; made on the first question for a line.
+    lines: OnceLock<Vec<u32>>,
+}
+
+impl Source {
+    /// Makes a source from text that is already Unicode.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
+        Arc::new(Self { name: name.into(), text: text.into(), lines: OnceLock::new() })
+    }
+
+    /// Makes a source from the bytes of a file.
+    ///
+    /// # Errors
+    /// Bytes that are not UTF-8 give [`codes::NOT_UTF8`], which names the offset of the first bad byte, and UTF-16
+    /// by its byte-order mark. The diagnostic's place is in a copy of the text where bad bytes are shown as `U+FFFD`.
+    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Arc<Self>, Box<Diagnostic>> {
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Self::new(name, text)),
+            Err(error) => Err(not_utf8(name.into(), error.as_bytes(), error.utf8_error().valid_up_to())),
+        }
+    }
+
+    /// The name it is shown under.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text of a span; empty where the span is not on character borders of this text.
+    pub fn slice(&self, span: Span) -> &str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+
+    /// The place of a span of this text.
+    pub fn place(self: &Arc<Self>, span: Span) -> Place {
+        Place { source: Arc::clone(self), span }
+    }
+
+    /// Line and column of a byte offset. An offset behind the end is taken as the end, one inside a character as
+    /// that character's start.
+    pub fn position(&self, offset: u32) -> Position {
+        let offset = floor_char_boundary(&self.text, offset as usize);
+        let line = self.line_index(offset);
+        let start = self.line_starts()[line] as usize;
+        let column = self.text[start..offset].chars().filter(|&c| c != '\u{feff}').count();
+        Position { line: line + 1, column: column + 1 }
+    }
+
+    /// The span of a line without its line break; lines count from 1.
+    pub fn line(&self, number: usize) -> Option<Span> {
+        let starts = self.line_starts();
+        let start = *starts.get(number.checked_sub(1)?)? as usize;
+        let end = starts.get(number).map_or(self.text.len(), |&next| next as usize);
+        let text = self.text[start..end].trim_end_matches(['\r', '\n']);
+        Some(Span::from(start..start + text.len()))
+    }
+
+    fn line_index(&self, offset: usize) -> usize {
+        self.line_starts().partition_point(|&start| start as usize <= offset).saturating_sub(1)
+    }
+
+    fn line_starts(&self) -> &[u32] {
+        self.lines.get_or_init(|| {
+            let breaks = self.text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+            std::iter::once(0).chain(breaks.map(|(at, _)| offset(at + 1))).collect()
+        })
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Source({}, {} bytes)", self.name, self.text.len())
+    }
+}
+
+/// A byte offset as it is stored. The loader refuses texts that don't fit, long before this could saturate.
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+fn floor_char_boundary(text: &str, offset: usize) -> usize {
+    (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+fn not_utf8(name: String, bytes: &[u8], valid: usize) -> Box<Diagnostic> {
+    let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    // Up to `valid` the copy is byte for byte the same, and the first bad byte shows as one U+FFFD (3 bytes).
+    let source = Source::new(name, String::from_utf8_lossy(bytes));
+    let place = source.place(Span::from(valid..valid + '\u{fffd}'.len_utf8()));
+    let found = format!("byte {:#04x} at offset {valid}", bytes.get(valid).copied().unwrap_or_default());
+    let (label, help) = if utf16 {
+        ("a UTF-16 byte-order mark".to_owned(), "save the file as UTF-8")
+    } else {
+        (found.clone(), "save the file as UTF-8; bytes that are not text can be given as base64")
+    };
+    Diagnostic::error(codes::NOT_UTF8, format!("the text is not UTF-8: {found}"))
+        .at(place)
+        .label(label)
+        .help(help)
+        .into()
+}
+
+/// A byte range in a [`Source`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    /// The first byte.
+    pub start: u32,
+    /// One behind the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The range from `start` to `end`; an `end` before `start` is taken as `start`.
+    pub fn new(start: u32, end: u32) -> Self {
+        Self { start, end: end.max(start) }
+    }
+
+    /// The empty range at an offset.
+    pub fn empty(at: u32) -> Self {
+        Self { start: at, end: at }
+    }
+
+    /// Number of bytes.
+    pub fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    /// Whether it covers nothing.
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    /// The smallest range that covers both.
+    pub fn to(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
+    /// The range as indices.
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+impl From<std::ops::Range<usize>> for Span {
+    fn from(range: std::ops::Range<usize>) -> Self {
+        Self::new(offset(range.start), offset(range.end))
+    }
+}
+
+/// Line and column, both from 1; a column is a character (Unicode scalar value), a tab counts as one, a byte-order
+/// mark as none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Position {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// A [`Span`] together with its text: where something is, for people (`app.yaml:3:7`) and for programs.
+///
+/// Cheap to clone. Serialises as `{file, line, column, end_line, end_column}`.
+///
+/// ```
+/// use windlass_source::{Source, Span};
+///
+/// let source = Source::new("app.yaml", "name: web\ntype: box\n");
+/// assert_eq!(source.place(Span::new(16, 19)).to_string(), "app.yaml:2:7");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Place {
+    source: Arc<Source>,
+    span: Span,
+}
+
+impl Place {
+    /// The text it is in.
+    pub fn source(&self) -> &Arc<Source> {
+        &self.source
+    }
+
+    /// The byte range.
+    pub fn span(&self) -> Span {
+        self.span
+    }
+
+    /// The text it covers.
+    pub fn text(&self) -> &str {
+        self.source.slice(self.span)
+    }
+
+    /// Line and column of its first character.
+    pub fn start(&self) -> Position {
+        self.source.position(self.span.start)
+    }
+
+    /// Line and column behind its last character.
+    pub fn end(&self) -> Position {
+        self.source.position(self.span.end)
+    }
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other) || (self.name == other.name && self.text == other.text)
+    }
+}
+
+impl Eq for Source {}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// By file name, then offset.
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let same = Arc::ptr_eq(&self.source, &other.source);
+        let by_source = || {
+            self.source.name.cmp(&other.source.name).then_with(|| self.source.text.cmp(&other.source.text))
+        };
+        let order = if same { Ordering::Equal } else { by_source() };
+        order.then(self.span.cmp(&other.span))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.source.name, self.start())
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}-{}", self.end())
+    }
+}
+
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (start, end) = (self.start(), self.end());
+        let mut out = serializer.serialize_struct("Place", 5)?;
+        out.serialize_field("file", self.source.name())?;
+        out.serialize_field("line", &start.line)?;
+        out.serialize_field("column", &start.column)?;
+        out.serialize_field("end_line", &end.line)?;
+        out.serialize_field("end_column", &end.column)?;
+        out.end()
+    }
+}
