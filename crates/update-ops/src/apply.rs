@@ -1,0 +1,105 @@
+//! Applying an update to a document.
+
+use serde_json::map::Entry;
+use serde_json::{Map, Value};
+
+use crate::check::sort_of;
+use crate::path::Path;
+use crate::problem::NotViable;
+use crate::update::{Op, Update};
+
+impl Update {
+    /// Applies the update: all of it, or, with an error, nothing.
+    ///
+    /// A canonical document stays canonical: maps on the way of a value are made, maps that a removal leaves empty go. `null` where
+    /// a map or a list belongs counts as absent.
+    ///
+    /// # Errors
+    /// Something is in the way. Not for documents and updates of one [`Shape`](crate::Shape).
+    pub fn apply(&self, document: &mut Value) -> Result<(), NotViable> {
+        for (path, op) in self {
+            viable(document, path.as_slice(), op).map_err(|obstacle| obstacle.of(path))?;
+        }
+        for (path, op) in self {
+            perform(document, path.as_slice(), op);
+        }
+        Ok(())
+    }
+}
+
+/// What is in the way, so many keys down.
+pub(crate) struct Obstacle {
+    depth: usize,
+    expected: &'static str,
+    found: &'static str,
+}
+
+impl Obstacle {
+    /// The error for an operation at `path`, whose last keys were walked.
+    pub(crate) fn of(self, path: &Path) -> NotViable {
+        let obstacle = Path::walked(&path.as_slice()[..self.depth]);
+        NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }
+    }
+
+    /// The same, seen from a document whose top is `keys` above.
+    pub(crate) fn below(self, keys: usize) -> Self {
+        Self { depth: self.depth + keys, ..self }
+    }
+}
+
+/// Whether `op` can be performed at `keys` below `value`.
+pub(crate) fn viable(value: &Value, keys: &[String], op: &Op) -> Result<(), Obstacle> {
+    if *op == Op::Unset {
+        return Ok(());
+    }
+    let mut value = Some(value);
+    for (depth, key) in keys.iter().enumerate() {
+        let map = match value {
+            None | Some(Value::Null) => return Ok(()),
+            Some(Value::Object(map)) => map,
+            Some(other) => return Err(Obstacle { depth, expected: "a map", found: sort_of(other) }),
+        };
+        value = map.get(key);
+    }
+    match (op, value) {
+        (Op::Replace(_), _) | (_, None | Some(Value::Null | Value::Array(_))) => Ok(()),
+        (_, Some(other)) => Err(Obstacle { depth: keys.len(), expected: "a list", found: sort_of(other) }),
+    }
+}
+
+/// Performs a viable operation at `keys` below `value`.
+pub(crate) fn perform(value: &mut Value, keys: &[String], op: &Op) {
+    match op {
+        Op::Replace(new) => *reach(value, keys) = new.clone(),
+        Op::Append(new) => match reach(value, keys) {
+            Value::Array(entries) => entries.extend_from_slice(new),
+            absent => *absent = Value::Array(new.clone()),
+        },
+        Op::Unset => remove(value, keys),
+    }
+}
+
+/// The value at `keys`, made where it is absent.
+fn reach<'v>(value: &'v mut Value, keys: &[String]) -> &'v mut Value {
+    keys.iter().fold(value, |value, key| map_in(value).entry(key.clone()).or_insert(Value::Null))
+}
+
+/// The map in a value that holds one or holds nothing worth keeping.
+fn map_in(value: &mut Value) -> &mut Map<String, Value> {
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    value.as_object_mut().expect("a map was just put there")
+}
+
+/// Removes what is at `keys`, and the maps on the way that this leaves empty.
+fn remove(value: &mut Value, keys: &[String]) {
+    let (Some((key, below)), Some(map)) = (keys.split_first(), value.as_object_mut()) else { return };
+    let Entry::Occupied(mut entry) = map.entry(key.clone()) else { return };
+    if !below.is_empty() {
+        remove(entry.get_mut(), below);
+    }
+    if below.is_empty() || entry.get().as_object().is_some_and(Map::is_empty) {
+        entry.remove();
+    }
+}

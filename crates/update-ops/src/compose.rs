@@ -1,0 +1,99 @@
+//! One update that does what two do, one after the other.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::apply::{perform, viable};
+use crate::check::sort_of;
+use crate::path::Path;
+use crate::problem::NotViable;
+use crate::update::{Op, Update};
+
+impl Update {
+    /// Composes: the update that does what `self` and then `later` do. A stored history can be squashed with it.
+    ///
+    /// Each operation of `later` meets what `self` does around its path:
+    ///
+    /// - a replacement or removal makes everything at or below its path moot;
+    /// - below a replacement, it is carried out inside the new value;
+    /// - below a removal, a value becomes the replacement of what was removed;
+    /// - an append lengthens an append or a replaced list.
+    ///
+    /// # Errors
+    /// The two disagree on what a path is: one has a list or a leaf where the other has a map. Not for updates of one
+    /// [`Shape`](crate::Shape), which settles that.
+    pub fn then(self, later: &Update) -> Result<Update, NotViable> {
+        let mut ops = self.into_ops();
+        for (path, op) in later {
+            follow(&mut ops, path, op)?;
+        }
+        Ok(Update::from_normal(ops))
+    }
+}
+
+/// Adds one operation that comes after all those in `ops`.
+///
+/// The operations of one update are independent, so adding those of the later one in any order will do.
+fn follow(ops: &mut BTreeMap<Path, Op>, path: &Path, op: &Op) -> Result<(), NotViable> {
+    let above = ops.range(..path).next_back().filter(|(above, _)| path.starts_with(above));
+    if let Some(above) = above.map(|(above, _)| above.clone()) {
+        return inside(ops, above, path, op);
+    }
+    match op {
+        Op::Append(entries) => append(ops, path, entries),
+        Op::Replace(_) | Op::Unset => {
+            forget(ops, path);
+            ops.insert(path.clone(), op.clone());
+            Ok(())
+        }
+    }
+}
+
+/// Carries `op` out inside what the earlier update leaves at `above`.
+fn inside(ops: &mut BTreeMap<Path, Op>, above: Path, path: &Path, op: &Op) -> Result<(), NotViable> {
+    let keys = &path.as_slice()[above.as_slice().len()..];
+    let mut left = match ops.get(&above) {
+        Some(Op::Replace(value)) => value.clone(),
+        Some(Op::Append(entries)) => Value::Array(entries.clone()),
+        Some(Op::Unset) | None => Value::Object(Map::new()),
+    };
+    viable(&left, keys, op).map_err(|obstacle| obstacle.below(above.as_slice().len()).of(path))?;
+    if *op == Op::Unset && !left.is_object() {
+        return Ok(());
+    }
+    perform(&mut left, keys, op);
+    let empty = left.as_object().is_some_and(Map::is_empty);
+    ops.insert(above, if empty { Op::Unset } else { Op::Replace(left) });
+    Ok(())
+}
+
+/// Appends at a path that nothing earlier lies above.
+fn append(ops: &mut BTreeMap<Path, Op>, path: &Path, entries: &[Value]) -> Result<(), NotViable> {
+    let not_a_list =
+        |found| NotViable { path: path.clone(), obstacle: path.clone(), expected: "a list", found };
+    if ops.range(path..).next().is_some_and(|(below, _)| below != path && below.starts_with(path)) {
+        return Err(not_a_list("a map"));
+    }
+    let lengthened = match ops.remove(path) {
+        None => Op::Append(entries.to_vec()),
+        Some(Op::Append(earlier)) => Op::Append([&earlier, entries].concat()),
+        Some(Op::Unset | Op::Replace(Value::Null)) => Op::Replace(entries.into()),
+        Some(Op::Replace(Value::Array(earlier))) => Op::Replace([&earlier, entries].concat().into()),
+        Some(Op::Replace(other)) => return Err(not_a_list(sort_of(&other))),
+    };
+    ops.insert(path.clone(), lengthened);
+    Ok(())
+}
+
+/// Drops the operations at and below a path.
+fn forget(ops: &mut BTreeMap<Path, Op>, path: &Path) {
+    let moot: Vec<_> = ops
+        .range(path..)
+        .map(|(below, _)| below.clone())
+        .take_while(|below| below.starts_with(path))
+        .collect();
+    for path in moot {
+        ops.remove(&path);
+    }
+}

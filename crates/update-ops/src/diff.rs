@@ -1,0 +1,89 @@
+//! Updates out of documents: what leads from one to another, and back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::node::Node;
+use crate::path::Path;
+use crate::problem::Irreversible;
+use crate::shape::Shape;
+use crate::update::{Op, Update};
+
+impl Update {
+    /// The update that leads from one document to another.
+    ///
+    /// It touches only what differs, and names the deepest paths that do: a changed leaf, an entry that is there on one side only. A list
+    /// that has grown at its end is appended to, any other changed list replaced. Both documents are taken in
+    /// their [canonical form](Shape::canonical); one that is no map counts as empty.
+    ///
+    /// Bound by the sorts of the shape, not by its permissions: the update may remove what an author may not.
+    pub fn diff(from: &Value, to: &Value, shape: &Shape) -> Update {
+        let mut difference = Difference { keys: vec![], ops: BTreeMap::new() };
+        let (from, to) = (shape.canonical(from.clone()), shape.canonical(to.clone()));
+        difference.maps(&shape.root, &from, &to);
+        Update::from_normal(difference.ops)
+    }
+
+    /// The update that takes this one back: applied to what `self` makes of `document`, it gives `document`.
+    ///
+    /// What is already as it was before is left out.
+    ///
+    /// # Errors
+    /// The update appends. Lists grow and never shrink, so there is nothing to take an append back with.
+    pub fn inverse(&self, document: &Value) -> Result<Update, Irreversible> {
+        let mut ops = BTreeMap::new();
+        for (path, op) in self {
+            let before = path.keys().try_fold(document, |value, key| value.as_object()?.get(key));
+            let undo = match (op, before) {
+                (Op::Append(_), _) => return Err(Irreversible { path: path.clone() }),
+                (Op::Replace(value), Some(before)) if value == before => continue,
+                (Op::Unset, None) => continue,
+                (_, Some(before)) => Op::Replace(before.clone()),
+                (_, None) => Op::Unset,
+            };
+            ops.insert(path.clone(), undo);
+        }
+        Ok(Update::from_normal(ops))
+    }
+}
+
+struct Difference {
+    keys: Vec<String>,
+    ops: BTreeMap<Path, Op>,
+}
+
+impl Difference {
+    /// Compares key by key.
+    fn maps(&mut self, node: &Node, from: &Value, to: &Value) {
+        let all: BTreeSet<String> = keys_of(from).chain(keys_of(to)).cloned().collect();
+        for key in all {
+            let (from, to) = (from.get(&key), to.get(&key));
+            let child = node.child(&key);
+            self.keys.push(key);
+            self.values(child.as_deref().unwrap_or(&Node::opaque()), from, to);
+            self.keys.pop();
+        }
+    }
+
+    fn values(&mut self, node: &Node, from: Option<&Value>, to: Option<&Value>) {
+        let op = match (from, to) {
+            _ if from == to => return,
+            (Some(from @ Value::Object(_)), Some(to @ Value::Object(_))) if node.is_structural() => {
+                return self.maps(node, from, to);
+            }
+            (_, None) => Op::Unset,
+            (Some(Value::Array(from)), Some(Value::Array(to)))
+                if node.takes_appends() && to.starts_with(from) =>
+            {
+                Op::Append(to[from.len()..].to_vec())
+            }
+            (_, Some(to)) => Op::Replace(to.clone()),
+        };
+        self.ops.insert(Path::walked(&self.keys), op);
+    }
+}
+
+fn keys_of(value: &Value) -> impl Iterator<Item = &String> {
+    value.as_object().into_iter().flat_map(|map| map.keys())
+}

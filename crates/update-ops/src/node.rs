@@ -1,0 +1,223 @@
+//! What may stand at one path of a document.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use serde_json::Value;
+
+use crate::keys::Keys;
+use crate::operator::Operator;
+
+/// One node of a [`Shape`](crate::Shape): the sort of value that stands at a path, and what updates may do to it.
+///
+/// There are two families. *Containers* (record, map, list) are structure: they come into being when something is
+/// written into them, and an empty one is the same as none. *Leaves* (boolean, text, number, opaque) are values: they are
+/// replaced whole, never addressed inside, never pruned.
+///
+/// A fresh node permits everything that its sort makes sense of; [`deny`](Node::deny), [`required`](Node::required) and
+/// [`defaults_to`](Node::defaults_to) take away from that.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Node {
+    pub(crate) sort: Sort,
+    pub(crate) required: bool,
+    pub(crate) default: Option<Value>,
+    pub(crate) spellings: Vec<(String, Value)>,
+    pub(crate) rule: Option<Rule>,
+    denied: BTreeMap<Operator, Cow<'static, str>>,
+    /// Keeps the target of every [`Sort::Again`] below alive.
+    _anchor: Option<Arc<Node>>,
+}
+
+/// The sorts.
+#[derive(Clone, Debug)]
+pub(crate) enum Sort {
+    Record(BTreeMap<String, Arc<Node>>),
+    Map(Keys, Arc<Node>),
+    List,
+    Bool,
+    Text,
+    Number,
+    Opaque,
+    /// Whatever is there decides: the whole of an untyped shape.
+    Any,
+    /// The enclosing [`Node::recursive`].
+    Again(Weak<Node>),
+}
+
+/// A predicate on values, with words for what it wants.
+#[derive(Clone)]
+pub(crate) struct Rule {
+    pub(crate) expected: Cow<'static, str>,
+    pub(crate) test: Arc<dyn Fn(&Value) -> bool + Send + Sync>,
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rule({:?})", self.expected)
+    }
+}
+
+/// Sorts.
+impl Node {
+    /// A map with these fields and no others.
+    pub fn record<'a>(fields: impl IntoIterator<Item = (&'a str, Node)>) -> Self {
+        Self::of(Sort::Record(
+            fields.into_iter().map(|(name, node)| (name.to_owned(), Arc::new(node))).collect(),
+        ))
+    }
+
+    /// A map with the keys that `keys` lets through, all of whose values look like `entry`.
+    pub fn map(keys: Keys, entry: Node) -> Self {
+        Self::of(Sort::Map(keys, Arc::new(entry)))
+    }
+
+    /// A list that grows at its end. Its entries are opaque: they are not addressed, and `null`s or empty maps inside
+    /// them stay. [`matching`](Node::matching) tests each entry.
+    pub fn list() -> Self {
+        Self::of(Sort::List)
+    }
+
+    /// `true` or `false`.
+    pub fn boolean() -> Self {
+        Self::of(Sort::Bool)
+    }
+
+    /// A string.
+    pub fn text() -> Self {
+        Self::of(Sort::Text)
+    }
+
+    /// A number.
+    pub fn number() -> Self {
+        Self::of(Sort::Number)
+    }
+
+    /// Any value at all, `null` included, taken as a whole.
+    pub fn opaque() -> Self {
+        Self::of(Sort::Opaque)
+    }
+
+    /// A node that occurs inside itself. `build` is given a stand-in for the node that it returns; what is permitted is said
+    /// on the node returned, and holds at every depth.
+    ///
+    /// ```
+    /// use windlass_update_ops::{Keys, Node, Shape};
+    ///
+    /// let tree = Node::recursive(|tree| {
+    ///     Node::record([("label", Node::text()), ("children", Node::map(Keys::any(), tree))])
+    /// });
+    /// let shape = Shape::new([("root", tree)]);
+    /// assert!(shape.knows(&"root.children.left.children.right.label".parse()?));
+    /// # Ok::<(), windlass_update_ops::PathError>(())
+    /// ```
+    pub fn recursive(build: impl FnOnce(Node) -> Node) -> Self {
+        let anchor = Arc::new_cyclic(|again| build(Self::of(Sort::Again(again.clone()))));
+        Self { _anchor: Some(anchor.clone()), ..Self::clone(&anchor) }
+    }
+
+    pub(crate) fn any() -> Self {
+        Self::of(Sort::Any)
+    }
+
+    fn of(sort: Sort) -> Self {
+        let denied = BTreeMap::new();
+        Self { sort, denied, required: false, default: None, spellings: vec![], rule: None, _anchor: None }
+    }
+}
+
+/// Rules.
+impl Node {
+    /// Forbids an operator here. The hint tells the reader of the error what to do instead: a lower-case fragment, such as
+    /// "use `$pushAll`".
+    pub fn deny(mut self, operator: Operator, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.denied.insert(operator, hint.into());
+        self
+    }
+
+    /// Whoever writes the record around this field writes the field too; it can't be removed on its own.
+    pub fn required(mut self) -> Self {
+        self.required = true;
+        self.deny(Operator::Unset, "it is required")
+    }
+
+    /// Whoever replaces the record around this field without naming it writes this value; it can't be removed on its own.
+    pub fn defaults_to(mut self, value: impl Into<Value>) -> Self {
+        self.default = Some(value.into());
+        self.deny(Operator::Unset, "it always has a value: `$set` it")
+    }
+
+    /// Takes the string `spelling` for `value`, and says so in a [`Warning`](crate::Warning): `yes` for `true`, say.
+    pub fn spelled(mut self, spelling: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.spellings.push((spelling.into(), value.into()));
+        self
+    }
+
+    /// Lets only values through that pass `test`; of a list, only such entries. `expected` completes the sentence
+    /// "expected …": `a port number`.
+    pub fn matching(
+        mut self,
+        expected: impl Into<Cow<'static, str>>,
+        test: impl Fn(&Value) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.rule = Some(Rule { expected: expected.into(), test: Arc::new(test) });
+        self
+    }
+}
+
+impl Node {
+    /// Why an operator is forbidden here, if it is.
+    pub(crate) fn denial(&self, operator: Operator) -> Option<Cow<'static, str>> {
+        match (operator, &self.sort) {
+            (Operator::PushAll, _) if !self.takes_appends() => Some("it is not a list: use `$set`".into()),
+            _ => self.denied.get(&operator).cloned(),
+        }
+    }
+
+    /// The node that stands directly below this one at `key`, whatever the key rule of a map says about the key.
+    pub(crate) fn child(&self, key: &str) -> Option<Arc<Node>> {
+        match &self.sort {
+            Sort::Record(fields) => fields.get(key).map(Self::resolve),
+            Sort::Map(_, entry) => Some(Self::resolve(entry)),
+            Sort::Any => Some(Arc::new(self.clone())),
+            _ => None,
+        }
+    }
+
+    /// Whether its values are maps whose entries can be addressed.
+    pub(crate) fn is_structural(&self) -> bool {
+        matches!(self.sort, Sort::Record(_) | Sort::Map(..) | Sort::Any)
+    }
+
+    /// Whether its values are lists that can be appended to.
+    pub(crate) fn takes_appends(&self) -> bool {
+        matches!(self.sort, Sort::List | Sort::Any)
+    }
+
+    /// Follows a stand-in to what it stands for. One that was smuggled out of its `build` stands for any value.
+    pub(crate) fn resolve(self: &Arc<Self>) -> Arc<Self> {
+        match &self.sort {
+            Sort::Again(target) => target.upgrade().unwrap_or_else(|| Arc::new(Self::opaque())),
+            _ => self.clone(),
+        }
+    }
+
+    /// What the node wants to see, after "expected".
+    pub(crate) fn expected(&self) -> Cow<'static, str> {
+        match &self.sort {
+            Sort::Record(fields) => format!("a map of {}", quoted(fields.keys())).into(),
+            Sort::Map(..) => "a map".into(),
+            Sort::List => "a list".into(),
+            Sort::Bool => "a boolean".into(),
+            Sort::Text => "a string".into(),
+            Sort::Number => "a number".into(),
+            Sort::Opaque | Sort::Any | Sort::Again(_) => "a value".into(),
+        }
+    }
+}
+
+fn quoted<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,48 @@
+//! The three operators of the wire form.
+
+use std::fmt;
+
+/// What an update may ask for at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operator {
+    /// Puts a value in place of whatever is there: `$set`, and a plain field.
+    Set,
+    /// Removes the path with its value: `$unset`.
+    Unset,
+    /// Appends entries to a list: `$pushAll`.
+    PushAll,
+}
+
+impl Operator {
+    /// All operators, in the order in which messages name them.
+    pub const ALL: [Self; 3] = [Self::Set, Self::Unset, Self::PushAll];
+
+    /// The operator's name in the wire form.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Set => "$set",
+            Self::Unset => "$unset",
+            Self::PushAll => "$pushAll",
+        }
+    }
+
+    /// The operator of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operator| operator.name() == name)
+    }
+
+    /// What it does to a path, after "may not be".
+    pub(crate) fn participle(self) -> &'static str {
+        match self {
+            Self::Set => "replaced",
+            Self::Unset => "removed",
+            Self::PushAll => "appended to",
+        }
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,149 @@
+//! Paths into a document: `status.flags.active`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Where an operation acts: one or more keys, from the top of the document down.
+///
+/// The text form joins the keys with dots. A key that contains a dot is written with `\.`, and one that contains
+/// a backslash with `\\`; MongoDB has no such escape, so this is an extension, and no path without a backslash
+/// changes its meaning. Keys are never indexes: `log.0` is the key `0` of a map called `log`, because lists have
+/// no addressable entries.
+///
+/// Paths are ordered key by key, so an ancestor sorts directly before everything below it.
+///
+/// ```
+/// use windlass_update_ops::Path;
+///
+/// let flag: Path = "status.flags.active".parse()?;
+/// assert_eq!(flag.keys().collect::<Vec<_>>(), ["status", "flags", "active"]);
+/// assert!(flag.starts_with(&"status".parse()?));
+///
+/// let host: Path = r"components.10\.0\.0\.1".parse()?;
+/// assert_eq!(host.keys().last(), Some("10.0.0.1"));
+/// assert_eq!(host.to_string(), r"components.10\.0\.0\.1");
+///
+/// assert!("status..flags".parse::<Path>().is_err());
+/// # Ok::<(), windlass_update_ops::PathError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Path(Vec<String>);
+
+/// What is wrong with the text of a [`Path`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PathError {
+    /// The text is empty.
+    #[error("the path is empty")]
+    Empty,
+    /// A dot at either end, or two in a row.
+    #[error("the path `{0}` has an empty key: a dot at an end, or two in a row")]
+    EmptyKey(String),
+    /// A backslash that stands before neither a dot nor a backslash.
+    #[error(r"a `\` in the path `{0}` stands before neither `.` nor `\`")]
+    Escape(String),
+    /// More keys than [`Path::MAX_KEYS`].
+    #[error("the path has {0} keys, and {max} are the limit", max = Path::MAX_KEYS)]
+    TooDeep(usize),
+}
+
+impl Path {
+    /// The most keys a path may have.
+    ///
+    /// An update creates the maps on its way, so an unlimited path would let one line of text build a document
+    /// that `serde_json` (128 levels) refuses to read back.
+    pub const MAX_KEYS: usize = 100;
+
+    /// The path of these keys, taken literally: a dot in a key is part of it.
+    ///
+    /// # Errors
+    /// No keys, an empty key, or more than [`Path::MAX_KEYS`].
+    pub fn from_keys<K: Into<String>>(keys: impl IntoIterator<Item = K>) -> Result<Self, PathError> {
+        let path = Self(keys.into_iter().map(Into::into).collect());
+        match path.0.len() {
+            0 => Err(PathError::Empty),
+            n if n > Self::MAX_KEYS => Err(PathError::TooDeep(n)),
+            _ if path.0.iter().any(String::is_empty) => Err(PathError::EmptyKey(path.to_string())),
+            _ => Ok(path),
+        }
+    }
+
+    /// The keys, from the top down; at least one.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> + DoubleEndedIterator + Clone {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Whether `self` is `ancestor` or lies below it.
+    pub fn starts_with(&self, ancestor: &Path) -> bool {
+        self.0.starts_with(&ancestor.0)
+    }
+
+    /// Whether one of the two is, or lies below, the other: what both touch can depend on their order.
+    pub fn is_comparable(&self, other: &Path) -> bool {
+        self.starts_with(other) || other.starts_with(self)
+    }
+
+    /// The path of `key` directly below `self`.
+    ///
+    /// # Errors
+    /// An empty key, or more than [`Path::MAX_KEYS`] in all.
+    pub fn join(&self, key: &str) -> Result<Self, PathError> {
+        Self::from_keys(self.keys().chain([key]))
+    }
+
+    /// The keys as a slice, for the rest of the crate.
+    pub(crate) fn as_slice(&self) -> &[String] {
+        &self.0
+    }
+
+    /// A path that this crate has walked itself: errors may have to name a place that no valid path reaches.
+    pub(crate) fn walked(keys: &[String]) -> Self {
+        Self(keys.to_vec())
+    }
+}
+
+impl FromStr for Path {
+    type Err = PathError;
+
+    fn from_str(text: &str) -> Result<Self, PathError> {
+        if text.is_empty() {
+            return Err(PathError::Empty);
+        }
+        let keys = split(text)?;
+        if keys.iter().any(String::is_empty) {
+            return Err(PathError::EmptyKey(text.to_owned()));
+        }
+        Self::from_keys(keys)
+    }
+}
+
+/// Splits at the dots that no backslash precedes, and takes the escapes out.
+fn split(text: &str) -> Result<Vec<String>, PathError> {
+    let mut keys = vec![];
+    let mut key = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '.' => keys.push(std::mem::take(&mut key)),
+            '\\' => match chars.next() {
+                Some(escaped @ ('.' | '\\')) => key.push(escaped),
+                _ => return Err(PathError::Escape(text.to_owned())),
+            },
+            _ => key.push(c),
+        }
+    }
+    keys.push(key);
+    Ok(keys)
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, key) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str(".")?;
+            }
+            f.write_str(&key.replace('\\', r"\\").replace('.', r"\."))?;
+        }
+        Ok(())
+    }
+}
