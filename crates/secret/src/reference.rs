@@ -1,0 +1,97 @@
+//! The name under which a secret value is kept.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+use thiserror::Error;
+
+/// What records hold in place of a secret: the opaque id of a value in the store.
+///
+/// 1 to 128 characters of `A`–`Z`, `a`–`z`, `0`–`9`, `-`, `_`, `.`, `:` and `/`. Shown as `secret:<id>`, in JSON data
+/// as the marker `{"$secret": "<id>"}`.
+///
+/// ```
+/// use serde_json::json;
+/// use windlass_secret::SecretRef;
+///
+/// let reference: SecretRef = "demo/db.password".parse()?;
+/// assert_eq!(reference.to_string(), "secret:demo/db.password");
+/// assert_eq!(reference.to_value(), json!({"$secret": "demo/db.password"}));
+/// assert_eq!(SecretRef::from_value(&reference.to_value()), Some(reference));
+/// assert_eq!(SecretRef::from_value(&json!({"$secret": "a", "other": 1})), None);
+/// # Ok::<(), windlass_secret::SecretRefError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SecretRef(String);
+
+/// The key of the JSON marker.
+const MARKER: &str = "$secret";
+
+const LONGEST: usize = 128;
+
+/// Why a text is no [`SecretRef`].
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SecretRefError {
+    /// It has no character, or too many.
+    #[error("a secret's id has 1 to {LONGEST} characters, not {0}")]
+    Length(usize),
+    /// It has a character that ids don't have.
+    #[error("a secret's id has letters, digits and `-_.:/`, not {0:?}")]
+    Character(char),
+}
+
+impl SecretRef {
+    /// The id.
+    pub fn id(&self) -> &str {
+        &self.0
+    }
+
+    /// The marker `{"$secret": "<id>"}`.
+    pub fn to_value(&self) -> Value {
+        json!({ MARKER: self.0 })
+    }
+
+    /// Reads a marker; `None` for everything that isn't exactly one.
+    pub fn from_value(value: &Value) -> Option<Self> {
+        let object = value.as_object().filter(|object| object.len() == 1)?;
+        object.get(MARKER)?.as_str()?.parse().ok()
+    }
+}
+
+impl FromStr for SecretRef {
+    type Err = SecretRefError;
+
+    fn from_str(id: &str) -> Result<Self, SecretRefError> {
+        let length = id.chars().count();
+        if !(1..=LONGEST).contains(&length) {
+            return Err(SecretRefError::Length(length));
+        }
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '/');
+        match id.chars().find(|&c| !allowed(c)) {
+            Some(c) => Err(SecretRefError::Character(c)),
+            None => Ok(Self(id.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for SecretRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "secret:{}", self.0)
+    }
+}
+
+/// As its id.
+impl Serialize for SecretRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for SecretRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,78 @@
+//! A value that doesn't print.
+
+use std::fmt;
+
+use secrecy::{ExposeSecret, SecretBox};
+use zeroize::Zeroize;
+
+/// A value that must not leak: shown as `***`, wiped when dropped, read by [`expose`](Self::expose) alone.
+///
+/// This is what it is for, as a specification:
+///
+/// ```
+/// use windlass_secret::Sensitive;
+///
+/// let password = Sensitive::from("hunter2".to_owned());
+/// assert_eq!(format!("{password} {password:?} {:?}", Some(&password)), "*** *** Some(***)");
+/// assert_eq!(password.expose(), "hunter2");
+/// ```
+///
+/// It can't be serialised, so no record, log or report takes it by accident:
+///
+/// ```compile_fail
+/// let password = windlass_secret::Sensitive::from("hunter2".to_owned());
+/// serde_json::to_string(&password);
+/// ```
+///
+/// nor compared in a way that tells how much of it was right:
+///
+/// ```compile_fail
+/// let password = windlass_secret::Sensitive::from("hunter2".to_owned());
+/// assert!(password == windlass_secret::Sensitive::from("hunter2".to_owned()));
+/// ```
+pub struct Sensitive<T: Zeroize>(SecretBox<T>);
+
+/// Sensitive text.
+pub type SensitiveString = Sensitive<String>;
+
+impl<T: Zeroize> Sensitive<T> {
+    /// Takes a value.
+    pub fn new(value: T) -> Self {
+        Self(SecretBox::new(Box::new(value)))
+    }
+
+    /// The value. Each call is a place to look at when asking where secrets go.
+    pub fn expose(&self) -> &T {
+        self.0.expose_secret()
+    }
+}
+
+impl<T: Zeroize> From<T> for Sensitive<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl From<&str> for Sensitive<String> {
+    fn from(value: &str) -> Self {
+        Self::new(value.to_owned())
+    }
+}
+
+impl<T: Zeroize + Clone> Clone for Sensitive<T> {
+    fn clone(&self) -> Self {
+        Self::new(self.expose().clone())
+    }
+}
+
+impl<T: Zeroize> fmt::Debug for Sensitive<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(crate::MASK)
+    }
+}
+
+impl<T: Zeroize> fmt::Display for Sensitive<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(crate::MASK)
+    }
+}
