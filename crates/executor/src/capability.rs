@@ -1,0 +1,114 @@
+//! What a runtime can do for a job, beyond what every runtime does.
+
+use std::{collections::BTreeSet, fmt};
+
+use crate::{Job, Network, RuntimeError};
+
+/// Something that not every runtime can do. A job that needs what its runtime can't do is refused when it is
+/// submitted; nothing is left out in silence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Capability {
+    /// Runs a job in the file system of an [image](Job::image).
+    Image,
+    /// Gives a job a [network](Network) of its own, or none.
+    Network,
+    /// Runs a job as another [user](Job::user).
+    User,
+    /// Enforces [`Limits::memory_bytes`](crate::Limits::memory_bytes).
+    MemoryLimit,
+    /// Enforces [`Limits::pids`](crate::Limits::pids).
+    PidsLimit,
+    /// Enforces [`Limits::cpu_millis`](crate::Limits::cpu_millis).
+    CpuLimit,
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Image => "an image",
+            Self::Network => "a network other than the host's",
+            Self::User => "another user",
+            Self::MemoryLimit => "a memory limit",
+            Self::PidsLimit => "a limit on processes",
+            Self::CpuLimit => "a limit on processor time",
+        })
+    }
+}
+
+/// The set of what a runtime can do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Capabilities(BTreeSet<Capability>);
+
+impl Capabilities {
+    /// Returns the empty set: what every runtime does, and nothing more.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Tells whether the runtime can do this.
+    pub fn has(&self, capability: Capability) -> bool {
+        self.0.contains(&capability)
+    }
+
+    /// Lists what the runtime can do.
+    pub fn iter(&self) -> impl Iterator<Item = Capability> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// Checks that a job is well-formed and that the runtime called `runtime` can do all it needs.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Invalid`], or [`RuntimeError::Unsupported`] with everything that is missing.
+    pub fn check(&self, runtime: &str, job: &Job) -> Result<(), RuntimeError> {
+        job.check()?;
+        let missing: Vec<_> = needs(job).filter(|need| !self.has(*need)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(RuntimeError::Unsupported { runtime: runtime.to_owned(), missing })
+    }
+}
+
+impl FromIterator<Capability> for Capabilities {
+    fn from_iter<I: IntoIterator<Item = Capability>>(capabilities: I) -> Self {
+        Self(capabilities.into_iter().collect())
+    }
+}
+
+fn needs(job: &Job) -> impl Iterator<Item = Capability> {
+    let own_network = !matches!(job.network, Network::Default | Network::Host);
+    [
+        (job.image.is_some(), Capability::Image),
+        (own_network, Capability::Network),
+        (job.user.is_some(), Capability::User),
+        (job.limits.memory_bytes.is_some(), Capability::MemoryLimit),
+        (job.limits.pids.is_some(), Capability::PidsLimit),
+        (job.limits.cpu_millis.is_some(), Capability::CpuLimit),
+    ]
+    .into_iter()
+    .filter_map(|(needed, capability)| needed.then_some(capability))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_missing_is_named_at_once() {
+        let mut job = Job::command("true").image("demo:1").network(Network::None);
+        job.limits.pids = Some(3);
+        let can: Capabilities = [Capability::Network].into_iter().collect();
+        let error = can.check("process", &job).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the runtime `process` can't give the job an image, a limit on processes"
+        );
+    }
+
+    #[test]
+    fn the_hosts_network_needs_nothing() {
+        let job = Job::command("true").network(Network::Host);
+        assert!(Capabilities::none().check("process", &job).is_ok());
+    }
+}

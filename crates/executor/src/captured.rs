@@ -1,0 +1,127 @@
+//! One captured stream of a job.
+
+use std::{borrow::Cow, fmt, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// What is kept of one stream: its first bytes, its last bytes, and how many there were.
+///
+/// ```
+/// use windlass_executor::Captured;
+///
+/// let all = Captured::whole(*b"status: ok\n");
+/// assert_eq!(all.complete().as_deref(), Some(&b"status: ok\n"[..]));
+///
+/// let cut = Captured::new(*b"first ", *b" last", 5_011);
+/// assert_eq!(cut.complete(), None);
+/// assert_eq!(cut.text(), "first [… 5000 bytes left out …] last");
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Captured {
+    #[serde(with = "crate::bytes")]
+    head: Vec<u8>,
+    #[serde(with = "crate::bytes")]
+    tail: Vec<u8>,
+    total: u64,
+    spill: Option<PathBuf>,
+}
+
+impl Captured {
+    /// Describes a stream of which everything was kept.
+    pub fn whole(bytes: impl Into<Vec<u8>>) -> Self {
+        let head: Vec<u8> = bytes.into();
+        Self { total: head.len() as u64, head, tail: Vec::new(), spill: None }
+    }
+
+    /// Describes a stream of `total` bytes that began with `head` and ended with `tail`, which don't overlap.
+    pub fn new(head: impl Into<Vec<u8>>, tail: impl Into<Vec<u8>>, total: u64) -> Self {
+        let (head, tail) = (head.into(), tail.into());
+        let kept = (head.len() + tail.len()) as u64;
+        Self { head, tail, total: total.max(kept), spill: None }
+    }
+
+    /// Says in which file of this host more of the stream is, from its beginning.
+    #[must_use]
+    pub fn with_spill(mut self, spill: Option<PathBuf>) -> Self {
+        self.spill = spill;
+        self
+    }
+
+    /// Returns the first bytes of the stream.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// Returns the last bytes of the stream, those that aren't in [`head`](Self::head).
+    pub fn tail(&self) -> &[u8] {
+        &self.tail
+    }
+
+    /// Returns how many bytes the job wrote.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Returns how many bytes were not kept here.
+    pub fn omitted(&self) -> u64 {
+        self.total - (self.head.len() + self.tail.len()) as u64
+    }
+
+    /// Returns the file that has more of the stream, from its beginning. It goes when the job is
+    /// [removed](crate::Runtime::remove).
+    pub fn spill(&self) -> Option<&std::path::Path> {
+        self.spill.as_deref()
+    }
+
+    /// Returns everything the job wrote, if everything was kept.
+    pub fn complete(&self) -> Option<Cow<'_, [u8]>> {
+        match (self.omitted(), self.tail.is_empty()) {
+            (0, true) => Some(Cow::Borrowed(&self.head)),
+            (0, false) => Some(Cow::Owned([&*self.head, &*self.tail].concat())),
+            _ => None,
+        }
+    }
+
+    /// Returns the stream as text for people: what is no UTF-8 becomes `�`, what wasn't kept a note.
+    pub fn text(&self) -> String {
+        match self.complete() {
+            Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            None => format!(
+                "{}[… {} bytes left out …]{}",
+                String::from_utf8_lossy(&self.head),
+                self.omitted(),
+                String::from_utf8_lossy(&self.tail)
+            ),
+        }
+    }
+}
+
+impl fmt::Debug for Captured {
+    /// Shows sizes only: a stream may hold what must not be logged.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Captured({} bytes, {} left out)", self.total, self.omitted())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn head_and_tail_that_meet_are_complete() {
+        let captured = Captured::new(*b"abc", *b"def", 6);
+        assert_eq!(captured.complete().unwrap(), &b"abcdef"[..]);
+        assert_eq!(captured.text(), "abcdef");
+    }
+
+    #[test]
+    fn a_character_cut_by_the_middle_is_not_torn() {
+        let (head, tail) = "aé".as_bytes().split_at(2);
+        assert_eq!(Captured::new(head, tail, 3).text(), "aé");
+    }
+
+    #[test]
+    fn debug_shows_no_output() {
+        assert_eq!(format!("{:?}", Captured::whole(*b"hunter2")), "Captured(7 bytes, 0 left out)");
+    }
+}

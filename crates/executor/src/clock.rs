@@ -1,0 +1,44 @@
+//! The wall clock, as records show it.
+
+use std::{fmt, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+/// A moment, in milliseconds since 1970 (UTC), as the host of the job saw it.
+///
+/// For people and records. Limits are measured on a clock that nobody can set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// Makes a moment out of milliseconds since 1970.
+    pub fn from_millis(millis: u64) -> Self {
+        Self(millis)
+    }
+
+    /// Returns the milliseconds since 1970.
+    pub fn as_millis(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the time from `earlier` to this moment, zero if the clock went back between them.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+
+    /// Reads the host's clock. It is the kernel's word on when a process ran, so there is nothing to inject:
+    /// the supervisor that reads it is a process of its own.
+    pub(crate) fn now() -> Self {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+        let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+        let millis = u64::try_from(now.tv_nsec / 1_000_000).unwrap_or(0);
+        Self(seconds * 1000 + millis)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
+    }
+}

@@ -1,0 +1,80 @@
+//! Bytes that go into a job.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// Bytes that a job is given: its stdin, or a file placed for it.
+///
+/// They are how secrets reach a job, so they are masked in `Debug`, written as a length by serde, and can be
+/// read only where the code says [`expose`](Content::expose).
+///
+/// ```
+/// use windlass_executor::Content;
+///
+/// let content = Content::from("password: hunter2\n");
+/// assert_eq!(format!("{content:?}"), "Content(18 bytes)");
+/// assert_eq!(content.expose(), b"password: hunter2\n");
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Content(Vec<u8>);
+
+impl Content {
+    /// Returns the bytes themselves.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Returns how many bytes there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Tells whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Content({} bytes)", self.len())
+    }
+}
+
+impl Serialize for Content {
+    /// Writes the number of bytes, never the bytes.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.len() as u64)
+    }
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<&[u8]> for Content {
+    fn from(bytes: &[u8]) -> Self {
+        Self(bytes.to_vec())
+    }
+}
+
+impl<const N: usize> From<&[u8; N]> for Content {
+    fn from(bytes: &[u8; N]) -> Self {
+        Self(bytes.to_vec())
+    }
+}
+
+impl From<String> for Content {
+    fn from(text: String) -> Self {
+        Self(text.into_bytes())
+    }
+}
+
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        Self(text.as_bytes().to_vec())
+    }
+}

@@ -1,0 +1,152 @@
+//! The names that a job carries: its own, and its owner's.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// The name of one execution of one job, chosen by the caller before the job is submitted.
+///
+/// Lower-case letters, digits and hyphens, 1 to 63 characters, first a letter or digit: what a folder, a
+/// container and a Kubernetes object may all be called. Because the caller knows it beforehand, a job whose
+/// submission was cut off can be looked up. An id names **one attempt**: a second try is a new id, so that a
+/// late result of the first can't be taken for one of the second.
+///
+/// ```
+/// use windlass_executor::JobId;
+///
+/// let id: JobId = "demo-install-1".parse()?;
+/// assert_eq!(id.as_str(), "demo-install-1");
+/// assert!("../etc".parse::<JobId>().is_err());
+/// # Ok::<(), windlass_executor::NameError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct JobId(String);
+
+/// Whoever a group of jobs belongs to, for [`Runtime::list`](crate::Runtime::list): a process of the engine, a
+/// command on the terminal.
+///
+/// 1 to 128 printable ASCII characters, none of them a space.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Owner(String);
+
+/// The name of a volume: what a [`JobId`] may be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct VolumeName(String);
+
+/// A name that breaks its rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{found}` is no {what}: expected {rule}")]
+pub struct NameError {
+    /// What kind of name was expected.
+    pub what: &'static str,
+    /// The text as it was given.
+    pub found: String,
+    /// The rule it breaks.
+    pub rule: &'static str,
+}
+
+const LABEL: &str = "1 to 63 lower-case letters, digits and hyphens, the first not a hyphen";
+const PRINTABLE: &str = "1 to 128 printable ASCII characters without a space";
+
+fn is_label(text: &str) -> bool {
+    (1..=63).contains(&text.len())
+        && !text.starts_with('-')
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+fn is_printable(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic())
+}
+
+macro_rules! name {
+    ($name:ident, $what:literal, $rule:ident, $test:ident) => {
+        impl $name {
+            /// Returns the name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+
+            fn try_from(text: String) -> Result<Self, NameError> {
+                if $test(&text) {
+                    Ok(Self(text))
+                } else {
+                    Err(NameError { what: $what, found: text, rule: $rule })
+                }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                text.to_owned().try_into()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+name!(JobId, "job id", LABEL, is_label);
+name!(Owner, "owner", PRINTABLE, is_printable);
+name!(VolumeName, "volume name", LABEL, is_label);
+
+impl Default for Owner {
+    /// Returns `nobody`, the owner of a job that doesn't say.
+    fn default() -> Self {
+        Self("nobody".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_id_is_a_label() {
+        for good in ["a", "0", "a-b", "a-", &"x".repeat(63)] {
+            assert_eq!(good.parse::<JobId>().unwrap().as_str(), good);
+        }
+        for bad in ["", "-a", "A", "a_b", "a/b", "..", "é", &"x".repeat(64)] {
+            assert!(bad.parse::<JobId>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_error_names_text_and_rule() {
+        let error = "A b".parse::<JobId>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`A b` is no job id: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen"
+        );
+    }
+
+    #[test]
+    fn names_are_checked_when_read() {
+        assert!(serde_json::from_str::<JobId>("\"../x\"").is_err());
+        assert_eq!(serde_json::to_string(&"a1".parse::<JobId>().unwrap()).unwrap(), "\"a1\"");
+    }
+}

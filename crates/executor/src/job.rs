@@ -1,0 +1,451 @@
+//! A job: what to run, with what, under which limits.
+
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Content, Limits, Owner, VolumeName, WorkPath};
+
+/// A job: a command, what it is given, what is brought back, and what it may use.
+///
+/// It says nothing about where it runs. It is built by naming what differs from the defaults:
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass_executor::Job;
+///
+/// let job = Job::command("./scripts/Install.sh")
+///     .arg("--verbose")
+///     .env("REGION", "eu-1")
+///     .script("scripts/Install.sh".parse()?, "#!/bin/sh\ncat > result\n")
+///     .stdin("size: 3\n")
+///     .output("result", "result".parse()?, 64 * 1024)
+///     .timeout(Duration::from_secs(30));
+/// assert!(job.check().is_ok());
+/// # Ok::<(), windlass_executor::WorkPathError>(())
+/// ```
+///
+/// # Environment
+/// A job inherits nothing. It gets `PATH` (the usual system folders), `HOME` (its working folder), `TMPDIR`,
+/// `LANG=C.UTF-8`, `WINDLASS_JOB` (which names the job), one `WINDLASS_VOLUME_<NAME>` per volume, and [`env`](Job::env),
+/// which wins over all but the names that start with `WINDLASS_`. Secrets belong in stdin or a file: an environment can be read by others.
+///
+/// # Records
+/// serde writes a job as a record for logs and journals: [`Content`] as its length. A record can't be read back
+/// as a job, since it is none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[must_use = "a job does nothing until it is submitted to a runtime"]
+#[non_exhaustive]
+pub struct Job {
+    /// What is run: a path relative to the working folder (`./run.sh`, `scripts/run.sh`), an absolute path, or a
+    /// name without `/` that is looked up in `PATH`.
+    pub program: String,
+    /// The arguments, without the program's own name.
+    pub args: Vec<String>,
+    /// The image whose file system the job sees, for runtimes that have [images](crate::Capability::Image).
+    pub image: Option<String>,
+    /// Variables of the environment, beside those that every job gets.
+    pub env: BTreeMap<String, String>,
+    /// What the job may read on its standard input. It need not.
+    pub stdin: Content,
+    /// Files that are there when the job starts.
+    pub files: Vec<InputFile>,
+    /// Files that are brought back after it.
+    pub outputs: Vec<OutputRequest>,
+    /// What it may use.
+    pub limits: Limits,
+    /// Which network it sees.
+    pub network: Network,
+    /// Who runs it; the runtime's own choice if not given.
+    pub user: Option<User>,
+    /// Folders that outlive it.
+    pub volumes: Vec<Volume>,
+    /// Words for people and tools, kept with the job.
+    pub labels: BTreeMap<String, String>,
+    /// Whose job it is.
+    pub owner: Owner,
+    /// What becomes of it when the process that submitted it dies.
+    pub on_owner_death: OnOwnerDeath,
+}
+
+/// A file placed in the working folder before the job starts. Its folders are made as needed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct InputFile {
+    /// Where it is placed.
+    pub path: WorkPath,
+    /// Its permission bits, such as `0o755`.
+    pub mode: u32,
+    /// What is in it.
+    pub content: Content,
+}
+
+/// A file to bring back once the job has ended, however it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct OutputRequest {
+    /// The name under which it is found in [`Outcome::outputs`](crate::Outcome::outputs).
+    pub name: String,
+    /// Where the job leaves it.
+    pub path: WorkPath,
+    /// The most bytes that are brought back; a larger file is reported as such, and not cut.
+    pub max_bytes: u64,
+}
+
+/// A folder that outlives its jobs. All jobs on one runtime that name it see the same folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Volume {
+    /// Its name. The job finds its path in `WINDLASS_VOLUME_<NAME>`, upper-cased, `_` for `-`.
+    pub name: VolumeName,
+    /// Where it is mounted, for runtimes where a job has a file system of its own.
+    pub path: String,
+}
+
+impl Volume {
+    /// Returns the name of the variable that tells the job where the volume is.
+    pub fn variable(&self) -> String {
+        format!("WINDLASS_VOLUME_{}", self.name.as_str().to_ascii_uppercase().replace('-', "_"))
+    }
+}
+
+/// The network a job sees.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Network {
+    /// What the runtime gives a job that doesn't ask: none in a container, the host's for a process.
+    #[default]
+    Default,
+    /// None at all.
+    None,
+    /// One behind the engine's bridge.
+    Bridge,
+    /// The host's own.
+    Host,
+    /// A network of the engine, by name.
+    Named(String),
+}
+
+/// Who runs a job, by number: names mean nothing in another file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct User {
+    /// The user's number.
+    pub uid: u32,
+    /// The group's number; the user's first group if not given.
+    pub gid: Option<u32>,
+}
+
+impl User {
+    /// Names a user by number.
+    pub fn new(uid: u32, gid: Option<u32>) -> Self {
+        Self { uid, gid }
+    }
+}
+
+/// What becomes of a job when the process that submitted it dies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum OnOwnerDeath {
+    /// It is ended: for work that can be repeated and must not run beside its repetition.
+    #[default]
+    Kill,
+    /// It runs to its end, and its outcome waits to be found: for work that must not be done twice.
+    Finish,
+}
+
+impl Job {
+    /// Starts a job that runs `program`.
+    pub fn command(program: impl Into<String>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            image: None,
+            env: BTreeMap::new(),
+            stdin: Content::default(),
+            files: Vec::new(),
+            outputs: Vec::new(),
+            limits: Limits::default(),
+            network: Network::default(),
+            user: None,
+            volumes: Vec::new(),
+            labels: BTreeMap::new(),
+            owner: Owner::default(),
+            on_owner_death: OnOwnerDeath::default(),
+        }
+    }
+
+    /// Adds one argument.
+    pub fn arg(mut self, arg: impl Into<String>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Names the image to run in.
+    pub fn image(mut self, image: impl Into<String>) -> Self {
+        self.image = Some(image.into());
+        self
+    }
+
+    /// Sets one variable of the environment.
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// Gives what the job reads on its standard input.
+    pub fn stdin(mut self, stdin: impl Into<Content>) -> Self {
+        self.stdin = stdin.into();
+        self
+    }
+
+    /// Places a file that only its owner may read and write (mode 0600).
+    pub fn file(self, path: WorkPath, content: impl Into<Content>) -> Self {
+        self.file_with_mode(path, 0o600, content)
+    }
+
+    /// Places a file that can be run (mode 0700).
+    pub fn script(self, path: WorkPath, content: impl Into<Content>) -> Self {
+        self.file_with_mode(path, 0o700, content)
+    }
+
+    /// Places a file with these permission bits.
+    pub fn file_with_mode(mut self, path: WorkPath, mode: u32, content: impl Into<Content>) -> Self {
+        self.files.push(InputFile { path, mode, content: content.into() });
+        self
+    }
+
+    /// Asks for a file of at most `max_bytes` to be brought back under `name`.
+    pub fn output(mut self, name: impl Into<String>, path: WorkPath, max_bytes: u64) -> Self {
+        self.outputs.push(OutputRequest { name: name.into(), path, max_bytes });
+        self
+    }
+
+    /// Sets the longest the job may run.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.limits.timeout = timeout;
+        self
+    }
+
+    /// Sets all limits.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Chooses the network.
+    pub fn network(mut self, network: Network) -> Self {
+        self.network = network;
+        self
+    }
+
+    /// Chooses who runs the job.
+    pub fn user(mut self, user: User) -> Self {
+        self.user = Some(user);
+        self
+    }
+
+    /// Adds a volume, mounted at `path` where a job has a file system of its own.
+    pub fn volume(mut self, name: VolumeName, path: impl Into<String>) -> Self {
+        self.volumes.push(Volume { name, path: path.into() });
+        self
+    }
+
+    /// Adds one label.
+    pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.insert(name.into(), value.into());
+        self
+    }
+
+    /// Says whose job it is.
+    pub fn owner(mut self, owner: Owner) -> Self {
+        self.owner = owner;
+        self
+    }
+
+    /// Says what becomes of the job when the process that submitted it dies.
+    pub fn on_owner_death(mut self, fate: OnOwnerDeath) -> Self {
+        self.on_owner_death = fate;
+        self
+    }
+
+    /// Checks what the types alone can't: texts that the kernel couldn't take, names given twice.
+    ///
+    /// # Errors
+    /// [`JobError`] with everything that is wrong.
+    pub fn check(&self) -> Result<(), JobError> {
+        let mut problems = Vec::new();
+        check_command(self, &mut problems);
+        check_env(self, &mut problems);
+        check_paths(self, &mut problems);
+        if problems.is_empty() { Ok(()) } else { Err(JobError { problems }) }
+    }
+}
+
+/// A job that can't be run anywhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct JobError {
+    /// Everything that is wrong with it, at least one thing.
+    pub problems: Vec<JobProblem>,
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts: Vec<_> = self.problems.iter().map(ToString::to_string).collect();
+        f.write_str(&texts.join("; "))
+    }
+}
+
+/// One thing that is wrong with a job.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobProblem {
+    /// The program's name is empty.
+    #[error("the program is empty")]
+    NoProgram,
+    /// The program, an argument or a variable contains a NUL byte, which can't be handed to a process.
+    #[error("{place} contains a NUL byte")]
+    Nul {
+        /// Where the byte is, for people.
+        place: String,
+    },
+    /// A variable's name is empty or contains `=`.
+    #[error("`{name}` can't be the name of a variable")]
+    VariableName {
+        /// The name as given.
+        name: String,
+    },
+    /// A variable's name is one of those that the runtime sets.
+    #[error("the variable `{name}` is set by the runtime: names that start with `WINDLASS_` are taken")]
+    ReservedVariable {
+        /// The name as given.
+        name: String,
+    },
+    /// Two files are placed at one path, or one at a folder of the other.
+    #[error("two files are placed at `{path}`")]
+    FileTwice {
+        /// The path of both.
+        path: WorkPath,
+    },
+    /// A mode has bits beside the permissions (such as set-user-id).
+    #[error("the file `{path}` has the mode {mode:o}, which is more than permissions (777)")]
+    Mode {
+        /// The file.
+        path: WorkPath,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Two outputs have one name.
+    #[error("two outputs are called `{name}`")]
+    OutputTwice {
+        /// The name of both.
+        name: String,
+    },
+    /// Two volumes have one name.
+    #[error("the volume `{name}` is there twice")]
+    VolumeTwice {
+        /// The name of both.
+        name: VolumeName,
+    },
+}
+
+fn check_command(job: &Job, problems: &mut Vec<JobProblem>) {
+    if job.program.is_empty() {
+        problems.push(JobProblem::NoProgram);
+    }
+    if job.program.contains('\0') {
+        problems.push(JobProblem::Nul { place: "the program".to_owned() });
+    }
+    for (index, _) in job.args.iter().enumerate().filter(|(_, arg)| arg.contains('\0')) {
+        problems.push(JobProblem::Nul { place: format!("argument {}", index + 1) });
+    }
+}
+
+fn check_env(job: &Job, problems: &mut Vec<JobProblem>) {
+    for (name, value) in &job.env {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            problems.push(JobProblem::VariableName { name: name.clone() });
+        } else if name.starts_with("WINDLASS_") {
+            problems.push(JobProblem::ReservedVariable { name: name.clone() });
+        }
+        if value.contains('\0') {
+            problems.push(JobProblem::Nul { place: format!("the variable `{name}`") });
+        }
+    }
+}
+
+fn check_paths(job: &Job, problems: &mut Vec<JobProblem>) {
+    for file in &job.files {
+        if file.mode & !0o777 != 0 {
+            problems.push(JobProblem::Mode { path: file.path.clone(), mode: file.mode });
+        }
+    }
+    let twice = repeated(job.files.iter().map(|file| &file.path));
+    problems.extend(twice.map(|path| JobProblem::FileTwice { path: path.clone() }));
+    let twice = repeated(job.outputs.iter().map(|output| &output.name));
+    problems.extend(twice.map(|name| JobProblem::OutputTwice { name: name.clone() }));
+    let twice = repeated(job.volumes.iter().map(|volume| &volume.name));
+    problems.extend(twice.map(|name| JobProblem::VolumeTwice { name: name.clone() }));
+}
+
+/// Yields each item that was there before.
+fn repeated<T: Ord>(items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    let mut seen = std::collections::BTreeSet::new();
+    items.filter_map(move |item| {
+        if seen.contains(&item) {
+            Some(item)
+        } else {
+            seen.insert(item);
+            None
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_command_is_well_formed() {
+        assert!(Job::command("true").check().is_ok());
+    }
+
+    #[test]
+    fn all_problems_are_reported_at_once() {
+        let path: WorkPath = "a".parse().unwrap();
+        let job = Job::command("")
+            .arg("x\0")
+            .env("A=B", "1")
+            .env("WINDLASS_JOB", "me")
+            .env("C", "\0")
+            .file(path.clone(), "")
+            .file_with_mode(path.clone(), 0o4755, "")
+            .output("o", path.clone(), 1)
+            .output("o", path, 1)
+            .volume("state".parse().unwrap(), "/a")
+            .volume("state".parse().unwrap(), "/b");
+        assert_eq!(job.check().unwrap_err().problems.len(), 9);
+    }
+
+    #[test]
+    fn a_record_holds_no_content() {
+        let job = Job::command("sh").stdin("hunter2").file("key".parse().unwrap(), "hunter2");
+        let record = serde_json::to_string(&job).unwrap();
+        assert!(!record.contains("hunter2"), "{record}");
+        assert!(!format!("{job:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_volumes_variable_is_upper_case() {
+        let job = Job::command("true").volume("my-state".parse().unwrap(), "/state");
+        assert_eq!(job.volumes[0].variable(), "WINDLASS_VOLUME_MY_STATE");
+    }
+}

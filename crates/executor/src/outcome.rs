@@ -1,0 +1,240 @@
+//! How a job ended, and what it left.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Captured, Timestamp};
+
+/// How a job ended, and all it left behind.
+///
+/// Its serialised form is a record that is kept; it carries `version: 1`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Outcome {
+    version: Version,
+    /// How it ended.
+    pub end: End,
+    /// What it wrote on its standard output.
+    pub stdout: Captured,
+    /// What it wrote on its standard error.
+    pub stderr: Captured,
+    /// What became of each output that was asked for, by name.
+    pub outputs: BTreeMap<String, Output>,
+    /// When it started, if it did.
+    pub started: Option<Timestamp>,
+    /// When it ended, or was found to have ended.
+    pub ended: Timestamp,
+    /// The digest of the image it ran in, for runtimes that have images.
+    pub image_digest: Option<String>,
+}
+
+impl Outcome {
+    /// Starts an outcome: this end, at this moment, and nothing else.
+    pub fn new(end: End, ended: Timestamp) -> Self {
+        Self {
+            version: Version,
+            end,
+            stdout: Captured::default(),
+            stderr: Captured::default(),
+            outputs: BTreeMap::new(),
+            started: None,
+            ended,
+            image_digest: None,
+        }
+    }
+
+    /// Tells whether the job exited with code 0.
+    pub fn success(&self) -> bool {
+        self.end == End::Exited(0)
+    }
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum End {
+    /// It exited by itself with this code, 0 to 255. 126, 127 and 137 are codes like any other.
+    Exited(i32),
+    /// It was ended by this signal, and not by the runtime.
+    Signalled(i32),
+    /// It was ended because its time was over.
+    TimedOut,
+    /// It was ended because it was [cancelled](crate::Runtime::cancel), perhaps before it started, or because
+    /// its owner died ([`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill)).
+    Cancelled,
+    /// It was ended because it used more memory than it may.
+    OutOfMemory,
+    /// It could not be started.
+    NotStarted(StartFailure),
+    /// It was started, and nobody can say how it ended: the host, its supervisor or its engine went away.
+    Lost(String),
+}
+
+impl fmt::Display for End {
+    /// Says it in a fragment that goes on from "the job".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "exited with code {code}"),
+            Self::Signalled(signal) => write!(f, "was ended by signal {signal}"),
+            Self::TimedOut => f.write_str("ran out of time"),
+            Self::Cancelled => f.write_str("was cancelled"),
+            Self::OutOfMemory => f.write_str("ran out of memory"),
+            Self::NotStarted(failure) => write!(f, "could not be started: {failure}"),
+            Self::Lost(why) => write!(f, "was lost: {why}"),
+        }
+    }
+}
+
+/// Why a job could not be started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StartFailure {
+    /// There is no such program.
+    #[error("there is no program `{program}`")]
+    NotFound {
+        /// The program as the job names it.
+        program: String,
+    },
+    /// The program is there, but the interpreter that its `#!` line names, or its loader, is not.
+    #[error("`{program}` is there, but its interpreter `{interpreter}` is not")]
+    InterpreterNotFound {
+        /// The program as the job names it.
+        program: String,
+        /// The interpreter as the program names it.
+        interpreter: String,
+    },
+    /// The program is there, but it can't be run.
+    #[error("`{program}` can't be run: {why}")]
+    NotExecutable {
+        /// The program as the job names it.
+        program: String,
+        /// What is in the way.
+        why: String,
+    },
+    /// The working folder was gone before the job started.
+    #[error("its working folder is gone")]
+    NoWorkingFolder,
+    /// Anything else; the text is the host's.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// What became of an output that was asked for.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Output {
+    /// It was there; this is what was in it.
+    Content(#[serde(with = "crate::bytes")] Vec<u8>),
+    /// It was not there.
+    Missing,
+    /// It was larger than the request allows.
+    TooLarge {
+        /// How large it was.
+        bytes: u64,
+    },
+    /// It was a link that leads out of the working folder. It was not followed.
+    Outside,
+    /// It was a folder, device, pipe or socket.
+    NotAFile,
+    /// It could not be read; the text is the host's.
+    Unreadable(String),
+}
+
+impl fmt::Debug for Output {
+    /// Shows the size of a content only: it may hold what must not be logged.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Content(bytes) => write!(f, "Content({} bytes)", bytes.len()),
+            other => write!(f, "{other}"),
+        }
+    }
+}
+
+impl fmt::Display for Output {
+    /// Says it in a fragment that goes on from "the output".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Content(bytes) => write!(f, "has {} bytes", bytes.len()),
+            Self::Missing => f.write_str("is missing"),
+            Self::TooLarge { bytes } => write!(f, "is too large ({bytes} bytes)"),
+            Self::Outside => f.write_str("is a link that leads out of the working folder"),
+            Self::NotAFile => f.write_str("is not a regular file"),
+            Self::Unreadable(why) => write!(f, "can't be read: {why}"),
+        }
+    }
+}
+
+/// The `version: 1` of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub(crate) struct Version;
+
+impl From<Version> for u32 {
+    fn from(_: Version) -> Self {
+        1
+    }
+}
+
+impl TryFrom<u32> for Version {
+    type Error = String;
+
+    fn try_from(version: u32) -> Result<Self, String> {
+        if version == 1 {
+            Ok(Self)
+        } else {
+            Err(format!("version {version} is newer than this program knows (1)"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Outcome {
+        let mut outcome = Outcome::new(End::Exited(3), Timestamp::from_millis(1_700_000_000_500));
+        outcome.started = Some(Timestamp::from_millis(1_700_000_000_000));
+        outcome.stdout = Captured::whole(*b"ok\n");
+        outcome.stderr = Captured::whole(*b"\xff");
+        outcome.outputs.insert("result".to_owned(), Output::Content(b"42".to_vec()));
+        outcome.outputs.insert("log".to_owned(), Output::TooLarge { bytes: 9 });
+        outcome
+    }
+
+    /// A record that was written before; it must be read for ever.
+    const VERSION_1: &str = r#"{"version":1,"end":{"exited":3},"stdout":{"head":"ok\n","tail":"","total":3,"spill":null},"stderr":{"head":{"hex":"ff"},"tail":"","total":1,"spill":null},"outputs":{"log":{"too_large":{"bytes":9}},"result":{"content":"42"}},"started":1700000000000,"ended":1700000000500,"image_digest":null}"#;
+
+    #[test]
+    fn a_record_of_version_1_is_read_and_written_the_same() {
+        assert_eq!(serde_json::from_str::<Outcome>(VERSION_1).unwrap(), example());
+        assert_eq!(serde_json::to_string(&example()).unwrap(), VERSION_1);
+    }
+
+    #[test]
+    fn a_newer_record_is_refused_by_its_version() {
+        let newer = VERSION_1.replace("\"version\":1", "\"version\":2");
+        let error = serde_json::from_str::<Outcome>(&newer).unwrap_err();
+        assert!(error.to_string().starts_with("version 2 is newer"), "{error}");
+    }
+
+    #[test]
+    fn every_end_reads_back() {
+        let not_started = StartFailure::InterpreterNotFound { program: "a".into(), interpreter: "b".into() };
+        for end in [
+            End::Exited(0),
+            End::Signalled(9),
+            End::TimedOut,
+            End::Cancelled,
+            End::OutOfMemory,
+            End::NotStarted(not_started),
+            End::Lost("why".into()),
+        ] {
+            let text = serde_json::to_string(&end).unwrap();
+            assert_eq!(serde_json::from_str::<End>(&text).unwrap(), end, "{text}");
+        }
+    }
+}

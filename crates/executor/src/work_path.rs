@@ -1,0 +1,158 @@
+//! Paths inside a job's working folder.
+
+use std::{fmt, path::Path, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// The path of a file inside a job's working folder.
+///
+/// Relative, with `/` between its parts, without `.`, `..` or empty parts: it can't name a place outside. It is
+/// text, not a [`Path`](std::path::Path), since the folder may be on another host.
+///
+/// ```
+/// use windlass_executor::WorkPath;
+///
+/// assert!("scripts/Install.sh".parse::<WorkPath>().is_ok());
+/// assert!("../secrets".parse::<WorkPath>().is_err());
+/// assert!("/etc/passwd".parse::<WorkPath>().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct WorkPath(String);
+
+/// A path that is none inside the working folder.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{path}` is no path inside the working folder: it {problem}")]
+pub struct WorkPathError {
+    /// The path as it was given.
+    pub path: String,
+    /// What is wrong with it.
+    pub problem: WorkPathProblem,
+}
+
+/// What keeps a text from being a [`WorkPath`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WorkPathProblem {
+    /// Nothing at all was given.
+    Empty,
+    /// It starts at the root.
+    Absolute,
+    /// A part is `..`.
+    Upwards,
+    /// A part is `.`, or empty.
+    EmptyPart,
+    /// It contains a NUL byte, which no file name can.
+    Nul,
+    /// It is longer than 4095 bytes, or a part is longer than 255.
+    TooLong,
+}
+
+impl fmt::Display for WorkPathProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "is empty",
+            Self::Absolute => "is absolute",
+            Self::Upwards => "contains `..`",
+            Self::EmptyPart => "contains `.` or an empty part",
+            Self::Nul => "contains a NUL byte",
+            Self::TooLong => "is too long",
+        })
+    }
+}
+
+impl WorkPath {
+    /// Returns the path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the path for use below a folder of this host.
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+fn problem(text: &str) -> Option<WorkPathProblem> {
+    if text.is_empty() {
+        return Some(WorkPathProblem::Empty);
+    }
+    if text.starts_with('/') {
+        return Some(WorkPathProblem::Absolute);
+    }
+    if text.contains('\0') {
+        return Some(WorkPathProblem::Nul);
+    }
+    if text.len() > 4095 || text.split('/').any(|part| part.len() > 255) {
+        return Some(WorkPathProblem::TooLong);
+    }
+    text.split('/').find_map(|part| match part {
+        ".." => Some(WorkPathProblem::Upwards),
+        "" | "." => Some(WorkPathProblem::EmptyPart),
+        _ => None,
+    })
+}
+
+impl TryFrom<String> for WorkPath {
+    type Error = WorkPathError;
+
+    fn try_from(path: String) -> Result<Self, WorkPathError> {
+        match problem(&path) {
+            None => Ok(Self(path)),
+            Some(problem) => Err(WorkPathError { path, problem }),
+        }
+    }
+}
+
+impl FromStr for WorkPath {
+    type Err = WorkPathError;
+
+    fn from_str(path: &str) -> Result<Self, WorkPathError> {
+        path.to_owned().try_into()
+    }
+}
+
+impl From<WorkPath> for String {
+    fn from(path: WorkPath) -> Self {
+        path.0
+    }
+}
+
+impl fmt::Display for WorkPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_that_stay_inside_are_taken() {
+        for good in ["a", "a/b", "..a", "a..", ".hidden", "a b/c"] {
+            assert_eq!(good.parse::<WorkPath>().unwrap().as_str(), good);
+        }
+        for (bad, why) in [
+            ("", WorkPathProblem::Empty),
+            ("/a", WorkPathProblem::Absolute),
+            ("..", WorkPathProblem::Upwards),
+            ("a/../b", WorkPathProblem::Upwards),
+            ("./a", WorkPathProblem::EmptyPart),
+            ("a//b", WorkPathProblem::EmptyPart),
+            ("a/", WorkPathProblem::EmptyPart),
+            ("a\0b", WorkPathProblem::Nul),
+            (&"x".repeat(256), WorkPathProblem::TooLong),
+        ] {
+            assert_eq!(bad.parse::<WorkPath>().unwrap_err().problem, why, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_error_says_what_is_wrong() {
+        assert_eq!(
+            "a/../b".parse::<WorkPath>().unwrap_err().to_string(),
+            "`a/../b` is no path inside the working folder: it contains `..`"
+        );
+    }
+}
