@@ -1,1 +1,248 @@
-//! placeholder
+//! The drivers' half: the instance document, its shape, and views of it.
+//!
+//! A driver never writes the document; it answers with update commands, and these are checked against [`shape`]:
+//!
+//! ```text
+//! instanceId: <the engine's id>          set by a launch, to say which request an instance answers
+//! name: <text>
+//! status:                                flags: active, converging, failed; message
+//! interfaces:
+//!   <interface>:
+//!     signals: {<pin>: <any value>}      the interface `properties` has the output properties
+//!     status:                            as above; absent means as the instance's
+//! components: <tree of references>       reference: {mapping, key}
+//! activityLog: [{severity, message}]     append only
+//! commands: {<command id>: [<result>]}   append only
+//! ```
+//!
+//! ```
+//! use serde_json::json;
+//! use windlass_model::instance::{InstanceView, shape};
+//! use windlass_update_ops::Update;
+//!
+//! let update = Update::parse(&json!({
+//!     "$set": {"status.flags.active": true},
+//!     "interfaces": {"properties": {"signals": {"publicIp": "203.0.113.1"}}},
+//! }), shape()).expect("the update fits the shape").update;
+//!
+//! let mut document = json!({});
+//! update.apply(&mut document).expect("a checked update applies");
+//! let view = InstanceView::new(&document);
+//! assert!(view.status().active);
+//! assert_eq!(view.output("publicIp"), Some(&json!("203.0.113.1")));
+//! ```
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use windlass_update_ops::{Keys, Node, Operator, Shape, Update};
+
+use crate::record::Severity;
+
+/// The interface whose signals are the output properties.
+pub const OUTPUTS: &str = "properties";
+
+static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
+    let no_unset = "it always has a value: `$set` it";
+    let tree = Node::recursive(|tree| {
+        let reference =
+            Node::record([("mapping", Node::text().required()), ("key", Node::text().required())]);
+        Node::record([("reference", reference), ("components", Node::map(Keys::any(), tree))])
+    });
+    let interface =
+        Node::record([("signals", Node::map(Keys::any(), Node::opaque())), ("status", status_node())]);
+    let append_only = "it only grows: use `$pushAll`";
+    Shape::new([
+        ("instanceId", Node::text().deny(Operator::Unset, no_unset)),
+        ("name", Node::text().deny(Operator::Unset, no_unset)),
+        ("status", status_node().deny(Operator::Unset, no_unset)),
+        ("interfaces", Node::map(Keys::any(), interface)),
+        ("components", Node::map(Keys::any(), tree)),
+        ("activityLog", Node::list().deny(Operator::Set, append_only).deny(Operator::Unset, append_only)),
+        (
+            "commands",
+            Node::map(
+                Keys::any(),
+                Node::list().deny(Operator::Set, append_only).deny(Operator::Unset, append_only),
+            )
+            .deny(Operator::Set, append_only)
+            .deny(Operator::Unset, append_only),
+        ),
+    ])
+});
+
+fn status_node() -> Node {
+    let flag = || {
+        let words = [("yes", true), ("on", true), ("no", false), ("off", false)];
+        words
+            .into_iter()
+            .fold(Node::boolean().defaults_to(false), |node, (word, value)| node.spelled(word, value))
+    };
+    let flags = Node::record([("active", flag()), ("converging", flag()), ("failed", flag())])
+        .deny(Operator::Unset, "flags always have a value: `$set` them");
+    Node::record([("flags", flags), ("message", Node::text())])
+}
+
+/// Returns the path table of the instance document.
+pub fn shape() -> &'static Shape {
+    &SHAPE
+}
+
+/// The status of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Status {
+    /// Whether it does its duties.
+    pub active: bool,
+    /// Whether it is on its way to the state it should have.
+    pub converging: bool,
+    /// Whether something has failed; it may be active all the same.
+    pub failed: bool,
+    /// What it says of itself.
+    pub message: Option<String>,
+}
+
+impl Status {
+    /// Returns the status in a word.
+    pub fn word(&self) -> &'static str {
+        match (self.converging, self.active, self.failed) {
+            (true, _, _) => "converging",
+            (_, true, true) => "degraded",
+            (_, true, false) => "active",
+            (_, false, true) => "failed",
+            (_, false, false) => "-",
+        }
+    }
+}
+
+/// Reads an instance document.
+#[derive(Debug, Clone, Copy)]
+pub struct InstanceView<'a>(&'a Value);
+
+impl<'a> InstanceView<'a> {
+    /// Looks at a document.
+    pub fn new(document: &'a Value) -> Self {
+        Self(document)
+    }
+
+    /// Returns the status of the whole instance.
+    pub fn status(self) -> Status {
+        let status = &self.0["status"];
+        let flag = |name: &str| status["flags"][name].as_bool().unwrap_or(false);
+        Status {
+            active: flag("active"),
+            converging: flag("converging"),
+            failed: flag("failed"),
+            message: status["message"].as_str().map(str::to_owned),
+        }
+    }
+
+    /// Returns the value of an output property.
+    pub fn output(self, property: &str) -> Option<&'a Value> {
+        self.outputs()?.get(property)
+    }
+
+    /// Returns all output properties.
+    pub fn outputs(self) -> Option<&'a Map<String, Value>> {
+        self.0["interfaces"][OUTPUTS]["signals"].as_object()
+    }
+}
+
+/// An entry of an activity log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogEntry {
+    /// How serious it is.
+    pub severity: Severity,
+    /// What it says; may have several lines.
+    pub message: String,
+}
+
+/// Takes the activity log out of an update: the log is kept as events, not in the document.
+///
+/// An entry without a text `message` becomes an error entry that says so.
+pub fn take_log(update: Update) -> (Update, Vec<LogEntry>) {
+    let Ok(path) = "activityLog".parse() else { return (update, Vec::new()) };
+    let (log, rest) = update.partition(|at| *at == path);
+    let entries = match log.get(&path) {
+        Some(windlass_update_ops::Op::Append(entries)) => entries.iter().map(log_entry).collect(),
+        _ => Vec::new(),
+    };
+    (rest, entries)
+}
+
+fn log_entry(entry: &Value) -> LogEntry {
+    match entry["message"].as_str() {
+        Some(message) => LogEntry {
+            severity: entry["severity"].as_str().map(Severity::from_word).unwrap_or_default(),
+            message: message.to_owned(),
+        },
+        None => LogEntry {
+            severity: Severity::Error,
+            message: "a log entry without a text `message` was left out".to_owned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(wire: &Value) -> Result<Update, Vec<String>> {
+        Update::parse(wire, shape())
+            .map(|parsed| parsed.update)
+            .map_err(|errors| errors.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_plain_status_replaces_the_whole_status() {
+        let mut document = json!({"status": {"flags": {"active": true, "converging": false, "failed": true}, "message": "x"}});
+        let update = parse(&json!({"status": {"flags": {"active": true}}})).unwrap();
+        update.apply(&mut document).unwrap();
+        assert_eq!(
+            InstanceView::new(&document).status(),
+            Status { active: true, converging: false, failed: false, message: None }
+        );
+    }
+
+    #[test]
+    fn the_log_only_grows() {
+        assert!(parse(&json!({"activityLog": []})).is_err());
+        assert!(parse(&json!({"$unset": {"commands.c1": null}})).is_err());
+        let update = parse(&json!({"$pushAll": {"activityLog": [
+            {"severity": "eRRor", "message": "disk"}, {"message": "fine"}, {"severity": "info"},
+        ]}, "name": "web"}))
+        .unwrap();
+        let (rest, log) = take_log(update);
+        assert_eq!(rest.to_value(), json!({"name": "web"}));
+        let log: Vec<_> = log.iter().map(|e| format!("{} {}", e.severity, e.message)).collect();
+        assert_eq!(
+            log,
+            ["ERROR disk", "INFO fine", "ERROR a log entry without a text `message` was left out"]
+        );
+    }
+
+    #[test]
+    fn flags_and_references_are_checked() {
+        assert!(parse(&json!({"$unset": {"status.flags.active": null}})).is_err());
+        assert!(parse(&json!({"components": {"vm": {"reference": {"key": "i-1"}}}})).is_err());
+        assert!(
+            parse(&json!({"components": {"web": {"components": {"vm": {
+                "reference": {"mapping": "vms.vm-by-id", "key": "i-1"}
+            }}}}}))
+            .is_ok()
+        );
+        assert!(parse(&json!({"stauts": {}})).is_err());
+    }
+
+    #[test]
+    fn status_words() {
+        let status = |active, converging, failed| Status { active, converging, failed, message: None }.word();
+        assert_eq!(status(true, false, false), "active");
+        assert_eq!(status(true, false, true), "degraded");
+        assert_eq!(status(false, true, true), "converging");
+        assert_eq!(status(false, false, true), "failed");
+        assert_eq!(status(false, false, false), "-");
+    }
+}

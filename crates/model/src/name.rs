@@ -397,7 +397,10 @@ mod tests {
 
     #[rstest]
     #[case::empty("", "the assembly name is empty")]
-    #[case::separator("a__b", "the assembly name `a__b` has `__`, which separates the parts of an instance's name")]
+    #[case::separator(
+        "a__b",
+        "the assembly name `a__b` has `__`, which separates the parts of an instance's name"
+    )]
     #[case::digit(
         "1a",
         "the assembly name `1a` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`"

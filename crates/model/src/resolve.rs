@@ -239,10 +239,9 @@ impl<'a> Resolver<'a> {
         }
         match self.lookup.output(&element.name, name) {
             Output::Published(value) => Ok(Answer::Known(Resolved { value, sensitive })),
-            Output::Nothing if read_only => Err(ResolveError::NeverPublished {
-                element: element.name.clone(),
-                property: name.clone(),
-            }),
+            Output::Nothing if read_only => {
+                Err(ResolveError::NeverPublished { element: element.name.clone(), property: name.clone() })
+            }
             Output::Nothing => Ok(Answer::Known(Resolved { value: Value::Null, sensitive })),
             Output::NotYet => Ok(Answer::Waiting(BTreeSet::from([Missing::Output {
                 element: element.name.clone(),

@@ -30,7 +30,8 @@ pub enum State {
 
 impl State {
     /// The states in which an element can be, lowest first, without `Broken` and `Failed`.
-    pub const LADDER: [Self; 5] = [Self::Absent, Self::Created, Self::Installed, Self::Inactive, Self::Active];
+    pub const LADDER: [Self; 5] =
+        [Self::Absent, Self::Created, Self::Installed, Self::Inactive, Self::Active];
 
     /// Returns the place on the ladder from `Absent` (0) to `Active` (4); none for `Broken` and `Failed`.
     pub fn rank(self) -> Option<u8> {

@@ -155,10 +155,8 @@ impl FromStr for VersionRange {
         if let Ok(version) = text.parse::<Version>() {
             return Ok(Self { text: text.to_owned(), kind: RangeKind::Exact(version) });
         }
-        let requirement = semver::VersionReq::parse(text).map_err(|error| VersionError::Range {
-            range: text.to_owned(),
-            cause: error.to_string(),
-        })?;
+        let requirement = semver::VersionReq::parse(text)
+            .map_err(|error| VersionError::Range { range: text.to_owned(), cause: error.to_string() })?;
         Ok(Self { text: text.to_owned(), kind: RangeKind::Requirement(requirement) })
     }
 }

@@ -1,0 +1,120 @@
+//! Plans as a reader sees them: order, circles, shape.
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use windlass_model::{ElementName, State, Transition};
+use windlass_plan::{Draft, Plan, PlanBuilder, PlanError, Reason, WaitKind, Work};
+
+fn element(name: &str) -> ElementName {
+    format!("shop__{name}").parse().expect("the name is valid")
+}
+
+fn start(builder: &mut PlanBuilder, name: &str) -> Draft {
+    builder.step(Work::Transition {
+        element: element(name),
+        from: State::Inactive,
+        to: State::Active,
+        calls: vec![Transition::Start, Transition::Integrity],
+    })
+}
+
+fn reads(reader: &str, producer: &str) -> Reason {
+    Reason::Property {
+        reader: element(reader),
+        property: "peer".parse().expect("valid"),
+        producer: element(producer),
+        output: "address".parse().expect("valid"),
+        origin: Some(windlass_model::Origin { file: "shop.yaml".into(), line: 7, column: 5 }),
+    }
+}
+
+fn show(plan: &Plan) -> String {
+    let lines = plan.steps().iter().map(|step| {
+        let waits = step.waits.iter().map(|w| format!(" [{} {:?}: {}]", w.on, w.kind, w.reason));
+        format!("{} {}{}\n", step.id, step.work, waits.collect::<String>())
+    });
+    lines.collect()
+}
+
+#[test]
+fn steps_keep_the_order_of_adding_where_waits_leave_a_choice() {
+    let mut builder = PlanBuilder::new();
+    let c = start(&mut builder, "c");
+    let b = start(&mut builder, "b");
+    let a = start(&mut builder, "a");
+    let all = builder.barrier("all parts are Active");
+    for step in [c, b, a] {
+        builder.wait(all, step, WaitKind::After, Reason::Phase { label: "Active".into() });
+    }
+    builder.wait(c, a, WaitKind::Needs, reads("c", "a"));
+    let plan = builder.build().unwrap();
+    assert_snapshot!(show(&plan), @r"
+    s1 b Start, Integrity
+    s2 a Start, Integrity
+    s3 c Start, Integrity [s2 Needs: c reads `peer` from a (`address`), known once a is installed]
+    s4 all parts are Active [s1 After: Active] [s2 After: Active] [s3 After: Active]
+    ");
+    assert_eq!(plan.critical_path().iter().map(ToString::to_string).collect::<Vec<_>>(), ["s2", "s3"]);
+    assert_eq!(plan.widest(), 2);
+}
+
+#[test]
+fn a_circle_is_printed_edge_by_edge() {
+    let mut builder = PlanBuilder::new();
+    let a = start(&mut builder, "a");
+    let b = start(&mut builder, "b");
+    let c = start(&mut builder, "c");
+    builder.wait(a, b, WaitKind::Needs, reads("a", "b"));
+    builder.wait(b, a, WaitKind::Needs, reads("b", "a"));
+    builder.wait(c, a, WaitKind::Needs, reads("c", "a"));
+    let PlanError::Cycle(edges) = builder.build().unwrap_err() else { panic!("a circle was expected") };
+    let text: String = edges.iter().map(|edge| format!("{edge}\n")).collect();
+    assert_snapshot!(text, @r"
+    a Start, Integrity waits for b Start, Integrity: a reads `peer` from b (`address`), known once b is installed (shop.yaml:7:5)
+    b Start, Integrity waits for a Start, Integrity: b reads `peer` from a (`address`), known once a is installed (shop.yaml:7:5)
+    ");
+}
+
+#[test]
+fn the_stronger_of_two_waits_stays() {
+    let mut builder = PlanBuilder::new();
+    let a = start(&mut builder, "a");
+    let b = start(&mut builder, "b");
+    builder.wait(b, a, WaitKind::After, Reason::Phase { label: "x".into() });
+    builder.wait(b, a, WaitKind::Needs, reads("b", "a"));
+    let plan = builder.build().unwrap();
+    assert_eq!(plan.steps()[1].waits.len(), 1);
+    assert_eq!(plan.steps()[1].waits[0].kind, WaitKind::Needs);
+}
+
+#[test]
+fn a_plan_is_read_back_as_it_was_written() {
+    let mut builder = PlanBuilder::new();
+    let a = start(&mut builder, "a");
+    let b = start(&mut builder, "b");
+    builder.wait(b, a, WaitKind::Needs, reads("b", "a"));
+    let plan = builder.build().unwrap();
+    let text = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+}
+
+proptest! {
+    /// Waits that only point backwards always give a plan, in which nothing comes before what it waits for.
+    #[test]
+    fn acyclic_waits_are_ordered(edges in proptest::collection::vec((1_usize..40, 0_usize..40), 0..120)) {
+        let mut builder = PlanBuilder::new();
+        let steps: Vec<Draft> = (0..40).map(|n| start(&mut builder, &format!("n{n}"))).collect();
+        for (from, to) in edges {
+            builder.wait(steps[from], steps[to % from], WaitKind::Needs, reads("a", "b"));
+        }
+        let plan = builder.build().unwrap();
+        for step in plan.steps() {
+            prop_assert!(step.waits.iter().all(|wait| wait.on < step.id));
+        }
+        let path = plan.critical_path();
+        for pair in path.windows(2) {
+            prop_assert!(plan.step(pair[1]).unwrap().waits.iter().any(|wait| wait.on == pair[0]));
+        }
+        prop_assert!(plan.widest() * path.len() >= 40);
+    }
+}
