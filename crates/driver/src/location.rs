@@ -1,0 +1,58 @@
+//! Where a part is placed, and with which runtime.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The property that names a location.
+pub const DEPLOYMENT_LOCATION: &str = "deploymentLocation";
+
+/// The property that names the resource manager of a location.
+pub const RESOURCE_MANAGER: &str = "resourceManager";
+
+/// The two properties that together say where a part is placed. An empty one is not given.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct Placement {
+    /// `deploymentLocation`: the name of the location.
+    pub location: Option<String>,
+    /// `resourceManager`: who manages resources there.
+    pub manager: Option<String>,
+}
+
+/// A place where drivers work: an entry of `locations:` in `windlass.yaml`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Location {
+    /// Its name: a value of `deploymentLocation`.
+    pub name: String,
+    /// The resource manager it belongs to; a location without one matches any.
+    pub manager: Option<String>,
+    /// Its infrastructure type, matched by the drivers' selectors.
+    pub infrastructure: String,
+    /// The kind of the runtime that runs its jobs.
+    pub runtime: String,
+    /// The image for container runtimes.
+    pub image: Option<String>,
+    /// The network of its jobs.
+    pub network: Option<String>,
+    /// Named volumes and where container runtimes mount them.
+    pub volumes: BTreeMap<String, String>,
+    /// Configuration for the driver.
+    pub properties: BTreeMap<String, Value>,
+}
+
+impl Location {
+    /// Makes the location that stands in for one that is not declared: local processes.
+    pub fn local(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            manager: None,
+            infrastructure: "Local".to_owned(),
+            runtime: "process".to_owned(),
+            image: None,
+            network: None,
+            volumes: BTreeMap::new(),
+            properties: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! A resource's files, and what its descriptor says of drivers.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use windlass_model::assembly::PackageDigest;
+use windlass_model::name::DriverKind;
+use windlass_model::record::{PackageFile, PackageRecord};
+use windlass_model::{Action, DescriptorName, Transition};
+
+/// A driver chosen for an action, as `drivers:` or `default-driver:` of a resource descriptor has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binding {
+    /// Which driver.
+    pub driver: DriverKind,
+    /// The infrastructure types it is for; `*` is for all.
+    pub infrastructure: Vec<String>,
+    /// The driver properties: `effect`, `timeout` and what the driver knows beside them.
+    pub properties: BTreeMap<String, Value>,
+}
+
+impl Binding {
+    fn serves(&self, infrastructure: &str) -> bool {
+        self.infrastructure.iter().any(|kind| kind == "*" || kind == infrastructure)
+    }
+}
+
+/// What a resource descriptor declares, and which drivers it names for it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Bindings {
+    /// The declared transitions and the drivers named for each; none means the default ones.
+    pub transitions: BTreeMap<Transition, Vec<Binding>>,
+    /// The declared operations and the drivers named for each.
+    pub operations: BTreeMap<String, Vec<Binding>>,
+    /// The drivers for what names none of its own.
+    pub default: Vec<Binding>,
+}
+
+impl Bindings {
+    /// Tells whether the resource declares the action.
+    pub fn declares(&self, action: &Action) -> bool {
+        self.named(action).is_some()
+    }
+
+    /// Finds the driver for an action at an infrastructure type; an action's own drivers come before the default ones.
+    pub fn find(&self, action: &Action, infrastructure: &str) -> Option<&Binding> {
+        let named = self.named(action)?;
+        let candidates = if named.is_empty() { &self.default } else { named };
+        candidates.iter().find(|binding| binding.serves(infrastructure))
+    }
+
+    fn named(&self, action: &Action) -> Option<&Vec<Binding>> {
+        match action {
+            Action::Transition(transition) => self.transitions.get(transition),
+            Action::Operation(operation) => self.operations.get(operation.as_str()),
+            _ => None,
+        }
+    }
+}
+
+/// A resource's package: its files and what its descriptor says of drivers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Package {
+    digest: PackageDigest,
+    name: DescriptorName,
+    bindings: Bindings,
+    files: Vec<PackageFile>,
+}
+
+impl Package {
+    /// Makes a package of files; its digest covers their paths, run bits and bytes, and the bindings.
+    pub fn new(name: DescriptorName, bindings: Bindings, mut files: Vec<PackageFile>) -> Self {
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        let digest = digest(&name, &bindings, &files);
+        Self { digest, name, bindings, files }
+    }
+
+    /// Returns the digest of its content.
+    pub fn digest(&self) -> &PackageDigest {
+        &self.digest
+    }
+
+    /// Returns the name of its descriptor.
+    pub fn name(&self) -> &DescriptorName {
+        &self.name
+    }
+
+    /// Returns what the descriptor says of drivers.
+    pub fn bindings(&self) -> &Bindings {
+        &self.bindings
+    }
+
+    /// Returns all files, sorted by path.
+    pub fn files(&self) -> &[PackageFile] {
+        &self.files
+    }
+
+    /// Returns the files below a folder, with their paths relative to it.
+    pub fn files_below<'a>(&'a self, folder: &str) -> impl Iterator<Item = (&'a str, &'a PackageFile)> {
+        let prefix = format!("{}/", folder.trim_end_matches('/'));
+        self.files.iter().filter_map(move |file| Some((file.path.strip_prefix(&prefix)?, file)))
+    }
+
+    /// Returns the package as the store keeps it.
+    pub fn to_record(&self) -> PackageRecord {
+        PackageRecord {
+            digest: self.digest.clone(),
+            name: self.name.clone(),
+            manifest: serde_json::json!({ "version": 1, "bindings": self.bindings }),
+            files: self.files.clone(),
+        }
+    }
+
+    /// Reads a package that the store has kept.
+    ///
+    /// # Errors
+    ///
+    /// When the manifest was written by a newer windlass.
+    pub fn from_record(record: PackageRecord) -> Result<Self, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Manifest {
+            bindings: Bindings,
+        }
+        let manifest: Manifest = serde_json::from_value(record.manifest)?;
+        Ok(Self {
+            digest: record.digest,
+            name: record.name,
+            bindings: manifest.bindings,
+            files: record.files,
+        })
+    }
+}
+
+/// Hashes length-prefixed parts, so that no two packages read the same.
+fn digest(name: &DescriptorName, bindings: &Bindings, files: &[PackageFile]) -> PackageDigest {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(bytes);
+    };
+    part(name.to_string().as_bytes());
+    part(serde_json::to_string(bindings).unwrap_or_default().as_bytes());
+    for file in files {
+        part(file.path.as_bytes());
+        part(&[u8::from(file.executable)]);
+        part(&file.content);
+    }
+    PackageDigest(format!("sha256:{}", hex::encode(hash.finalize())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn binding(driver: &str, infrastructure: &str) -> Binding {
+        Binding {
+            driver: driver.parse().unwrap(),
+            infrastructure: vec![infrastructure.to_owned()],
+            properties: BTreeMap::new(),
+        }
+    }
+
+    fn file(path: &str, content: &str) -> PackageFile {
+        PackageFile { path: path.to_owned(), executable: true, content: content.into() }
+    }
+
+    #[test]
+    fn own_drivers_come_before_the_default() {
+        let bindings = Bindings {
+            transitions: BTreeMap::from([
+                (Transition::Install, Vec::new()),
+                (Transition::Start, vec![binding("ansible", "Openstack")]),
+            ]),
+            default: vec![binding("script", "*")],
+            ..Bindings::default()
+        };
+        let find = |transition, at| bindings.find(&Action::Transition(transition), at);
+        assert_eq!(find(Transition::Install, "Local").unwrap().driver.as_str(), "script");
+        assert_eq!(find(Transition::Start, "Openstack").unwrap().driver.as_str(), "ansible");
+        assert_eq!(find(Transition::Start, "Local"), None);
+        assert_eq!(find(Transition::Stop, "Local"), None);
+    }
+
+    #[test]
+    fn the_digest_covers_paths_bits_and_bytes() {
+        let package = |files| Package::new("resource::a::1".parse().unwrap(), Bindings::default(), files);
+        let one = package(vec![file("a", "bc"), file("b", "")]);
+        let same = package(vec![file("b", ""), file("a", "bc")]);
+        let other = package(vec![file("ab", "c"), file("b", "")]);
+        assert_eq!(one.digest(), same.digest());
+        assert_ne!(one.digest(), other.digest());
+        assert_eq!(Package::from_record(one.to_record()).unwrap(), one);
+    }
+
+    #[test]
+    fn files_below_a_folder_are_relative_to_it() {
+        let files = vec![file("Lifecycle/script/scripts/Install.sh", ""), file("Lifecycle/scripts2/x", "")];
+        let package = Package::new("resource::a::1".parse().unwrap(), Bindings::default(), files);
+        let below: Vec<_> = package.files_below("Lifecycle/script").map(|(path, _)| path).collect();
+        assert_eq!(below, ["scripts/Install.sh"]);
+    }
+}
