@@ -1,0 +1,126 @@
+//! The right to write to one assembly, held by one process at a time.
+//!
+//! A holder renews its lease every [`LeaseTerms::renew_every`]. Whoever wants it meanwhile is told who has it; whoever
+//! wants it after [`LeaseTerms::expire_after`] without renewal, or when the holder is provably dead, gets it with a
+//! higher [`Epoch`]. Batches carry the epoch, so a holder that was only asleep is refused when it goes on.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use windlass_model::{AssemblyName, Epoch, Timestamp};
+
+use crate::error::StoreError;
+use crate::holder::{Holder, Processes};
+
+/// How often a lease is renewed unless other terms are given.
+pub const RENEW_EVERY: Duration = Duration::from_secs(5);
+
+/// How long a lease lasts without renewal unless other terms are given: six missed renewals.
+pub const EXPIRE_AFTER: Duration = Duration::from_secs(30);
+
+/// How often leases are to be renewed, and when they expire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseTerms {
+    /// The time between two renewals, which are the holder's to make.
+    pub renew_every: Duration,
+    /// The time without renewal after which anyone may take over.
+    pub expire_after: Duration,
+}
+
+impl Default for LeaseTerms {
+    fn default() -> Self {
+        Self { renew_every: RENEW_EVERY, expire_after: EXPIRE_AFTER }
+    }
+}
+
+/// The right to write to one assembly.
+///
+/// It is a value, not a guard: dropping it changes nothing. It ends by [`release`](crate::Store::release), by
+/// expiry, or with its process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "the assembly stays locked until the lease is released or expires"]
+pub struct Lease {
+    /// The assembly.
+    pub scope: AssemblyName,
+    /// The epoch, higher than that of every earlier lease on the assembly.
+    pub epoch: Epoch,
+    /// Who holds it.
+    pub holder: Holder,
+    /// When it was taken.
+    pub since: Timestamp,
+}
+
+impl Lease {
+    /// Returns the error for a lease that is no longer the current one.
+    pub(crate) fn lost(&self) -> StoreError {
+        StoreError::LeaseLost { scope: self.scope.clone(), epoch: self.epoch }
+    }
+}
+
+/// What is on record about the lease of one assembly: the last epoch, and the hold if there is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) epoch: Epoch,
+    pub(crate) hold: Option<Hold>,
+}
+
+/// A lease that was not given back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hold {
+    pub(crate) holder: Holder,
+    pub(crate) since: Timestamp,
+    pub(crate) renewed: Timestamp,
+}
+
+/// What decides about leases beside what is on record.
+pub(crate) struct Referee<'a> {
+    pub(crate) now: Timestamp,
+    pub(crate) terms: LeaseTerms,
+    pub(crate) processes: &'a dyn Processes,
+}
+
+impl Referee<'_> {
+    /// Grants the lease on `scope` to `holder`, or says who has it.
+    pub(crate) fn grant(
+        &self,
+        scope: &AssemblyName,
+        standing: Option<&Standing>,
+        holder: &Holder,
+    ) -> Result<Lease, StoreError> {
+        match standing.and_then(|standing| standing.hold.as_ref()) {
+            Some(hold) if !self.is_over(hold) => Err(StoreError::Held {
+                scope: scope.clone(),
+                by: Box::new(hold.holder.clone()),
+                since: hold.since,
+            }),
+            _ => Ok(Lease {
+                scope: scope.clone(),
+                epoch: next(standing.map(|standing| standing.epoch)),
+                holder: holder.clone(),
+                since: self.now,
+            }),
+        }
+    }
+
+    fn is_over(&self, hold: &Hold) -> bool {
+        let idle = u128::from(self.now.millis_since(hold.renewed));
+        idle > self.terms.expire_after.as_millis() || self.processes.is_dead(&hold.holder)
+    }
+}
+
+fn next(epoch: Option<Epoch>) -> Epoch {
+    Epoch(epoch.map_or(NonZeroU64::MIN, |Epoch(last)| last.saturating_add(1)))
+}
+
+impl Standing {
+    /// Records a lease that was just granted.
+    pub(crate) fn of(lease: &Lease) -> Self {
+        let hold = Hold { holder: lease.holder.clone(), since: lease.since, renewed: lease.since };
+        Self { epoch: lease.epoch, hold: Some(hold) }
+    }
+
+    /// Tells whether `lease` is the one on record, and not given back.
+    pub(crate) fn honours(&self, lease: &Lease) -> bool {
+        self.epoch == lease.epoch && self.hold.is_some()
+    }
+}

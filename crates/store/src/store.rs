@@ -1,0 +1,101 @@
+//! The contract that every store keeps.
+
+use async_trait::async_trait;
+use windlass_model::assembly::PackageDigest;
+use windlass_model::id::StoreId;
+use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord};
+use windlass_model::{AssemblyName, ProcessId, Seq};
+use windlass_secret::{SecretRef, Sensitive};
+
+use crate::batch::Batch;
+use crate::error::StoreError;
+use crate::holder::Holder;
+use crate::lease::{Lease, LeaseTerms};
+use crate::snapshot::{History, Snapshot};
+use crate::ticket::Ticket;
+use crate::watch::Watch;
+
+/// Keeps what windlass must not forget.
+///
+/// Reading needs nothing; writing needs the [`Lease`] of the assembly that is written. What a store promises:
+///
+/// * **Durable**: a [`Ticket`] that resolves with `Ok` stands for bytes that survive `kill -9` and a power cut.
+/// * **Whole**: a [`Batch`] is applied whole or not at all, alone: a refused one takes no other with it.
+/// * **In order**: batches are applied in the order of the calls of [`commit`](Store::commit), and once one of a
+///   lease fails, all later ones of that lease are refused. So what a holder finds after a failure, its own or the
+///   machine's, is what it committed up to some batch, without gaps.
+/// * **Fenced**: a holder that lost its lease changes nothing any more, however late it wakes up.
+/// * **Numbered**: events are numbered 1, 2, 3 … over all assemblies and processes, in the order in which they
+///   became durable.
+///
+/// The suite in `testing::conformance` (feature `testing`) holds every implementation to this.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Returns the store's id, made when the store was.
+    fn id(&self) -> &StoreId;
+
+    /// Returns how often leases are to be renewed, and when they expire.
+    fn lease_terms(&self) -> LeaseTerms;
+
+    /// Takes the lease on an assembly, which need not exist yet.
+    ///
+    /// A lease that another holder left behind is taken over when that holder is provably dead or has not renewed it
+    /// in time. Every new lease has a higher epoch than all before it.
+    ///
+    /// # Errors
+    /// [`StoreError::Held`] names who holds it, which may be the caller itself.
+    async fn lease(&self, scope: &AssemblyName, holder: &Holder) -> Result<Lease, StoreError>;
+
+    /// Says that the holder is still there; to be called every [`LeaseTerms::renew_every`].
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] when another holder has taken over.
+    async fn renew(&self, lease: &Lease) -> Result<(), StoreError>;
+
+    /// Gives the lease back, after all batches that were committed under it.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] when another holder has taken over; nothing is left to give back then.
+    async fn release(&self, lease: Lease) -> Result<(), StoreError>;
+
+    /// Hands over a batch, and returns at once with a ticket that resolves when the batch is durable.
+    ///
+    /// The batch is applied whether or not the ticket is awaited. A store may let the caller wait while very many
+    /// batches are queued.
+    ///
+    /// # Errors
+    /// The ticket resolves with [`StoreError::LeaseLost`] for a stale epoch, [`StoreError::Refused`] for a batch
+    /// that breaks a rule, [`StoreError::AfterFailure`] when an earlier batch of this lease was not applied.
+    fn commit(&self, lease: &Lease, batch: Batch) -> Ticket;
+
+    /// Returns a process id that no one else gets, also after a crash. Ids grow; some may never be used.
+    async fn reserve_process(&self) -> Result<ProcessId, StoreError>;
+
+    /// Reads all that the engine needs to go on with an assembly, at one point in time; none when there is no such
+    /// assembly.
+    ///
+    /// # Errors
+    /// Beside what reading may meet, [`StoreError::Key`] when a secret can't be opened.
+    async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
+
+    /// Reads all assemblies, sorted by name.
+    async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError>;
+
+    /// Reads what was done for an assembly, also after it is gone: oldest process first.
+    async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError>;
+
+    /// Reads a pinned package with its files.
+    async fn package(&self, digest: &PackageDigest) -> Result<Option<PackageRecord>, StoreError>;
+
+    /// Opens one secret.
+    ///
+    /// # Errors
+    /// [`StoreError::Key`] when it can't be opened.
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<Sensitive<Vec<u8>>>, StoreError>;
+
+    /// Reads up to `limit` events after a place, in order. [`Seq::START`] is before the first.
+    async fn events(&self, after: Seq, limit: usize) -> Result<Vec<EventRecord>, StoreError>;
+
+    /// Watches for events after a place, whoever commits them.
+    fn watch(&self, after: Seq) -> Watch;
+}
