@@ -111,9 +111,9 @@ const LONGEST_SIMPLE_KEY: usize = 1000;
 fn key(out: &mut String, name: &str) {
     let start = out.len();
     if is_safe(name) {
-        out.push_str(name)
+        out.push_str(name);
     } else {
-        string(out, name)
+        string(out, name);
     }
     if out.len() - start > LONGEST_SIMPLE_KEY {
         out.insert_str(start, "? ");

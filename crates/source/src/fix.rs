@@ -1,6 +1,6 @@
 //! Repairs: edits that a program may apply, leaving the rest of the file byte for byte.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::Span;
 
@@ -29,14 +29,9 @@ impl Fix {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Edit {
     /// What is replaced, as byte offsets of the original text; empty to insert.
-    #[serde(serialize_with = "serialize_span")]
     pub span: Span,
     /// What stands there afterwards.
     pub replacement: String,
-}
-
-fn serialize_span<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
-    (span.start, span.end).serialize(serializer)
 }
 
 /// Applies repairs to the text they were made for.

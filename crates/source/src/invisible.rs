@@ -2,11 +2,28 @@
 
 /// Whether a character takes no room on the screen: zero-width spaces and joiners, direction marks, soft hyphens.
 pub(crate) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}')
+        || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Whether a character looks like a blank and is none for YAML.
-#[expect(dead_code, reason = "used by the cause finder")]
 pub(crate) fn is_false_blank(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
+}
+
+/// What such a character is called.
+pub(crate) fn name(c: char) -> &'static str {
+    match c {
+        '\u{a0}' => "no-break space",
+        '\u{ad}' => "soft hyphen",
+        '\u{200b}' => "zero-width space",
+        '\u{200c}' => "zero-width non-joiner",
+        '\u{200d}' => "zero-width joiner",
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => "text direction mark",
+        '\u{202f}' => "narrow no-break space",
+        '\u{3000}' => "ideographic space",
+        '\u{feff}' => "byte-order mark",
+        c if is_false_blank(c) => "space of a special width",
+        _ => "invisible character",
+    }
 }

@@ -252,6 +252,11 @@ impl Mapping {
         self.entries.iter().map(|entry| entry.key.text())
     }
 
+    /// The entries in order of declaration.
+    pub fn iter(&self) -> std::slice::Iter<'_, Entry> {
+        self.entries.iter()
+    }
+
     /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -282,6 +287,6 @@ impl<'a> IntoIterator for &'a Mapping {
     type IntoIter = std::slice::Iter<'a, Entry>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.entries.iter()
+        self.iter()
     }
 }

@@ -93,7 +93,7 @@ impl Node {
     }
 }
 
-impl<'n> Located<'n> {
+impl Located<'_> {
     fn step(&mut self, step: &str) -> bool {
         let next = match self.node.kind() {
             Kind::Sequence(items) => {

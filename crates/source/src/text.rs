@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
 
 use crate::{Diagnostic, codes};
 
@@ -122,7 +123,7 @@ fn not_utf8(name: String, bytes: &[u8], valid: usize) -> Box<Diagnostic> {
 }
 
 /// A byte range in a [`Source`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Span {
     /// The first byte.
     pub start: u32,

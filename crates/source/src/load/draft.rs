@@ -37,9 +37,12 @@ impl<'s> Draft<'s> {
         self.text != before
     }
 
-    /// Adds an edit; those that it covers or touches are replaced by it.
+    /// Adds an edit; those that it covers or cuts are replaced by it.
     fn insert(&mut self, edit: Edit) {
-        let meets = |old: &Edit| old.span.start <= edit.span.end && edit.span.start <= old.span.end;
+        let meets = |old: &Edit| {
+            let cuts = old.span.start < edit.span.end && edit.span.start < old.span.end;
+            cuts || edit.span.start <= old.span.start && old.span.end <= edit.span.end
+        };
         let (met, mut apart): (Vec<_>, Vec<_>) = self.edits.drain(..).partition(meets);
         let span = met.iter().fold(edit.span, |span, old| span.to(old.span));
         apart.push(Edit { span, ..edit });

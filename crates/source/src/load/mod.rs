@@ -13,7 +13,9 @@ mod yaml;
 use std::sync::Arc;
 
 use crate::{Diagnostic, Diagnostics, Node, Source, Span, codes};
+use cause::Cause;
 use draft::Draft;
+use yaml::Outcome;
 
 /// The syntax of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -195,17 +197,29 @@ fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     let rounds = (REREAD_BYTES / source.text().len().max(1)).clamp(2, ROUNDS);
     let mut draft = Draft::new(source);
     let mut found = cause::invisible(source, &mut draft);
-    for round in 1.. {
+    let mut round = 1;
+    loop {
         let outcome = yaml::read(source, &draft, options);
-        let repaired = outcome.error.is_some_and(|error| {
-            let cause = cause::of(source, &draft, &error);
+        let causes = causes(source, &draft, &outcome);
+        let mut repairs = Vec::new();
+        let goes_on =
+            round < rounds && !causes.is_empty() && causes.iter().all(|cause| cause.repair.is_some());
+        for cause in causes {
             found.push(cause.diagnostic);
-            round < rounds && cause.repair.is_some_and(|repair| draft.apply(repair))
-        });
-        if !repaired {
+            repairs.extend(cause.repair.into_iter().flatten());
+        }
+        if !goes_on || !draft.apply(repairs) {
             found.extend(outcome.diagnostics);
             return Loaded { documents: outcome.documents, diagnostics: found };
         }
+        round += 1;
     }
-    Loaded::default()
+}
+
+/// What is wrong with the syntax, as far as one round could see.
+fn causes(source: &Arc<Source>, draft: &Draft<'_>, outcome: &Outcome) -> Vec<Cause> {
+    let comments = outcome.escaped_comments.iter().map(|&at| cause::comment_as_text(source, draft, at));
+    let mut causes: Vec<Cause> = comments.collect();
+    causes.extend(outcome.error.iter().map(|error| cause::of(source, draft, error)));
+    causes
 }

@@ -372,17 +372,15 @@ impl Frame {
 /// A node as a key; a collection is reported.
 fn pending(source: &Arc<Source>, diagnostics: &mut Diagnostics, node: Node) -> PendingKey {
     let (span, what) = (node.span(), node.describe());
-    match node.into_kind() {
-        Kind::Scalar(scalar) => PendingKey::Text(Key::new(span, scalar)),
-        _ => {
-            diagnostics.push(
-                Diagnostic::error(codes::KEY_NOT_TEXT, format!("a key must be text, found {what}"))
-                    .at(source.place(span))
-                    .help("quote it if it is meant as text"),
-            );
-            PendingKey::Unusable
-        }
+    if let Kind::Scalar(scalar) = node.into_kind() {
+        return PendingKey::Text(Key::new(span, scalar));
     }
+    diagnostics.push(
+        Diagnostic::error(codes::KEY_NOT_TEXT, format!("a key must be text, found {what}"))
+            .at(source.place(span))
+            .help("quote it if it is meant as text"),
+    );
+    PendingKey::Unusable
 }
 
 /// Pairs of entries with equal keys: the first of each key, and each later one, in order of the later ones.

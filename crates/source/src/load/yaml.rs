@@ -16,6 +16,8 @@ pub(super) struct Outcome {
     pub(super) documents: Vec<Node>,
     /// What is wrong with what was read.
     pub(super) diagnostics: Diagnostics,
+    /// Offsets in the draft of text that was meant as a comment.
+    pub(super) escaped_comments: Vec<usize>,
     /// Why it wasn't read to the end.
     pub(super) error: Option<Failure>,
 }
@@ -45,9 +47,11 @@ pub(super) fn read(source: &Arc<Source>, draft: &Draft<'_>, options: &LoadOption
     };
     let mut tree = Tree::new(source, options);
     let mut error = None;
+    let mut escaped_comments = Vec::new();
     for next in Parser::new_from_str_with_options(draft.text(), settings) {
         match next {
             Ok((event, mark)) => {
+                escaped_comments.extend(escaped_comment(draft.text(), &event, &mark));
                 if let Err(Stop) = feed(&mut tree, draft, event, &mark) {
                     break;
                 }
@@ -59,7 +63,15 @@ pub(super) fn read(source: &Arc<Source>, draft: &Draft<'_>, options: &LoadOption
         }
     }
     let (documents, diagnostics) = tree.finish();
-    Outcome { documents, diagnostics, error }
+    Outcome { documents, diagnostics, escaped_comments, error }
+}
+
+/// The offset of a plain scalar that starts its line with `\\#`.
+fn escaped_comment(text: &str, event: &Event<'_>, mark: &Mark) -> Option<usize> {
+    let at = mark.byte_range()?.start;
+    let starts = matches!(event, Event::Scalar(scalar, ScalarStyle::Plain, ..) if scalar.starts_with("\\#"));
+    let first = || text[..at].trim_end_matches([' ', '\t']).bytes().next_back().is_none_or(|b| b == b'\n');
+    (starts && first()).then_some(at)
 }
 
 fn feed(tree: &mut Tree<'_>, draft: &Draft<'_>, event: Event<'_>, mark: &Mark) -> Result<(), Stop> {
@@ -96,7 +108,7 @@ fn style_of(style: ScalarStyle) -> Style {
         ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
         ScalarStyle::Literal => Style::Literal,
         ScalarStyle::Folded => Style::Folded,
-        _ => Style::Plain,
+        ScalarStyle::Plain => Style::Plain,
     }
 }
 

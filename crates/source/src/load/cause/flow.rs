@@ -1,0 +1,110 @@
+//! Mistakes inside of `{…}` and `[…]`.
+
+use super::line::{Line, Unclosed, closer, unclosed};
+use super::scalar::quote;
+use super::{Cause, ErrorKind, Site, edit};
+use crate::codes;
+
+/// A `${reference}` without quotes.
+pub(super) fn reference(site: &Site<'_>) -> Option<Cause> {
+    if !matches!(
+        site.kind,
+        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator
+    ) {
+        return None;
+    }
+    let line = site.line();
+    // The parser stops at the brace, or behind it where `x}` was read as an entry of a mapping.
+    let dollar = line.start + site.text[line.start..(site.at + 1).min(line.end())].rfind("${")?;
+    let bounds: &[char] = &[',', '[', '{', ' ', '\t'];
+    let before = &site.text[line.start..dollar];
+    let start = line.start + before.rfind(bounds).map_or(line.indent(), |found| found + 1);
+    let end = text_end(site.text, dollar, line.end())?;
+    let text = &site.text[start..end];
+    let diagnostic = site
+        .error(codes::REFERENCE_IN_FLOW, format!("`{text}` must be quoted inside of brackets"), start..end)
+        .help(format!("write `\"{text}\"`, or a block without brackets"));
+    let quoted = if text.contains(['"', '\\']) { quote(text) } else { format!("\"{text}\"") };
+    Some(site.fixed(diagnostic, "quote the reference", vec![edit(start..end, quoted)]))
+}
+
+/// The end of the text around a reference: behind its closing brace, up to the next separator.
+fn text_end(text: &str, dollar: usize, line_end: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, c) in text[dollar..line_end].char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | ']' | '}' | ' ' if depth == 0 => return Some(dollar + at),
+            _ => {}
+        }
+    }
+    (depth == 0).then_some(line_end)
+}
+
+/// What the parser says when a bracket is not closed.
+fn may_be_unclosed(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::UnclosedFlowCollection { .. }
+            | ErrorKind::UnexpectedEofFlowSequence
+            | ErrorKind::UnexpectedEofFlowMapping
+            | ErrorKind::UnexpectedEofImplicitFlowMapping
+            | ErrorKind::UnexpectedEof
+            | ErrorKind::InvalidColonPlacement
+            | ErrorKind::ExpectedFlowMappingSeparator
+            | ErrorKind::ExpectedFlowSequenceSeparator
+            | ErrorKind::BlockEntryInFlowCollection
+            | ErrorKind::InvalidFlowScalarIndent
+            | ErrorKind::MismatchedFlowCollectionEnd { .. }
+            | ErrorKind::MisplacedFlowCollectionEnd
+            | ErrorKind::InvalidIndentation
+            | ErrorKind::SimpleKeyExpected
+    )
+}
+
+/// A bracket that is never closed, or closed by one of the other kind.
+pub(super) fn unclosed_bracket(site: &Site<'_>) -> Option<Cause> {
+    if let ErrorKind::MismatchedFlowCollectionEnd { open, close } = site.kind {
+        let message = format!("`{open}` is closed by `{close}`");
+        let diagnostic = site.error(codes::UNCLOSED_BRACKET, message, site.at..site.at + 1);
+        let help = format!("write `{}`, or quote the text", closer(*open));
+        return Some(site.left_out(diagnostic.help(help), site.at..site.at));
+    }
+    if !may_be_unclosed(site.kind) {
+        return None;
+    }
+    let here = site.line();
+    let at_end = site.text[site.at..].trim().is_empty();
+    let own = at_end.then_some(here);
+    let (line, at, open, closers) = own.into_iter().chain(here.above(site.text)).find_map(opens)?;
+    if !at_end && here.indent() > line.indent() {
+        return None;
+    }
+    let last = here.above(site.text).next().filter(|_| !at_end || here.content().is_empty()).unwrap_or(here);
+    let mut diagnostic = site
+        .error(codes::UNCLOSED_BRACKET, format!("`{open}` is never closed"), at..at + 1)
+        .label("opened here")
+        .help(format!("close it with `{}`, or quote the text", closer(open)));
+    if !at_end {
+        diagnostic = diagnostic.related(site.place(here.content_range()), "this was read as part of it");
+    }
+    if last != line {
+        return Some(site.left_out(diagnostic, at..last.end()));
+    }
+    let end = code_end(line);
+    Some(site.fixed(diagnostic, format!("add `{closers}`"), vec![edit(end..end, closers)]))
+}
+
+fn opens(line: Line<'_>) -> Option<(Line<'_>, usize, char, String)> {
+    match unclosed(line.text) {
+        Some(Unclosed::Bracket { at, open, closers }) => Some((line, line.start + at, open, closers)),
+        _ => None,
+    }
+}
+
+/// The end of a line without a comment and blanks.
+fn code_end(line: Line<'_>) -> usize {
+    let text = line.text.find(" #").map_or(line.text, |comment| &line.text[..comment]);
+    line.start + text.trim_end().len()
+}

@@ -1,0 +1,101 @@
+//! Characters that can't be seen, where they hinder.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::super::draft::Draft;
+use crate::invisible::{is_false_blank, is_invisible, name};
+use crate::{Diagnostic, Diagnostics, Edit, Fix, Severity, Source, Span, codes};
+
+/// Reports invisible characters, one diagnostic for each kind, and takes those that hinder out of the draft.
+pub(in super::super) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>) -> Diagnostics {
+    let found = find(source.text());
+    let hindering = found.iter().filter(|((severity, _), _)| *severity == Severity::Error);
+    let repair: Vec<Edit> = hindering.flat_map(|(_, edits)| edits.clone()).collect();
+    if !repair.is_empty() {
+        draft.apply(repair);
+    }
+    found.into_iter().map(|((severity, c), edits)| report(source, severity, c, edits)).collect()
+}
+
+/// The edits that take them out, by what they do and which character it is.
+fn find(text: &str) -> BTreeMap<(Severity, char), Vec<Edit>> {
+    let mut found: BTreeMap<_, Vec<Edit>> = BTreeMap::new();
+    if text.is_ascii() {
+        return found;
+    }
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if !line.is_ascii() {
+            for (at, c) in line.char_indices().filter(|&(at, c)| start + at > 0 || c != '\u{feff}') {
+                if let Some((severity, replacement)) = judge(line, at, c) {
+                    let span = Span::from(start + at..start + at + c.len_utf8());
+                    found
+                        .entry((severity, c))
+                        .or_default()
+                        .push(Edit { span, replacement: replacement.into() });
+                }
+            }
+        }
+        start += line.len();
+    }
+    found
+}
+
+/// How bad a character of a line is, and what belongs in its place.
+fn judge(line: &str, at: usize, c: char) -> Option<(Severity, &'static str)> {
+    let (before, after) = (&line[..at], &line[at + c.len_utf8()..]);
+    if is_false_blank(c) {
+        return (opens(before) && !is_comment(before)).then_some((Severity::Error, " "));
+    }
+    if !is_invisible(c) || is_comment(before) {
+        return None;
+    }
+    if opens(before) || ends(after) {
+        return Some((Severity::Error, ""));
+    }
+    // Joiners and direction marks have their place inside of words of many scripts.
+    matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}').then_some((Severity::Warning, ""))
+}
+
+/// Whether nothing but indentation or a separator stands before: what follows begins a key or a value.
+fn opens(before: &str) -> bool {
+    let seen: String = before
+        .chars()
+        .filter(|&c| !is_invisible(c))
+        .map(|c| if is_false_blank(c) { ' ' } else { c })
+        .collect();
+    let trimmed = seen.trim_end_matches([' ', '\t']);
+    trimmed.is_empty() || (trimmed.ends_with(':') || trimmed.trim_start_matches([' ', '-']).is_empty())
+}
+
+/// Whether a key or a value ends here.
+fn ends(after: &str) -> bool {
+    let rest = after.trim_start_matches(is_invisible);
+    rest.trim_end().is_empty() || rest.starts_with(": ") || rest.trim_end() == ":"
+}
+
+fn is_comment(before: &str) -> bool {
+    before.trim_start().starts_with('#') || before.contains(" #")
+}
+
+fn report(source: &Arc<Source>, severity: Severity, c: char, edits: Vec<Edit>) -> Diagnostic {
+    let (first, count) = (edits[0].span, edits.len());
+    let blank = is_false_blank(c);
+    let what = if blank { "instead of a blank" } else { "in the text" };
+    let more = if count > 1 { format!(", {count} times in all") } else { String::new() };
+    let message = format!("{} (U+{:04X}) {what}{more}", name(c), u32::from(c));
+    let help = if blank {
+        "put blanks in their place"
+    } else {
+        "remove them; they come with text copied from web pages"
+    };
+    Diagnostic::new(severity, codes::INVISIBLE_CHARACTER, message)
+        .at(source.place(first))
+        .label("here, though it can't be seen")
+        .help(help)
+        .fix(Fix::edits(
+            if blank { "put blanks in their place" } else { "remove the invisible characters" },
+            edits,
+        ))
+}

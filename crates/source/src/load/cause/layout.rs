@@ -1,0 +1,256 @@
+//! Mistakes of layout: tabs, colons, comments, indentation.
+
+use super::line::Line;
+use super::{Cause, ErrorKind, Site, edit};
+use crate::codes;
+
+/// A tab as indentation.
+pub(super) fn tab(site: &Site<'_>) -> Option<Cause> {
+    let line = std::iter::once(site.line())
+        .chain(site.line().below(site.text))
+        .find(|line| line.text.trim_start_matches(' ').starts_with('\t'))?;
+    let about_tabs = matches!(
+        site.kind,
+        ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabInPlainScalar
+            | ErrorKind::TabNotAllowed
+            | ErrorKind::TabAtBlockScalarStart
+    );
+    if !about_tabs && line.start > site.at {
+        return None;
+    }
+    let blanks = |line: &Line<'_>| line.text.len() - line.text.trim_start_matches(' ').len();
+    let tabs = line.start + blanks(&line)..line.start + line.indent();
+    let diagnostic = site
+        .error(codes::TAB_INDENTATION, "a tab is used as indentation", tabs)
+        .label("a tab, where YAML takes blanks only");
+    let unit = unit(site.text);
+    let tabbed = |line: &Line<'_>| line.text.starts_with('\t') && !line.content().is_empty();
+    let lines: Vec<Line<'_>> = lines(site.text).filter(|other| tabbed(other) || *other == line).collect();
+    let edits = lines.iter().map(|line| {
+        let width = line.text[..line.indent()].chars().map(|c| if c == '\t' { unit } else { 1 }).sum();
+        edit(line.start..line.start + line.indent(), " ".repeat(width))
+    });
+    let edits = edits.collect();
+    let deepest = lines_indent(site.text).max().unwrap_or(0);
+    // With deeper lines that are indented by blanks, which level a tab stands for is a guess.
+    if deepest > unit {
+        let help = "put as many blanks as the lines beside it have";
+        return Some(Cause { diagnostic: diagnostic.help(help), repair: Some(edits) });
+    }
+    let description = format!("put {unit} blanks in place of each tab");
+    Some(site.fixed(diagnostic.help(description.clone()), description, edits))
+}
+
+fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let whole = text.split_inclusive('\n').scan(0, |start, line| {
+        let here = *start;
+        *start += line.len();
+        Some(Line { start: here, text: line.trim_end_matches(['\n', '\r']) })
+    });
+    whole.into_iter()
+}
+
+/// How far lines are indented that are indented by blanks.
+fn lines_indent(text: &str) -> impl Iterator<Item = usize> {
+    lines(text)
+        .filter(|line| !line.content().is_empty() && !line.text.starts_with('\t'))
+        .map(|line| line.indent())
+}
+
+/// The blanks that one level has in this text; 2 where none is indented.
+fn unit(text: &str) -> usize {
+    lines_indent(text).filter(|&indent| indent > 0).min().unwrap_or(2)
+}
+
+/// `\#` at the start of a line.
+pub(super) fn escaped_comment(site: &Site<'_>) -> Option<Cause> {
+    let line = site.line();
+    line.content().strip_prefix("\\#")?;
+    let at = line.content_range().start;
+    let diagnostic = site
+        .error(codes::ESCAPED_COMMENT, "`\\#` does not begin a comment", at..at + 2)
+        .label("read as text")
+        .help("remove the backslash");
+    Some(site.fixed(diagnostic, "remove the backslash", vec![edit(at..at + 1, "")]))
+}
+
+/// `...` where something was left out.
+pub(super) fn ellipsis(site: &Site<'_>) -> Option<Cause> {
+    let line = site.line();
+    if !line.content().starts_with("...") || line.key().is_some() {
+        return None;
+    }
+    let range = line.content_range();
+    let diagnostic = site
+        .error(codes::SYNTAX, "`...` is neither a key nor a comment", range.clone())
+        .help("make it a comment, or write what it stands for");
+    Some(site.fixed(diagnostic, "make it a comment", vec![edit(range.start..range.start, "# ")]))
+}
+
+/// A key without its colon: `lifecycle`, with its value on the lines below.
+pub(super) fn missing_colon(site: &Site<'_>) -> Option<Cause> {
+    if *site.kind != ErrorKind::SimpleKeyExpected {
+        return None;
+    }
+    let line = site.line();
+    let (start, entry) = line.entry();
+    if entry.contains(':') || !is_word(entry) {
+        return None;
+    }
+    let diagnostic = site.error(
+        codes::MISSING_COLON,
+        format!("no colon behind the key `{entry}`"),
+        start..start + entry.len(),
+    );
+    let owns = |below: Line<'_>| {
+        below.indent() > line.indent() || below.indent() == line.indent() && below.content().starts_with("- ")
+    };
+    if line.below(site.text).is_some_and(owns) {
+        let end = start + entry.len();
+        return Some(site.fixed(
+            diagnostic.help(format!("write `{entry}:`")),
+            "add the colon",
+            vec![edit(end..end, ":")],
+        ));
+    }
+    let help = "each line of a mapping is `key: value`";
+    Some(site.left_out(diagnostic.label("expected `key: value`").help(help), site.at..site.at))
+}
+
+/// A key whose colon has no blank behind it: `name:web`.
+pub(super) fn missing_blank(site: &Site<'_>) -> Option<Cause> {
+    let line = match site.kind {
+        ErrorKind::SimpleKeyExpected => site.line(),
+        // The parser took `name:web` for text that goes on with the next line.
+        ErrorKind::MappingValueNotAllowed => {
+            let line = site.line();
+            line.above(site.text).next().filter(|above| above.indent() == line.indent())?
+        }
+        _ => return None,
+    };
+    let (start, entry) = line.entry();
+    let (key, value) = entry.split_once(':')?;
+    if !is_word(key) || value.is_empty() || value.starts_with([':', '/', ' ']) {
+        return None;
+    }
+    let at = start + key.len();
+    let diagnostic = site
+        .error(codes::MISSING_COLON, format!("no blank behind the colon of `{key}`"), start..at + 1)
+        .label("read as text, not as a key")
+        .help(format!("write `{key}: {value}`"));
+    Some(site.fixed(diagnostic, "add the blank", vec![edit(at + 1..at + 1, " ")]))
+}
+
+/// A key without its colon that the parser took for text which goes on below.
+pub(super) fn continued_key(site: &Site<'_>) -> Option<Cause> {
+    let line = site.line();
+    if *site.kind != ErrorKind::MappingValueNotAllowed
+        || line.content_range().start + line.content().find(':')? != site.at
+    {
+        return None;
+    }
+    let above = line.above(site.text).next()?;
+    let (start, entry) = above.entry();
+    if above.indent() >= line.indent() || !is_word(entry) {
+        return None;
+    }
+    let end = start + entry.len();
+    let diagnostic = site
+        .error(codes::MISSING_COLON, format!("no colon behind the key `{entry}`"), start..end)
+        .related(site.place(line.content_range()), "so this can't be below it")
+        .help(format!("write `{entry}:`"));
+    Some(site.fixed(diagnostic, "add the colon", vec![edit(end..end, ":")]))
+}
+
+/// A line indented below one that has its value already.
+pub(super) fn below_a_value(site: &Site<'_>) -> Option<Cause> {
+    let block = matches!(site.kind, ErrorKind::MappingValueNotAllowed | ErrorKind::ExpectedBlockMappingKey);
+    let line = site.line();
+    let above = line.above(site.text).next()?;
+    if !block || above.indent() >= line.indent() {
+        return None;
+    }
+    let key = above.key()?;
+    let (start, entry) = above.entry();
+    let value = start + entry.len() - entry.rsplit_once(": ").map_or(0, |(_, value)| value.len());
+    let value = value..start + entry.len();
+    let diagnostic = site
+        .error(
+            codes::INDENTATION,
+            format!("this line is indented below `{key}`, which has a value already"),
+            line.content_range(),
+        )
+        .label(format!("indented by {}, `{key}` by {}", blanks(line.indent()), above.indent()))
+        .related(site.place(value), format!("the value of `{key}`"))
+        .help(format!("give it the indentation of `{key}`, or remove the value"));
+    let repair = vec![edit(line.start..line.start + line.indent(), " ".repeat(above.indent()))];
+    Some(Cause { diagnostic, repair: Some(repair) })
+}
+
+/// A line whose indentation is that of no line above.
+pub(super) fn fits_nowhere(site: &Site<'_>) -> Option<Cause> {
+    let line = site.line();
+    let levels = levels(site, line);
+    let known = matches!(
+        site.kind,
+        ErrorKind::ExpectedBlockMappingKey
+            | ErrorKind::MappingValueNotAllowed
+            | ErrorKind::InvalidIndentation
+    );
+    if !known || levels.contains(&line.indent()) {
+        return None;
+    }
+    let expected: Vec<String> = levels.iter().map(ToString::to_string).collect();
+    let diagnostic = site
+        .error(
+            codes::INDENTATION,
+            format!("indented by {}, as no line above", blanks(line.indent())),
+            line.content_range(),
+        )
+        .label(format!("expected {}", expected.join(" or ")))
+        .help("lines of one mapping or list have the same indentation");
+    Some(site.left_out(diagnostic, site.at..site.at))
+}
+
+/// The indentations that a line could have to belong to what is above it, smallest first.
+fn levels(site: &Site<'_>, line: Line<'_>) -> Vec<usize> {
+    let mut levels: Vec<usize> = Vec::new();
+    for above in line.above(site.text) {
+        if levels.last().is_none_or(|&least| above.indent() < least) {
+            levels.push(above.indent());
+        }
+        if above.indent() == 0 {
+            break;
+        }
+    }
+    levels.reverse();
+    levels
+}
+
+/// A list item where it can't stand.
+pub(super) fn item(site: &Site<'_>) -> Option<Cause> {
+    let line = site.line();
+    let (message, help) = match site.kind {
+        ErrorKind::BlockSequenceEntryNotAllowed => {
+            ("a list item on the line of its key", "put `- …` on lines of its own, below the key")
+        }
+        ErrorKind::ExpectedBlockMappingKey if line.content().starts_with("- ") => {
+            ("a list item between the keys of a mapping", "give the list a key, and put its items below it")
+        }
+        _ => return None,
+    };
+    let diagnostic = site.error(codes::SYNTAX, message, line.content_range()).help(help);
+    Some(site.left_out(diagnostic, site.at..site.at))
+}
+
+/// Whether a text could be a key that someone wrote: a word without blanks, which may be quoted.
+fn is_word(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '"' | '\'' | '$'))
+}
+
+fn blanks(count: usize) -> String {
+    if count == 1 { "1 blank".to_owned() } else { format!("{count} blanks") }
+}

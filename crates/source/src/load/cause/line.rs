@@ -1,0 +1,148 @@
+//! One line of text, and what on it is opened without being closed.
+
+use std::ops::Range;
+
+/// A line without its line break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line<'t> {
+    pub(super) start: usize,
+    pub(super) text: &'t str,
+}
+
+impl<'t> Line<'t> {
+    /// The line that an offset is on.
+    pub(super) fn around(text: &'t str, at: usize) -> Self {
+        let start = text[..at].rfind('\n').map_or(0, |found| found + 1);
+        let end = text[at..].find('\n').map_or(text.len(), |found| at + found);
+        Self { start, text: text[start..end].trim_end_matches('\r') }
+    }
+
+    pub(super) fn end(&self) -> usize {
+        self.start + self.text.len()
+    }
+
+    /// Number of leading blanks and tabs.
+    pub(super) fn indent(&self) -> usize {
+        self.text.len() - self.text.trim_start_matches([' ', '\t']).len()
+    }
+
+    /// What is on it, without blanks around.
+    pub(super) fn content(&self) -> &'t str {
+        self.text.trim_matches([' ', '\t'])
+    }
+
+    /// Where the content is.
+    pub(super) fn content_range(&self) -> Range<usize> {
+        let start = self.start + self.indent();
+        start..start + self.content().len()
+    }
+
+    /// Whether it has neither data nor a marker.
+    fn is_blank(&self) -> bool {
+        self.content().is_empty() || self.content().starts_with('#')
+    }
+
+    /// The lines above with content, nearest first.
+    pub(super) fn above(self, text: &'t str) -> impl Iterator<Item = Line<'t>> {
+        let step = move |line: &Line<'t>| (line.start > 0).then(|| Line::around(text, line.start - 1));
+        std::iter::successors(step(&self), step).filter(|line| !line.is_blank())
+    }
+
+    /// The next line below with content.
+    pub(super) fn below(self, text: &'t str) -> Option<Line<'t>> {
+        let step = move |line: &Line<'t>| {
+            let next = line.start + text[line.start..].find('\n')? + 1;
+            (next < text.len()).then(|| Line::around(text, next))
+        };
+        std::iter::successors(step(&self), step).find(|line| !line.is_blank())
+    }
+
+    /// The content behind `- ` markers, and where it starts.
+    pub(super) fn entry(&self) -> (usize, &'t str) {
+        let mut rest = self.content();
+        while let Some(inner) = rest.strip_prefix("- ") {
+            rest = inner.trim_start_matches(' ');
+        }
+        (self.content_range().end - rest.len(), rest)
+    }
+
+    /// The key of a line `key: value` or `key:`, if it is one; without its quotes.
+    pub(super) fn key(&self) -> Option<&'t str> {
+        let (_, entry) = self.entry();
+        let colon = entry.find(": ").or_else(|| entry.ends_with(':').then(|| entry.len() - 1))?;
+        Some(entry[..colon].trim_end().trim_matches(['"', '\'']))
+    }
+}
+
+/// Something opened on a line and not closed on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unclosed {
+    /// A quote, at an offset of the line.
+    Quote { at: usize, quote: char },
+    /// Brackets: where the outermost is, and what would close all of them.
+    Bracket { at: usize, open: char, closers: String },
+}
+
+/// What a line leaves open, were it read on its own.
+pub(super) fn unclosed(line: &str) -> Option<Unclosed> {
+    let bytes = line.as_bytes();
+    let mut brackets: Vec<(usize, char)> = Vec::new();
+    let mut at = 0;
+    // Whether a value may begin here; text without quotes runs to the next separator.
+    let mut fresh = true;
+    while let Some(&byte) = bytes.get(at) {
+        let next = bytes.get(at + 1).copied();
+        let blank_next = matches!(next, None | Some(b' ' | b'\t'));
+        let flow = !brackets.is_empty();
+        match byte {
+            b'#' if at == 0 || matches!(bytes[at - 1], b' ' | b'\t') => break,
+            b' ' | b'\t' => {}
+            b'"' | b'\'' if fresh => match closing_quote(bytes, at) {
+                Some(end) => (at, fresh) = (end, false),
+                None => return Some(Unclosed::Quote { at, quote: char::from(byte) }),
+            },
+            b'[' | b'{' if fresh || flow => {
+                brackets.push((at, char::from(byte)));
+                fresh = true;
+            }
+            b']' | b'}' if flow => {
+                brackets.pop();
+                fresh = false;
+            }
+            b',' if flow => fresh = true,
+            b':' if blank_next => fresh = true,
+            b'-' | b'?' if fresh && blank_next => {}
+            b'&' | b'!' if fresh => {
+                while bytes.get(at + 1).is_some_and(|b| !matches!(b, b' ' | b'\t')) {
+                    at += 1;
+                }
+            }
+            _ => fresh = false,
+        }
+        at += 1;
+    }
+    let &(first, open) = brackets.first()?;
+    let closers = brackets.iter().rev().map(|&(_, open)| closer(open)).collect();
+    Some(Unclosed::Bracket { at: first, open, closers })
+}
+
+/// The bracket that closes another.
+pub(super) fn closer(open: char) -> char {
+    if open == '[' { ']' } else { '}' }
+}
+
+/// The offset of the quote that ends what begins at `start`.
+fn closing_quote(bytes: &[u8], start: usize) -> Option<usize> {
+    let quote = bytes[start];
+    let mut at = start + 1;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'\\' if quote == b'"' => at += 1,
+            b'\'' if byte == quote && bytes.get(at + 1) == Some(&quote) => at += 1,
+            _ if byte == quote => return Some(at),
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}

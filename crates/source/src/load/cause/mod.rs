@@ -1,0 +1,129 @@
+//! The true cause of a syntax error.
+//!
+//! Where a parser stops says little: an unclosed quote is noticed lines below, a missing colon at the next one. Each
+//! function here knows one mistake that people make, looks at the text around the parser's stop, and answers if it
+//! is that one. The first that answers is believed; they go from the certain to the vague.
+
+mod flow;
+mod invisible;
+mod layout;
+mod line;
+mod scalar;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::draft::Draft;
+use super::yaml::{ErrorKind, Failure};
+use crate::{Code, Diagnostic, Edit, Fix, Place, Source, Span, codes};
+use line::Line;
+
+pub(super) use invisible::invisible;
+
+/// An error with its cause, and how reading can go on.
+pub(super) struct Cause {
+    pub(super) diagnostic: Diagnostic,
+    /// Edits of the draft; none when reading must stop.
+    pub(super) repair: Option<Vec<Edit>>,
+}
+
+/// Finds the cause of a syntax error.
+pub(super) fn of(source: &Arc<Source>, draft: &Draft<'_>, failure: &Failure) -> Cause {
+    const MISTAKES: [fn(&Site<'_>) -> Option<Cause>; 17] = [
+        too_deep,
+        layout::tab,
+        layout::escaped_comment,
+        layout::ellipsis,
+        flow::reference,
+        scalar::escape,
+        scalar::trailing_text,
+        scalar::unclosed_quote,
+        flow::unclosed_bracket,
+        layout::missing_colon,
+        layout::missing_blank,
+        layout::continued_key,
+        scalar::colon_in_text,
+        scalar::reserved_character,
+        layout::below_a_value,
+        layout::fits_nowhere,
+        layout::item,
+    ];
+    let site = Site {
+        source,
+        draft,
+        text: draft.text(),
+        at: failure.at.min(draft.text().len()),
+        kind: &failure.kind,
+    };
+    MISTAKES.iter().find_map(|mistake| mistake(&site)).unwrap_or_else(|| unknown(&site))
+}
+
+/// A `\#` that was read as text, at a span of the original.
+pub(super) fn comment_as_text(source: &Arc<Source>, draft: &Draft<'_>, at: usize) -> Cause {
+    let site = Site { source, draft, text: draft.text(), at, kind: &ErrorKind::SimpleKeyExpected };
+    layout::escaped_comment(&site).unwrap_or_else(|| unknown(&site))
+}
+
+/// Where the parser stopped, and the text as it was then. All offsets are the draft's.
+struct Site<'a> {
+    source: &'a Arc<Source>,
+    draft: &'a Draft<'a>,
+    text: &'a str,
+    at: usize,
+    kind: &'a ErrorKind,
+}
+
+impl<'a> Site<'a> {
+    /// The line of the stop.
+    fn line(&self) -> Line<'a> {
+        Line::around(self.text, self.at)
+    }
+
+    fn place(&self, range: Range<usize>) -> Place {
+        self.source.place(self.draft.span(range))
+    }
+
+    fn error(&self, code: Code, message: impl Into<String>, range: Range<usize>) -> Diagnostic {
+        Diagnostic::error(code, message).at(self.place(range))
+    }
+
+    /// A cause whose repair is certain enough to offer it.
+    fn fixed(&self, diagnostic: Diagnostic, description: impl Into<String>, edits: Vec<Edit>) -> Cause {
+        let map = |edit: &Edit| Edit {
+            span: self.draft.span(edit.span.range()),
+            replacement: edit.replacement.clone(),
+        };
+        let fix = Fix::edits(description, edits.iter().map(map).collect());
+        Cause { diagnostic: diagnostic.fix(fix), repair: Some(edits) }
+    }
+
+    /// A cause that only its author can repair; the lines of `range` are left out.
+    fn left_out(&self, diagnostic: Diagnostic, range: Range<usize>) -> Cause {
+        let start = Line::around(self.text, range.start).start;
+        let end = Line::around(self.text, range.end.max(range.start)).end();
+        Cause { diagnostic, repair: Some(vec![edit(start..end, "")]) }
+    }
+}
+
+fn edit(range: Range<usize>, replacement: impl Into<String>) -> Edit {
+    Edit { span: Span::from(range), replacement: replacement.into() }
+}
+
+fn too_deep(site: &Site<'_>) -> Option<Cause> {
+    if *site.kind != ErrorKind::RecursionLimitExceeded {
+        return None;
+    }
+    let message = "lists and mappings are nested deeper than is allowed";
+    Some(Cause { diagnostic: site.error(codes::LIMIT, message, site.at..site.at), repair: None })
+}
+
+/// The parser's own words.
+fn unknown(site: &Site<'_>) -> Cause {
+    let line = site.line();
+    let end = site.text[site.at..]
+        .chars()
+        .next()
+        .filter(|&c| c != '\n')
+        .map_or(site.at, |c| site.at + c.len_utf8());
+    site.left_out(site.error(codes::SYNTAX, site.kind.to_string(), site.at..end), line.start..line.start)
+}

@@ -1,0 +1,174 @@
+//! Mistakes inside of a scalar: colons, quotes, escapes, characters that need quotes.
+
+use super::line::{Unclosed, unclosed};
+use super::{Cause, ErrorKind, Site, edit};
+use crate::codes;
+
+/// A colon and a blank inside of text without quotes: `type: resource:: c_streamer::1.0`.
+pub(super) fn colon_in_text(site: &Site<'_>) -> Option<Cause> {
+    let line = site.line();
+    let (start, entry) = line.entry();
+    let separator = entry.find(": ")?;
+    let value = start + separator + 2;
+    let value =
+        value + (site.text[value..line.end()].len() - site.text[value..line.end()].trim_start().len());
+    if *site.kind != ErrorKind::MappingValueNotAllowed || site.at <= value {
+        return None;
+    }
+    let end = plain_end(site.text, value, line.end());
+    let text = &site.text[value..end];
+    let diagnostic = site
+        .error(
+            codes::COLON_IN_TEXT,
+            format!("colon and blank inside of the text `{text}`"),
+            site.at..site.at + 2,
+        )
+        .label("this separates a key from its value");
+    let blank = site.at + 1;
+    if site.text[..site.at].ends_with(':') {
+        let next = blank + (site.text[blank..end].len() - site.text[blank..end].trim_start().len());
+        let joined = format!("{}{}", &site.text[value..blank], &site.text[next..end]);
+        let cause = site.fixed(
+            diagnostic.help(format!("write `{joined}`")),
+            "remove the blank",
+            vec![edit(blank..next, "")],
+        );
+        return Some(cause);
+    }
+    let quoted = quote(text);
+    Some(site.fixed(diagnostic.help("quote the text"), "quote the text", vec![edit(value..end, quoted)]))
+}
+
+/// Text that begins with a character that YAML keeps for itself.
+pub(super) fn reserved_character(site: &Site<'_>) -> Option<Cause> {
+    let found = match site.kind {
+        ErrorKind::UnexpectedCharacter { character } => *character,
+        ErrorKind::MissingAnchorOrAliasName => site.text[site.at..].chars().next()?,
+        _ => return None,
+    };
+    let line = site.line();
+    let end = plain_end(site.text, site.at, line.end());
+    let diagnostic = site
+        .error(codes::RESERVED_CHARACTER, format!("text can't begin with `{found}`"), site.at..end)
+        .help("quote the text");
+    let text = &site.text[site.at..end];
+    // Inside of brackets, or as a key, where the text ends is a guess.
+    if end == site.at || text.contains([',', ']', '}', '"', '\'']) || text.contains(": ") {
+        return Some(site.left_out(diagnostic, site.at..site.at));
+    }
+    Some(site.fixed(diagnostic, "quote the text", vec![edit(site.at..end, quote(text))]))
+}
+
+/// A backslash in double quotes that begins no escape.
+pub(super) fn escape(site: &Site<'_>) -> Option<Cause> {
+    if *site.kind != ErrorKind::UnknownQuotedScalarEscape {
+        return None;
+    }
+    let (at, c) = bad_escape(site.text, site.at)?;
+    let diagnostic = site
+        .error(codes::ESCAPE, format!("`\\{c}` is no escape"), at..at + 1 + c.len_utf8())
+        .help(format!("write `\\\\{c}` if a backslash is meant, or use single quotes"));
+    Some(site.fixed(diagnostic, "write the backslash twice", vec![edit(at..at + 1, "\\\\")]))
+}
+
+fn bad_escape(text: &str, from: usize) -> Option<(usize, char)> {
+    let mut chars = text[from..].char_indices();
+    while let Some((at, c)) = chars.next() {
+        if c == '\\' {
+            let (_, next) = chars.next()?;
+            if !"0abt\tnvfre \"/\\N_LPxuU\r\n".contains(next) {
+                return Some((from + at, next));
+            }
+        }
+    }
+    None
+}
+
+/// Something behind the closing quote, on the same line.
+pub(super) fn trailing_text(site: &Site<'_>) -> Option<Cause> {
+    let quote = match site.kind {
+        ErrorKind::InvalidTrailingSingleQuotedScalar => '\'',
+        ErrorKind::InvalidTrailingDoubleQuotedScalar => '"',
+        _ => return None,
+    };
+    let line = site.line();
+    let (start, entry) = line.entry();
+    let value = start + entry.find(&format!(": {quote}")).map_or(0, |found| found + 2);
+    if !site.text[value..].starts_with(quote) || value >= site.at {
+        return None;
+    }
+    let end = line.content_range().end;
+    let help = if quote == '\'' {
+        "write a quote inside of single quotes twice"
+    } else {
+        "write a quote inside of double quotes as `\\\"`"
+    };
+    let trailing = end - site.text[site.at..end].trim_start().len()..end;
+    let diagnostic = site
+        .error(codes::UNCLOSED_QUOTE, "text behind the closing quote", trailing)
+        .related(site.place(value..value + 1), "the text begins here");
+    let inner = &site.text[value + 1..end];
+    match inner.strip_suffix(quote).filter(|inner| inner.len() > site.at.saturating_sub(value + 1)) {
+        Some(inner) if quote == '\'' || !inner.contains('\\') => {
+            let escaped = inner.replace(quote, if quote == '\'' { "''" } else { "\\\"" });
+            let edits = vec![edit(value + 1..end - 1, escaped)];
+            Some(site.fixed(diagnostic.help(help), "escape the quotes inside", edits))
+        }
+        _ => Some(site.left_out(diagnostic.help(help), site.at..site.at)),
+    }
+}
+
+/// A quote that is opened on a line and never closed.
+pub(super) fn unclosed_quote(site: &Site<'_>) -> Option<Cause> {
+    let quoted = matches!(
+        site.kind,
+        ErrorKind::UnclosedQuotedScalar
+            | ErrorKind::InvalidQuotedScalarIndent
+            | ErrorKind::DocumentIndicatorInQuotedScalar
+            | ErrorKind::InvalidTrailingSingleQuotedScalar
+            | ErrorKind::InvalidTrailingDoubleQuotedScalar
+    );
+    if !quoted {
+        return None;
+    }
+    let here = site.line();
+    let mut lines = std::iter::once(here).chain(here.above(site.text));
+    let (line, at, quote) = lines.find_map(|line| match unclosed(line.text) {
+        Some(Unclosed::Quote { at, quote }) => Some((line, at, quote)),
+        _ => None,
+    })?;
+    let at = line.start + at;
+    let help = if quote == '\'' {
+        "close it, or write an apostrophe inside of single quotes twice"
+    } else {
+        "close it"
+    };
+    let mut diagnostic = site
+        .error(
+            codes::UNCLOSED_QUOTE,
+            format!("the quote `{quote}` is never closed"),
+            at..line.content_range().end,
+        )
+        .label("opened here")
+        .help(help);
+    if here != line {
+        diagnostic = diagnostic.related(site.place(here.content_range()), "this was read as part of it");
+    }
+    Some(site.left_out(diagnostic, at..at))
+}
+
+/// Where text without quotes ends on its line: before a comment, without blanks.
+fn plain_end(text: &str, start: usize, end: usize) -> usize {
+    let value = &text[start..end];
+    let value = value.find(" #").map_or(value, |comment| &value[..comment]);
+    start + value.trim_end().len()
+}
+
+/// A text in quotes: single ones where they do, as the author would.
+pub(super) fn quote(text: &str) -> String {
+    if text.contains('\'') {
+        format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    } else {
+        format!("'{text}'")
+    }
+}
