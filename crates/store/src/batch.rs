@@ -230,8 +230,18 @@ impl Change {
         }
     }
 
+    /// Returns the reason for refusing a change whose assembly, process, step, call or package is not there.
+    pub(crate) fn orphan(&self) -> String {
+        format!("`{}` comes before what it belongs to", self.word())
+    }
+
+    /// Returns the reason for refusing a change of something that another assembly has.
+    pub(crate) fn taken(&self) -> String {
+        format!("`{}` has the id of another assembly's", self.word())
+    }
+
     /// Returns the change's own word, for messages about a batch.
-    pub(crate) fn word(&self) -> &'static str {
+    fn word(&self) -> &'static str {
         match self {
             Self::PutAssembly(_) => "put assembly",
             Self::DropAssembly(_) => "drop assembly",

@@ -123,4 +123,11 @@ impl Standing {
     pub(crate) fn honours(&self, lease: &Lease) -> bool {
         self.epoch == lease.epoch && self.hold.is_some()
     }
+
+    /// Records a sign of life.
+    pub(crate) fn renew(&mut self, now: Timestamp) {
+        if let Some(hold) = &mut self.hold {
+            hold.renewed = now;
+        }
+    }
 }

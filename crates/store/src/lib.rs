@@ -1,9 +1,12 @@
 //! What windlass must not forget: records, leases, events, secrets and pinned packages.
 
 pub mod key;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 mod batch;
 mod error;
+mod fence;
 mod holder;
 mod lease;
 mod snapshot;

@@ -1,0 +1,193 @@
+//! A store in memory: no file, no thread, no time of its own.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+use windlass_model::assembly::PackageDigest;
+use windlass_model::id::{Entropy, StoreId};
+use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord};
+use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
+use windlass_secret::{SecretRef, Sensitive};
+
+use super::records::Records;
+use crate::batch::Batch;
+use crate::error::StoreError;
+use crate::fence::Fence;
+use crate::holder::{Holder, Processes, SystemProcesses};
+use crate::lease::{Lease, LeaseTerms, Referee, Standing};
+use crate::snapshot::{History, Snapshot};
+use crate::store::Store;
+use crate::ticket::Ticket;
+use crate::watch::Watch;
+
+/// A store in memory. A clone is another handle on the same records, as a second process has on a file.
+///
+/// Nothing in it waits: every future is ready at once, so a simulation on tokio's paused clock runs as fast as it can.
+/// It keeps its promises to the letter but for one: it ends with its last handle.
+#[derive(Clone)]
+pub struct MemoryStore {
+    id: StoreId,
+    terms: LeaseTerms,
+    clock: Arc<dyn Clock>,
+    processes: Arc<dyn Processes>,
+    state: Arc<Mutex<State>>,
+    last: watch::Sender<Seq>,
+}
+
+#[derive(Default)]
+struct State {
+    leases: BTreeMap<AssemblyName, Standing>,
+    fence: Fence,
+    reserved: u64,
+    records: Records,
+    failure: Option<StoreError>,
+}
+
+impl MemoryStore {
+    /// Makes an empty store.
+    pub fn new(clock: Arc<dyn Clock>, entropy: &dyn Entropy) -> Self {
+        Self {
+            id: StoreId::random(entropy),
+            terms: LeaseTerms::default(),
+            clock,
+            processes: Arc::new(SystemProcesses),
+            state: Arc::default(),
+            last: watch::Sender::new(Seq::START),
+        }
+    }
+
+    /// Sets the terms of leases.
+    #[must_use]
+    pub fn with_terms(mut self, terms: LeaseTerms) -> Self {
+        self.terms = terms;
+        self
+    }
+
+    /// Sets who knows which holders are dead.
+    #[must_use]
+    pub fn with_processes(mut self, processes: Arc<dyn Processes>) -> Self {
+        self.processes = processes;
+        self
+    }
+
+    /// Lets the next batch fail with `error`, as a full disk would.
+    pub fn fail_next(&self, error: StoreError) {
+        self.state().failure = Some(error);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no one panics while holding the state")
+    }
+
+    fn take_lease(&self, scope: &AssemblyName, holder: &Holder) -> Result<Lease, StoreError> {
+        let mut state = self.state();
+        let referee = Referee { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
+        let lease = referee.grant(scope, state.leases.get(scope), holder)?;
+        state.leases.insert(scope.clone(), Standing::of(&lease));
+        Ok(lease)
+    }
+}
+
+impl State {
+    fn standing(&mut self, lease: &Lease) -> Result<&mut Standing, StoreError> {
+        let standing = self.leases.get_mut(&lease.scope).filter(|standing| standing.honours(lease));
+        standing.ok_or_else(|| lease.lost())
+    }
+
+    fn commit(&mut self, lease: &Lease, batch: Batch) -> Result<Seq, StoreError> {
+        self.standing(lease)?;
+        self.fence.pass(lease)?;
+        let outcome = self.apply(&lease.scope, batch);
+        if outcome.is_err() {
+            self.fence.close(lease);
+        }
+        outcome
+    }
+
+    fn apply(&mut self, scope: &AssemblyName, batch: Batch) -> Result<Seq, StoreError> {
+        let refused = |reason| StoreError::Refused { scope: scope.clone(), reason };
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        batch.stranger_to(scope).map_or(Ok(()), |reason| Err(refused(reason)))?;
+        self.records.apply(scope, batch).map_err(refused)?;
+        Ok(self.records.last())
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    fn id(&self) -> &StoreId {
+        &self.id
+    }
+
+    fn lease_terms(&self) -> LeaseTerms {
+        self.terms
+    }
+
+    async fn lease(&self, scope: &AssemblyName, holder: &Holder) -> Result<Lease, StoreError> {
+        self.take_lease(scope, holder)
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        self.state().standing(lease)?.renew(now);
+        Ok(())
+    }
+
+    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.state().standing(&lease)?.hold = None;
+        Ok(())
+    }
+
+    fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
+        let mut state = self.state();
+        let outcome = state.commit(lease, batch);
+        // Told before the next batch is applied, so that the number never falls.
+        self.last.send_replace(state.records.last());
+        Ticket::ready(outcome)
+    }
+
+    async fn reserve_process(&self) -> Result<ProcessId, StoreError> {
+        let mut state = self.state();
+        state.reserved += 1;
+        Ok(ProcessId(state.reserved))
+    }
+
+    async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError> {
+        Ok(self.state().records.load(scope))
+    }
+
+    async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError> {
+        Ok(self.state().records.assemblies())
+    }
+
+    async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError> {
+        Ok(self.state().records.history(scope))
+    }
+
+    async fn package(&self, digest: &PackageDigest) -> Result<Option<PackageRecord>, StoreError> {
+        Ok(self.state().records.package(digest))
+    }
+
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<Sensitive<Vec<u8>>>, StoreError> {
+        Ok(self.state().records.secret(secret))
+    }
+
+    async fn events(&self, after: Seq, limit: usize) -> Result<Vec<EventRecord>, StoreError> {
+        Ok(self.state().records.events(after, limit))
+    }
+
+    fn watch(&self, after: Seq) -> Watch {
+        Watch::new(after, self.last.subscribe(), None)
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").field("id", &self.id).finish_non_exhaustive()
+    }
+}

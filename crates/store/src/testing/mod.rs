@@ -1,0 +1,13 @@
+//! For tests: a store in memory, a clock and an entropy that do as they are told, and the suite that every store
+//! passes (feature `testing`).
+
+pub mod conformance;
+pub mod samples;
+
+mod memory;
+mod puppets;
+mod records;
+mod table;
+
+pub use memory::MemoryStore;
+pub use puppets::{CountingEntropy, Graveyard, ManualClock};

@@ -1,0 +1,283 @@
+//! The records of the store in memory, and what each change does to them.
+
+use std::collections::HashSet;
+
+use windlass_model::assembly::PackageDigest;
+use windlass_model::record::{
+    AssemblyRecord, CallRecord, ElementRecord, EventDraft, EventRecord, InstanceRecord, JobRecord,
+    PackageRecord, PairKey, PairRecord, ProcessRecord, StepRecord,
+};
+use windlass_model::{AssemblyName, CallId, ElementName, ProcessId, Seq, StepId};
+use windlass_secret::{SecretRef, Sensitive};
+
+use super::table::Table;
+use crate::batch::{Batch, Change};
+use crate::snapshot::{History, ProcessHistory, Snapshot};
+
+/// A record with its place in the order of first recording.
+#[derive(Debug)]
+struct Placed<R> {
+    place: usize,
+    record: R,
+}
+
+/// A call, and whether it still has to be settled.
+#[derive(Debug)]
+struct Call {
+    open: bool,
+    record: CallRecord,
+}
+
+/// A secret, and the assembly that it goes with.
+#[derive(Debug)]
+struct Secret {
+    assembly: AssemblyName,
+    value: Sensitive<Vec<u8>>,
+}
+
+/// All that a store keeps but leases.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    assemblies: Table<AssemblyName, AssemblyRecord>,
+    elements: Table<ElementName, ElementRecord>,
+    instances: Table<ElementName, InstanceRecord>,
+    pairs: Table<PairKey, PairRecord>,
+    processes: Table<ProcessId, ProcessRecord>,
+    steps: Table<(ProcessId, StepId), StepRecord>,
+    calls: Table<CallId, Placed<Call>>,
+    jobs: Table<String, Placed<JobRecord>>,
+    secrets: Table<SecretRef, Secret>,
+    packages: Table<PackageDigest, PackageRecord>,
+    events: Table<Seq, EventDraft>,
+    recorded: usize,
+}
+
+impl Records {
+    /// Applies a batch whole, or returns the rule that it breaks.
+    pub(super) fn apply(&mut self, scope: &AssemblyName, batch: Batch) -> Result<(), String> {
+        let outcome = batch.into_iter().try_for_each(|change| self.change(scope, change));
+        match outcome {
+            Ok(()) => self.keep(),
+            Err(_) => self.undo(),
+        }
+        outcome
+    }
+
+    fn change(&mut self, scope: &AssemblyName, change: Change) -> Result<(), String> {
+        if self.is_orphan(&change) {
+            return Err(change.orphan());
+        }
+        if self.is_taken(&change) {
+            return Err(change.taken());
+        }
+        match change {
+            Change::PutAssembly(record) => self.assemblies.put(record.name.clone(), *record),
+            Change::DropAssembly(name) => self.drop_assembly(&name),
+            Change::PutElement(record) => self.elements.put(record.name.clone(), *record),
+            Change::DropElement(name) => {
+                self.elements.drop(&name);
+                self.instances.drop(&name);
+            }
+            Change::PutInstance(record) => self.instances.put(record.element.clone(), *record),
+            Change::PutPair(record) => self.pairs.put(record.key.clone(), *record),
+            Change::DropPair(key) => self.pairs.drop(&key),
+            Change::PutProcess(record) => self.processes.put(record.id, *record),
+            Change::PutStep(record) => self.steps.put((record.process, record.step), *record),
+            Change::PutCall(record) => self.put_call(*record),
+            Change::PutJob(record) => self.put_job(*record),
+            Change::PutSecret { secret, assembly, value } => {
+                self.secrets.put(secret, Secret { assembly, value })
+            }
+            Change::DropSecret(secret) => self.drop_secret(scope, &secret),
+            Change::PutPackage(record) => self.put_package(*record),
+            Change::Event(draft) => self.events.put(Seq(self.last().0 + 1), *draft),
+        }
+        Ok(())
+    }
+
+    fn is_orphan(&self, change: &Change) -> bool {
+        match change {
+            Change::PutAssembly(record) => !record.packages.values().all(|digest| self.packages.has(digest)),
+            Change::PutElement(record) => !self.assemblies.has(&record.name.assembly()),
+            Change::PutInstance(record) => !self.assemblies.has(&record.element.assembly()),
+            Change::PutPair(record) => !self.assemblies.has(&record.key.assembly.assembly()),
+            Change::PutStep(record) => !self.processes.has(&record.process),
+            Change::PutCall(record) => !self.steps.has(&(record.process, record.step)),
+            Change::PutJob(record) => !record.calls.iter().all(|call| self.calls.has(call)),
+            Change::PutSecret { assembly, .. } => !self.assemblies.has(assembly),
+            _ => false,
+        }
+    }
+
+    fn is_taken(&self, change: &Change) -> bool {
+        match change {
+            Change::PutProcess(record) => {
+                self.processes.get(&record.id).is_some_and(|old| old.assembly != record.assembly)
+            }
+            Change::PutSecret { secret, assembly, .. } => {
+                self.secrets.get(secret).is_some_and(|old| old.assembly != *assembly)
+            }
+            _ => false,
+        }
+    }
+
+    fn drop_assembly(&mut self, name: &AssemblyName) {
+        self.settle_calls(name);
+        self.assemblies.drop(name);
+        self.elements.drop_where(|element, _| element.assembly() == *name);
+        self.instances.drop_where(|element, _| element.assembly() == *name);
+        self.pairs.drop_where(|key, _| key.assembly.assembly() == *name);
+        self.secrets.drop_where(|_, secret| secret.assembly == *name);
+        let pinned: HashSet<_> =
+            self.assemblies.values().flat_map(|assembly| assembly.packages.values()).collect();
+        self.packages.drop_where(|digest, _| !pinned.contains(digest));
+    }
+
+    /// Lets no call of an assembly be open, and keeps their records as they are.
+    fn settle_calls(&mut self, name: &AssemblyName) {
+        let open: Vec<_> = self.open_calls(name).map(|(place, call)| (place, call.clone())).collect();
+        for (place, record) in open {
+            self.calls.put(record.id.clone(), Placed { place, record: Call { open: false, record } });
+        }
+    }
+
+    fn put_call(&mut self, record: CallRecord) {
+        let place = self.calls.get(&record.id).map_or(self.recorded, |old| old.place);
+        self.recorded += 1;
+        let call = Call { open: record.state.is_open(), record };
+        self.calls.put(call.record.id.clone(), Placed { place, record: call });
+    }
+
+    fn put_job(&mut self, record: JobRecord) {
+        let place = self.jobs.get(&record.id).map_or(self.recorded, |old| old.place);
+        self.recorded += 1;
+        self.jobs.put(record.id.clone(), Placed { place, record });
+    }
+
+    fn put_package(&mut self, record: PackageRecord) {
+        if !self.packages.has(&record.digest) {
+            self.packages.put(record.digest.clone(), record);
+        }
+    }
+
+    fn drop_secret(&mut self, scope: &AssemblyName, secret: &SecretRef) {
+        if self.secrets.get(secret).is_some_and(|found| found.assembly == *scope) {
+            self.secrets.drop(secret);
+        }
+    }
+
+    fn keep(&mut self) {
+        self.assemblies.keep();
+        self.elements.keep();
+        self.instances.keep();
+        self.pairs.keep();
+        self.processes.keep();
+        self.steps.keep();
+        self.calls.keep();
+        self.jobs.keep();
+        self.secrets.keep();
+        self.packages.keep();
+        self.events.keep();
+    }
+
+    fn undo(&mut self) {
+        self.assemblies.undo();
+        self.elements.undo();
+        self.instances.undo();
+        self.pairs.undo();
+        self.processes.undo();
+        self.steps.undo();
+        self.calls.undo();
+        self.jobs.undo();
+        self.secrets.undo();
+        self.packages.undo();
+        self.events.undo();
+    }
+}
+
+/// Reading.
+impl Records {
+    pub(super) fn last(&self) -> Seq {
+        self.events.last().map_or(Seq::START, |(seq, _)| *seq)
+    }
+
+    pub(super) fn events(&self, after: Seq, limit: usize) -> Vec<EventRecord> {
+        let later = self.events.after(&after).take(limit);
+        later.map(|(seq, draft)| EventRecord { seq: *seq, draft: draft.clone() }).collect()
+    }
+
+    pub(super) fn assemblies(&self) -> Vec<AssemblyRecord> {
+        self.assemblies.values().cloned().collect()
+    }
+
+    pub(super) fn package(&self, digest: &PackageDigest) -> Option<PackageRecord> {
+        self.packages.get(digest).cloned()
+    }
+
+    pub(super) fn secret(&self, secret: &SecretRef) -> Option<Sensitive<Vec<u8>>> {
+        self.secrets.get(secret).map(|found| found.value.clone())
+    }
+
+    pub(super) fn load(&self, scope: &AssemblyName) -> Option<Snapshot> {
+        let assembly = self.assemblies.get(scope)?.clone();
+        let mine = |element: &ElementName| element.assembly() == *scope;
+        let calls = in_order(self.open_calls(scope).map(|(place, call)| (place, call.clone())));
+        Some(Snapshot {
+            assembly,
+            elements: self.elements.select(|name, _| mine(name)),
+            instances: self.instances.select(|name, _| mine(name)),
+            pairs: self.pairs.select(|key, _| mine(&key.assembly)),
+            processes: self
+                .processes_of(scope)
+                .filter(|process| !process.status.is_final())
+                .cloned()
+                .collect(),
+            jobs: self.jobs_of(&calls),
+            calls,
+            secrets: self.secrets_of(scope),
+        })
+    }
+
+    pub(super) fn history(&self, scope: &AssemblyName) -> History {
+        History { processes: self.processes_of(scope).map(|process| self.process_history(process)).collect() }
+    }
+
+    fn process_history(&self, process: &ProcessRecord) -> ProcessHistory {
+        let calls = self.calls.values().filter(|call| call.record.record.process == process.id);
+        let calls = in_order(calls.map(|call| (call.place, call.record.record.clone())));
+        ProcessHistory {
+            process: process.clone(),
+            steps: self.steps.values().filter(|step| step.process == process.id).cloned().collect(),
+            jobs: self.jobs_of(&calls),
+            calls,
+        }
+    }
+
+    fn processes_of<'a>(&'a self, scope: &'a AssemblyName) -> impl Iterator<Item = &'a ProcessRecord> {
+        self.processes.values().filter(move |process| process.assembly == *scope)
+    }
+
+    fn open_calls<'a>(&'a self, scope: &'a AssemblyName) -> impl Iterator<Item = (usize, &'a CallRecord)> {
+        let mine: HashSet<_> = self.processes_of(scope).map(|process| process.id).collect();
+        let open = self.calls.values().filter(|call| call.record.open);
+        open.map(|call| (call.place, &call.record.record))
+            .filter(move |(_, call)| mine.contains(&call.process))
+    }
+
+    fn jobs_of(&self, calls: &[CallRecord]) -> Vec<JobRecord> {
+        let wanted: HashSet<_> = calls.iter().map(|call| &call.id).collect();
+        let jobs = self.jobs.values().filter(|job| job.record.calls.iter().any(|call| wanted.contains(call)));
+        in_order(jobs.map(|job| (job.place, job.record.clone())))
+    }
+
+    fn secrets_of(&self, scope: &AssemblyName) -> std::collections::BTreeMap<SecretRef, Sensitive<Vec<u8>>> {
+        let mine = self.secrets.iter().filter(|(_, secret)| secret.assembly == *scope);
+        mine.map(|(name, secret)| (name.clone(), secret.value.clone())).collect()
+    }
+}
+
+fn in_order<R>(records: impl Iterator<Item = (usize, R)>) -> Vec<R> {
+    let mut records: Vec<_> = records.collect();
+    records.sort_by_key(|(place, _)| *place);
+    records.into_iter().map(|(_, record)| record).collect()
+}
