@@ -20,7 +20,7 @@ pub(crate) enum Mode {
     Authored,
     /// An update of our own: sorts.
     Trusted,
-    /// A whole document: everything but permissions and defaults.
+    /// A whole document: what is about values, not about who may write them.
     Document,
 }
 
@@ -216,12 +216,20 @@ impl<'s> Reading<'s> {
             match self.step(&node, key, &at.keys[..depth]) {
                 Ok(child) => node = child,
                 Err(problem) => {
-                    self.unknown(at, problem);
+                    self.unknown(at, self.completed(problem, &at.keys[depth + 1..]));
                     return None;
                 }
             }
         }
         Some(node)
+    }
+
+    /// Leads a suggestion on along the rest of the path, where that is valid.
+    fn completed(&self, problem: Problem, rest: &[String]) -> Problem {
+        let Problem::UnknownPath { nearest: Some(nearest), fields } = problem else { return problem };
+        let whole = Path::walked(&[nearest.as_slice(), rest].concat());
+        let nearest = if self.shape.knows(&whole) { whole } else { nearest };
+        Problem::UnknownPath { nearest: Some(nearest), fields }
     }
 
     fn step(&self, node: &Node, key: &str, above: &[String]) -> Result<Arc<Node>, Problem> {
@@ -239,7 +247,7 @@ impl<'s> Reading<'s> {
     }
 
     fn bad_key(&self, keys: &Keys, key: &str, at: &Cursor) -> Option<Problem> {
-        let bad = self.mode != Mode::Trusted && !keys.allows(key);
+        let bad = self.mode == Mode::Authored && !keys.allows(key);
         bad.then(|| match keys.expected() {
             Some(expected) => Problem::BadKey { expected: expected.to_string() },
             None => near(keys.names(), &at.keys),

@@ -1,6 +1,7 @@
 //! One update that does what two do, one after the other.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use serde_json::{Map, Value};
 
@@ -52,19 +53,21 @@ fn follow(ops: &mut BTreeMap<Path, Op>, path: &Path, op: &Op) -> Result<(), NotV
 
 /// Carries `op` out inside what the earlier update leaves at `above`.
 fn inside(ops: &mut BTreeMap<Path, Op>, above: Path, path: &Path, op: &Op) -> Result<(), NotViable> {
-    let keys = &path.as_slice()[above.as_slice().len()..];
-    let mut left = match ops.get(&above) {
-        Some(Op::Replace(value)) => value.clone(),
-        Some(Op::Append(entries)) => Value::Array(entries.clone()),
-        Some(Op::Unset) | None => Value::Object(Map::new()),
-    };
-    viable(&left, keys, op).map_err(|obstacle| obstacle.below(above.as_slice().len()).of(path))?;
-    if *op == Op::Unset && !left.is_object() {
-        return Ok(());
+    let depth = above.keys().len();
+    let earlier = ops.entry(above).or_insert(Op::Unset);
+    match earlier {
+        Op::Unset | Op::Append(_) if *op == Op::Unset => return Ok(()),
+        Op::Unset => *earlier = Op::Replace(Value::Object(Map::new())),
+        Op::Append(entries) => *earlier = Op::Replace(mem::take(entries).into()),
+        Op::Replace(_) => {}
     }
-    perform(&mut left, keys, op);
-    let empty = left.as_object().is_some_and(Map::is_empty);
-    ops.insert(above, if empty { Op::Unset } else { Op::Replace(left) });
+    let Op::Replace(left) = earlier else { return Ok(()) };
+    let keys = &path.as_slice()[depth..];
+    viable(left, keys, op).map_err(|obstacle| obstacle.below(depth).of(path))?;
+    perform(left, keys, op);
+    if left.as_object().is_some_and(Map::is_empty) {
+        *earlier = Op::Unset;
+    }
     Ok(())
 }
 
@@ -75,14 +78,12 @@ fn append(ops: &mut BTreeMap<Path, Op>, path: &Path, entries: &[Value]) -> Resul
     if ops.range(path..).next().is_some_and(|(below, _)| below != path && below.starts_with(path)) {
         return Err(not_a_list("a map"));
     }
-    let lengthened = match ops.remove(path) {
-        None => Op::Append(entries.to_vec()),
-        Some(Op::Append(earlier)) => Op::Append([&earlier, entries].concat()),
-        Some(Op::Unset | Op::Replace(Value::Null)) => Op::Replace(entries.into()),
-        Some(Op::Replace(Value::Array(earlier))) => Op::Replace([&earlier, entries].concat().into()),
-        Some(Op::Replace(other)) => return Err(not_a_list(sort_of(&other))),
-    };
-    ops.insert(path.clone(), lengthened);
+    match ops.get_mut(path) {
+        Some(Op::Append(earlier) | Op::Replace(Value::Array(earlier))) => earlier.extend_from_slice(entries),
+        Some(earlier @ (Op::Unset | Op::Replace(Value::Null))) => *earlier = Op::Replace(entries.into()),
+        Some(Op::Replace(other)) => return Err(not_a_list(sort_of(other))),
+        None => _ = ops.insert(path.clone(), Op::Append(entries.to_vec())),
+    }
     Ok(())
 }
 

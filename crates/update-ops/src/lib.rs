@@ -1,4 +1,114 @@
 //! The algebra of `$set`, `$unset`, `$pushAll` and plain replacement over JSON documents.
+//!
+//! A program that looks after something often reports *changes* rather than states: this flag is now true, that signal is
+//! gone, here are two lines for the log. Such a report is an *update*, and this crate answers the questions that come
+//! with it. Is it well-formed, and if not, where? What does the document look like afterwards? Can two updates be folded into
+//! one? Does their order matter? Which one undoes it?
+//!
+//! # A document and its shape
+//!
+//! Documents are [`serde_json::Value`]s. A [`Shape`] says which paths a document has, what stands at each, and what updates may
+//! do to it. Take the record that is kept of a pump:
+//!
+//! ```
+//! # use windlass_update_ops::{Keys, Node, Operator, Shape};
+//! fn pump() -> Shape {
+//!     let flag = || Node::boolean().defaults_to(false);
+//!     Shape::new([
+//!         ("status", Node::record([("running", flag()), ("alarm", flag()), ("note", Node::text())])),
+//!         ("signals", Node::map(Keys::any(), Node::opaque())),
+//!         ("log", Node::list().deny(Operator::Set, "use `$pushAll`")),
+//!     ])
+//! }
+//! # let _ = pump();
+//! ```
+//!
+//! # An update
+//!
+//! In its wire form an update is a map. A plain field replaces the field of that name, whole: it does not merge. The operators act on
+//! dotted paths. Nothing in it is ordered, and no path may be touched twice:
+//!
+//! ```
+//! # use serde_json::json;
+//! # use windlass_update_ops::{Keys, Node, Operator, Shape, Update};
+//! # fn pump() -> Shape {
+//! #     let flag = || Node::boolean().defaults_to(false);
+//! #     Shape::new([
+//! #         ("status", Node::record([("running", flag()), ("alarm", flag()), ("note", Node::text())])),
+//! #         ("signals", Node::map(Keys::any(), Node::opaque())),
+//! #         ("log", Node::list().deny(Operator::Set, "use `$pushAll`")),
+//! #     ])
+//! # }
+//! let shape = pump();
+//! let wire = json!({
+//!     "status": {"running": true},
+//!     "$set": {"signals.pressure": 2.5},
+//!     "$unset": {"signals.error": null},
+//!     "$pushAll": {"log": ["started"]},
+//! });
+//! let update = Update::parse(&wire, &shape).expect("a valid update").update;
+//!
+//! let before = json!({"status": {"alarm": true, "note": "dry"}, "signals": {"error": 7}});
+//! let mut document = before.clone();
+//! update.apply(&mut document)?;
+//! assert_eq!(document, json!({
+//!     "status": {"running": true, "alarm": false}, // replaced: the alarm is off, the note gone
+//!     "signals": {"pressure": 2.5},
+//!     "log": ["started"],
+//! }));
+//! # Ok::<(), windlass_update_ops::NotViable>(())
+//! ```
+//!
+//! What is wrong is reported all at once, with its place in the wire form and help where there is any:
+//!
+//! ```
+//! # use serde_json::json;
+//! # use windlass_update_ops::{Node, Operator, Shape, Update};
+//! # let shape = Shape::new([
+//! #     ("status", Node::record([("running", Node::boolean())])),
+//! #     ("log", Node::list().deny(Operator::Set, "use `$pushAll`")),
+//! # ]);
+//! let wire = json!({"log": [], "$set": {"status.runing": true}});
+//! let errors = Update::parse(&wire, &shape).unwrap_err();
+//! assert_eq!(errors[0].place.to_string(), "/$set/status.runing");
+//! assert_eq!(errors[0].to_string(), "`status.runing`: no such path");
+//! assert_eq!(errors[0].help().as_deref(), Some("did you mean `status.running`?"));
+//! assert_eq!(errors[1].to_string(), "`log`: it may not be replaced");
+//! assert_eq!(errors[1].help().as_deref(), Some("use `$pushAll`"));
+//! ```
+//!
+//! # The algebra
+//!
+//! Read, an [`Update`] is in normal form: a map from paths to operations ([`Op`]) in which no path is, or lies below, another. That
+//! is what makes updates a matter of arithmetic. They [compose](Update::then), they can be [compared](Update::commutes_with), [taken
+//! back](Update::inverse), [computed from two documents](Update::diff), and the [laws](Update#laws) hold:
+//!
+//! ```
+//! # use serde_json::json;
+//! # use windlass_update_ops::{Keys, Node, Shape, Update};
+//! # let shape = Shape::new([("signals", Node::map(Keys::any(), Node::opaque()))]);
+//! # let update = |wire| Update::parse(&wire, &shape).expect("a valid update").update;
+//! let before = json!({"signals": {"pressure": 1.0}});
+//! let first = update(json!({"$set": {"signals.pressure": 2.5, "signals.flow": 8}}));
+//! let then = update(json!({"$unset": {"signals.flow": null}}));
+//!
+//! let both = first.clone().then(&then)?;
+//! let mut document = before.clone();
+//! both.apply(&mut document)?;
+//! assert_eq!(document, json!({"signals": {"pressure": 2.5}}));
+//!
+//! let undo = both.inverse(&before).expect("it appends nothing");
+//! undo.apply(&mut document)?;
+//! assert_eq!(document, before);
+//!
+//! assert!(!first.commutes_with(&then)); // both touch `signals.flow`
+//! # Ok::<(), windlass_update_ops::NotViable>(())
+//! ```
+//!
+//! # The modules, in the order of the data's way
+//!
+//! `path`, `place` and `operator` are the words; `keys`, `node` and `shape` the path table; `wire` reads an update, with `check` for
+//! its values and `problem` for what is wrong with them; `update` is the normal form, with `apply`, `compose` and `diff` on top.
 
 mod apply;
 mod check;
@@ -24,3 +134,8 @@ pub use problem::{Irreversible, NotViable, Notice, Problem, UpdateError, Warning
 pub use shape::Shape;
 pub use update::{Iter, Op, Update};
 pub use wire::Parsed;
+
+/// The README's example is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

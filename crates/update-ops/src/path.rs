@@ -62,6 +62,7 @@ impl Path {
         let path = Self(keys.into_iter().map(Into::into).collect());
         match path.0.len() {
             0 => Err(PathError::Empty),
+            1 if path.0[0].is_empty() => Err(PathError::Empty),
             n if n > Self::MAX_KEYS => Err(PathError::TooDeep(n)),
             _ if path.0.iter().any(String::is_empty) => Err(PathError::EmptyKey(path.to_string())),
             _ => Ok(path),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::operator::Operator;
 use crate::path::{Path, PathError};
-use crate::place::Place;
+use crate::place::{Place, Step};
 
 /// One thing that is wrong with an update or a document: what, and where.
 ///
@@ -77,7 +77,7 @@ pub enum Problem {
     #[error("it is required and missing")]
     Missing,
     /// Two operations of one update touch the same path, or one a path below the other's.
-    #[error("it conflicts with `{other}`: an update touches a path once")]
+    #[error("it conflicts with `{other}` at `{other_place}`: an update touches a path once")]
     Conflict {
         /// The path of the other operation: equal, or an ancestor.
         other: Path,
@@ -94,23 +94,35 @@ impl UpdateError {
     pub fn help(&self) -> Option<String> {
         match &self.problem {
             Problem::UnknownOperator { name, nearest } => Some(operator_help(name, *nearest)),
-            Problem::UnknownPath { nearest: Some(nearest), .. } => Some(format!("did you mean `{nearest}`?")),
-            Problem::UnknownPath { nearest: None, fields } if !fields.is_empty() => {
-                Some(format!("known here: `{}`", fields.join("`, `")))
-            }
-            Problem::UnknownPath { .. } => {
-                let dotted = self
-                    .path
-                    .as_ref()
-                    .is_some_and(|path| path.keys().len() == 1 && path.as_slice()[0].contains('.'));
-                dotted.then(|| "a plain field is one key: write dotted paths under `$set`".to_owned())
-            }
+            Problem::UnknownPath { nearest, fields } => self.path_help(nearest.as_ref(), fields),
             Problem::NotPermitted { hint, .. } => Some(hint.clone()),
             Problem::BadPath(PathError::EmptyKey(_)) => {
                 Some(r"write a dot that belongs to a key as `\.`".to_owned())
             }
             _ => None,
         }
+    }
+
+    fn path_help(&self, nearest: Option<&Path>, fields: &[String]) -> Option<String> {
+        let plain = self.path.as_ref().filter(|_| self.place.steps().len() == 1).map(Path::as_slice);
+        match (nearest, plain) {
+            (Some(nearest), _) => Some(format!("did you mean `{nearest}`?")),
+            (None, Some([field])) if field.contains('.') => {
+                Some("a plain field is one key: write dotted paths under `$set`".to_owned())
+            }
+            _ => listed(fields),
+        }
+    }
+}
+
+/// The names, if there are any, and no more of them than anyone reads.
+fn listed(fields: &[String]) -> Option<String> {
+    const READ: usize = 12;
+    let names = fields.get(..READ).unwrap_or(fields).join("`, `");
+    match fields.len() {
+        0 => None,
+        n if n > READ => Some(format!("known here: `{names}` and {} more", n - READ)),
+        _ => Some(format!("known here: `{names}`")),
     }
 }
 
@@ -125,10 +137,11 @@ fn operator_help(name: &str, nearest: Option<Operator>) -> String {
 
 impl fmt::Display for UpdateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.path {
-            Some(path) => write!(f, "`{path}`: {}", self.problem),
-            None if self.place.steps().is_empty() => write!(f, "{}", self.problem),
-            None => write!(f, "`{}`: {}", self.place, self.problem),
+        let named = matches!(self.problem, Problem::UnknownOperator { .. } | Problem::BadPath(_));
+        match (&self.path, self.place.steps().last()) {
+            (Some(path), _) => write!(f, "`{path}`: {}", self.problem),
+            (None, Some(Step::Key(key))) if !named => write!(f, "`{key}`: {}", self.problem),
+            (None, _) => write!(f, "{}", self.problem),
         }
     }
 }
@@ -164,6 +177,15 @@ pub enum Notice {
     /// A lenient reading left something out.
     #[error("ignored: {0}")]
     Ignored(Problem),
+}
+
+impl Warning {
+    /// What to do about it, as a lower-case fragment.
+    pub fn help(&self) -> Option<String> {
+        let Notice::Ignored(problem) = &self.notice else { return None };
+        let (place, path, problem) = (self.place.clone(), self.path.clone(), problem.clone());
+        UpdateError { place, path, problem }.help()
+    }
 }
 
 impl fmt::Display for Warning {

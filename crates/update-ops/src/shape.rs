@@ -59,13 +59,16 @@ impl Shape {
         self.node(path).is_some_and(|node| self.trusting || node.denial(operator).is_none())
     }
 
-    /// Checks a document: sorts, required fields, key rules and tests. An operation that is right by itself can leave a
-    /// required field next to it missing; this is how to find out, after applying to a copy.
+    /// Checks a document: sorts, required fields and tests. An operation that is right by itself can leave a required
+    /// field next to it missing; this is how to find out, after applying to a copy.
+    ///
+    /// Key rules are not asked: they say what may be written now, and a document remembers more than that.
     ///
     /// # Errors
     /// Everything that is wrong; places and paths are those of the document.
     pub fn check(&self, document: &Value) -> Result<(), Vec<UpdateError>> {
-        let mut reading = Reading::new(self, Mode::Document);
+        let mode = if self.trusting { Mode::Trusted } else { Mode::Document };
+        let mut reading = Reading::new(self, mode);
         reading.value(&self.root, document, &mut Cursor::default());
         if reading.errors.is_empty() { Ok(()) } else { Err(reading.errors) }
     }

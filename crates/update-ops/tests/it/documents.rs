@@ -1,0 +1,25 @@
+//! Looking at documents from outside the algebra.
+
+use serde_json::Value;
+use windlass_update_ops::{Path, Shape};
+
+/// The leaves of a canonical document: every path of the shape at which no map is to be descended into.
+pub(crate) fn leaves(document: &Value, shape: &Shape) -> Vec<(Path, Value)> {
+    let mut found = vec![];
+    walk(document, &mut vec![], shape, &mut found);
+    found
+}
+
+fn walk(value: &Value, keys: &mut Vec<String>, shape: &Shape, found: &mut Vec<(Path, Value)>) {
+    for (key, value) in value.as_object().into_iter().flatten() {
+        keys.push(key.clone());
+        let path = Path::from_keys(keys.clone()).unwrap();
+        let descend = value.as_object().and_then(|map| map.keys().next());
+        if descend.is_some_and(|key| shape.trusting().knows(&path.join(key).unwrap())) {
+            walk(value, keys, shape, found);
+        } else {
+            found.push((path, value.clone()));
+        }
+        keys.pop();
+    }
+}

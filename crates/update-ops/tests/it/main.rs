@@ -1,0 +1,13 @@
+//! Tests of the update algebra, from single paths up to documents that others wrote.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+mod algebra;
+mod corpus;
+mod documents;
+mod errors;
+mod generate;
+mod laws;
+mod paths;
+mod table;
+mod wire;
