@@ -11,8 +11,8 @@ use crate::update::{Op, Update};
 impl Update {
     /// Applies the update: all of it, or, with an error, nothing.
     ///
-    /// A canonical document stays canonical: maps on the way of a value are made, maps that a removal leaves empty go. `null` where
-    /// a map or a list belongs counts as absent.
+    /// A canonical document stays canonical: maps on the way of a value are made, maps that a removal leaves
+    /// empty go. `null` where a map or a list belongs counts as absent.
     ///
     /// # Errors
     /// Something is in the way. Not for documents and updates of one [`Shape`](crate::Shape).

@@ -79,7 +79,8 @@ impl<'s> Reading<'s> {
         self.error(at, Problem::WrongSort { expected: expected.to_owned(), found: sort_of(value) });
     }
 
-    /// Checks what is written at a node; its canonical form, or `None` where nothing is left or something is wrong.
+    /// Checks what is written at a node; its canonical form, or `None` where nothing is left or something is
+    /// wrong.
     pub(crate) fn value(&mut self, node: &Node, value: &Value, at: &mut Cursor) -> Option<Value> {
         if value.is_null() && self.null_is_none(node) {
             return None;

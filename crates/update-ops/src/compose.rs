@@ -12,7 +12,8 @@ use crate::problem::NotViable;
 use crate::update::{Op, Update};
 
 impl Update {
-    /// Composes: the update that does what `self` and then `later` do. A stored history can be squashed with it.
+    /// Composes: the update that does what `self` and then `later` do. A stored history can be squashed with
+    /// it.
     ///
     /// Each operation of `later` meets what `self` does around its path:
     ///
@@ -22,8 +23,8 @@ impl Update {
     /// - an append lengthens an append or a replaced list.
     ///
     /// # Errors
-    /// The two disagree on what a path is: one has a list or a leaf where the other has a map. Not for updates of one
-    /// [`Shape`](crate::Shape), which settles that.
+    /// The two disagree on what a path is: one has a list or a leaf where the other has a map. Not for
+    /// updates of one [`Shape`](crate::Shape), which settles that.
     pub fn then(self, later: &Update) -> Result<Update, NotViable> {
         let mut ops = self.into_ops();
         for (path, op) in later {

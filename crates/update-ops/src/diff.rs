@@ -13,9 +13,10 @@ use crate::update::{Op, Update};
 impl Update {
     /// The update that leads from one document to another.
     ///
-    /// It touches only what differs, and names the deepest paths that do: a changed leaf, an entry that is there on one side only. A list
-    /// that has grown at its end is appended to, any other changed list replaced. Both documents are taken in
-    /// their [canonical form](Shape::canonical); one that is no map counts as empty.
+    /// It touches only what differs, and names the deepest paths that do: a changed leaf, an entry that is
+    /// there on one side only. A list that has grown at its end is appended to, any other changed list
+    /// replaced. Both documents are taken in their [canonical form](Shape::canonical); one that is no map
+    /// counts as empty.
     ///
     /// Bound by the sorts of the shape, not by its permissions: the update may remove what an author may not.
     pub fn diff(from: &Value, to: &Value, shape: &Shape) -> Update {

@@ -1,14 +1,14 @@
 //! The algebra of `$set`, `$unset`, `$pushAll` and plain replacement over JSON documents.
 //!
-//! A program that looks after something often reports *changes* rather than states: this flag is now true, that signal is
-//! gone, here are two lines for the log. Such a report is an *update*, and this crate answers the questions that come
-//! with it. Is it well-formed, and if not, where? What does the document look like afterwards? Can two updates be folded into
-//! one? Does their order matter? Which one undoes it?
+//! A program that looks after something often reports *changes* rather than states: this flag is now true,
+//! that signal is gone, here are two lines for the log. Such a report is an *update*, and this crate answers
+//! the questions that come with it. Is it well-formed, and if not, where? What does the document look like
+//! afterwards? Can two updates be folded into one? Does their order matter? Which one undoes it?
 //!
 //! # A document and its shape
 //!
-//! Documents are [`serde_json::Value`]s. A [`Shape`] says which paths a document has, what stands at each, and what updates may
-//! do to it. Take the record that is kept of a pump:
+//! Documents are [`serde_json::Value`]s. A [`Shape`] says which paths a document has, what stands at each,
+//! and what updates may do to it. Take the record that is kept of a pump:
 //!
 //! ```
 //! # use windlass_update_ops::{Keys, Node, Operator, Shape};
@@ -25,8 +25,8 @@
 //!
 //! # An update
 //!
-//! In its wire form an update is a map. A plain field replaces the field of that name, whole: it does not merge. The operators act on
-//! dotted paths. Nothing in it is ordered, and no path may be touched twice:
+//! In its wire form an update is a map. A plain field replaces the field of that name, whole: it does not
+//! merge. The operators act on dotted paths. Nothing in it is ordered, and no path may be touched twice:
 //!
 //! ```
 //! # use serde_json::json;
@@ -79,9 +79,10 @@
 //!
 //! # The algebra
 //!
-//! Read, an [`Update`] is in normal form: a map from paths to operations ([`Op`]) in which no path is, or lies below, another. That
-//! is what makes updates a matter of arithmetic. They [compose](Update::then), they can be [compared](Update::commutes_with), [taken
-//! back](Update::inverse), [computed from two documents](Update::diff), and the [laws](Update#laws) hold:
+//! Read, an [`Update`] is in normal form: a map from paths to operations ([`Op`]) in which no path is, or
+//! lies below, another. That is what makes updates a matter of arithmetic. They [compose](Update::then), they
+//! can be [compared](Update::commutes_with), [taken back](Update::inverse), [computed from two
+//! documents](Update::diff), and the [laws](Update#laws) hold:
 //!
 //! ```
 //! # use serde_json::json;
@@ -107,8 +108,9 @@
 //!
 //! # The modules, in the order of the data's way
 //!
-//! `path`, `place` and `operator` are the words; `keys`, `node` and `shape` the path table; `wire` reads an update, with `check` for
-//! its values and `problem` for what is wrong with them; `update` is the normal form, with `apply`, `compose` and `diff` on top.
+//! `path`, `place` and `operator` are the words; `keys`, `node` and `shape` the path table; `wire` reads an
+//! update, with `check` for its values and `problem` for what is wrong with them; `update` is the normal
+//! form, with `apply`, `compose` and `diff` on top.
 
 mod apply;
 mod check;

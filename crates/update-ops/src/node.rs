@@ -10,14 +10,15 @@ use serde_json::Value;
 use crate::keys::Keys;
 use crate::operator::Operator;
 
-/// One node of a [`Shape`](crate::Shape): the sort of value that stands at a path, and what updates may do to it.
+/// One node of a [`Shape`](crate::Shape): the sort of value that stands at a path, and what updates may do to
+/// it.
 ///
-/// There are two families. *Containers* (record, map, list) are structure: they come into being when something is
-/// written into them, and an empty one is the same as none. *Leaves* (boolean, text, number, opaque) are values: they are
-/// replaced whole, never addressed inside, never pruned.
+/// There are two families. *Containers* (record, map, list) are structure: they come into being when
+/// something is written into them, and an empty one is the same as none. *Leaves* (boolean, text, number,
+/// opaque) are values: they are replaced whole, never addressed inside, never pruned.
 ///
-/// A fresh node permits everything that its sort makes sense of; [`deny`](Node::deny), [`required`](Node::required) and
-/// [`defaults_to`](Node::defaults_to) take away from that.
+/// A fresh node permits everything that its sort makes sense of; [`deny`](Node::deny),
+/// [`required`](Node::required) and [`defaults_to`](Node::defaults_to) take away from that.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Node {
@@ -74,8 +75,8 @@ impl Node {
         Self::of(Sort::Map(keys, Arc::new(entry)))
     }
 
-    /// A list that grows at its end. Its entries are opaque: they are not addressed, and `null`s or empty maps inside
-    /// them stay. [`matching`](Node::matching) tests each entry.
+    /// A list that grows at its end. Its entries are opaque: they are not addressed, and `null`s or empty
+    /// maps inside them stay. [`matching`](Node::matching) tests each entry.
     pub fn list() -> Self {
         Self::of(Sort::List)
     }
@@ -100,8 +101,8 @@ impl Node {
         Self::of(Sort::Opaque)
     }
 
-    /// A node that occurs inside itself. `build` is given a stand-in for the node that it returns; what is permitted is said
-    /// on the node returned, and holds at every depth.
+    /// A node that occurs inside itself. `build` is given a stand-in for the node that it returns; what is
+    /// permitted is said on the node returned, and holds at every depth.
     ///
     /// ```
     /// use windlass_update_ops::{Keys, Node, Shape};
@@ -130,8 +131,8 @@ impl Node {
 
 /// Rules.
 impl Node {
-    /// Forbids an operator here. The hint tells the reader of the error what to do instead: a lower-case fragment, such as
-    /// "use `$pushAll`".
+    /// Forbids an operator here. The hint tells the reader of the error what to do instead: a lower-case
+    /// fragment, such as "use `$pushAll`".
     pub fn deny(mut self, operator: Operator, hint: impl Into<Cow<'static, str>>) -> Self {
         self.denied.insert(operator, hint.into());
         self
@@ -143,20 +144,22 @@ impl Node {
         self.deny(Operator::Unset, "it is required")
     }
 
-    /// Whoever replaces the record around this field without naming it writes this value; it can't be removed on its own.
+    /// Whoever replaces the record around this field without naming it writes this value; it can't be removed
+    /// on its own.
     pub fn defaults_to(mut self, value: impl Into<Value>) -> Self {
         self.default = Some(value.into());
         self.deny(Operator::Unset, "it always has a value: `$set` it")
     }
 
-    /// Takes the string `spelling` for `value`, and says so in a [`Warning`](crate::Warning): `yes` for `true`, say.
+    /// Takes the string `spelling` for `value`, and says so in a [`Warning`](crate::Warning): `yes` for
+    /// `true`, say.
     pub fn spelled(mut self, spelling: impl Into<String>, value: impl Into<Value>) -> Self {
         self.spellings.push((spelling.into(), value.into()));
         self
     }
 
-    /// Lets only values through that pass `test`; of a list, only such entries. `expected` completes the sentence
-    /// "expected …": `a port number`.
+    /// Lets only values through that pass `test`; of a list, only such entries. `expected` completes the
+    /// sentence "expected …": `a port number`.
     pub fn matching(
         mut self,
         expected: impl Into<Cow<'static, str>>,
@@ -176,7 +179,8 @@ impl Node {
         }
     }
 
-    /// The node that stands directly below this one at `key`, whatever the key rule of a map says about the key.
+    /// The node that stands directly below this one at `key`, whatever the key rule of a map says about the
+    /// key.
     pub(crate) fn child(&self, key: &str) -> Option<Arc<Node>> {
         match &self.sort {
             Sort::Record(fields) => fields.get(key).map(Self::resolve),
@@ -196,7 +200,8 @@ impl Node {
         matches!(self.sort, Sort::List | Sort::Any)
     }
 
-    /// Follows a stand-in to what it stands for. One that was smuggled out of its `build` stands for any value.
+    /// Follows a stand-in to what it stands for. One that was smuggled out of its `build` stands for any
+    /// value.
     pub(crate) fn resolve(self: &Arc<Self>) -> Arc<Self> {
         match &self.sort {
             Sort::Again(target) => target.upgrade().unwrap_or_else(|| Arc::new(Self::opaque())),

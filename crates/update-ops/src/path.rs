@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 /// Where an operation acts: one or more keys, from the top of the document down.
 ///
-/// The text form joins the keys with dots. A key that contains a dot is written with `\.`, and one that contains
-/// a backslash with `\\`; MongoDB has no such escape, so this is an extension, and no path without a backslash
-/// changes its meaning. Keys are never indexes: `log.0` is the key `0` of a map called `log`, because lists have
-/// no addressable entries.
+/// The text form joins the keys with dots. A key that contains a dot is written with `\.`, and one that
+/// contains a backslash with `\\`; MongoDB has no such escape, so this is an extension, and no path without a
+/// backslash changes its meaning. Keys are never indexes: `log.0` is the key `0` of a map called `log`,
+/// because lists have no addressable entries.
 ///
 /// Paths are ordered key by key, so an ancestor sorts directly before everything below it.
 ///
@@ -50,8 +50,8 @@ pub enum PathError {
 impl Path {
     /// The most keys a path may have.
     ///
-    /// An update creates the maps on its way, so an unlimited path would let one line of text build a document
-    /// that `serde_json` (128 levels) refuses to read back.
+    /// An update creates the maps on its way, so an unlimited path would let one line of text build a
+    /// document that `serde_json` (128 levels) refuses to read back.
     pub const MAX_KEYS: usize = 100;
 
     /// The path of these keys, taken literally: a dot in a key is part of it.

@@ -11,10 +11,12 @@ pub enum Step {
     Index(usize),
 }
 
-/// A place inside the document that was read, as opposed to a [`Path`](crate::Path) inside the one that it updates.
+/// A place inside the document that was read, as opposed to a [`Path`](crate::Path) inside the one that it
+/// updates.
 ///
-/// `{"$set": {"status.message": 1}}` is wrong at the place `/$set/status.message`; the path that it is wrong about is
-/// `status.message`. Whoever holds the text follows the steps to find the line. Displayed as a JSON Pointer (RFC 6901).
+/// `{"$set": {"status.message": 1}}` is wrong at the place `/$set/status.message`; the path that it is wrong
+/// about is `status.message`. Whoever holds the text follows the steps to find the line. Displayed as a JSON
+/// Pointer (RFC 6901).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(Vec<Step>);
 

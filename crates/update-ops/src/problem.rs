@@ -9,7 +9,8 @@ use crate::place::{Place, Step};
 /// One thing that is wrong with an update or a document: what, and where.
 ///
 /// Reading reports all of them at once. The message names the path, or what was written where a path belongs;
-/// [`help`](UpdateError::help) says what to do, where that is known. No message quotes a value, which may be a secret.
+/// [`help`](UpdateError::help) says what to do, where that is known. No message quotes a value, which may be
+/// a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateError {
     /// Where in the document that was read.
@@ -197,8 +198,8 @@ impl fmt::Display for Warning {
     }
 }
 
-/// A document or an earlier update has a value in the way of an operation: some key on the operation's path, or its own,
-/// holds what can't hold it.
+/// A document or an earlier update has a value in the way of an operation: some key on the operation's path,
+/// or its own, holds what can't hold it.
 ///
 /// Documents and updates of one [`Shape`](crate::Shape) never meet like this.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -12,12 +12,12 @@ use crate::problem::UpdateError;
 
 /// The path table of a document: which paths there are, what stands at them, and what updates may do to them.
 ///
-/// A shape has two jobs, and they are separate. Its *sorts* make the algebra closed: where every path is known to be a map,
-/// a list or a leaf, no two updates can disagree on it, so any two compose. Its *rules* (permitted operators,
-/// required fields, defaults, tests) say what an author may write; they are asked when an update is
-/// [read](crate::Update::parse), and never again. What the algebra makes out of permitted updates (the inverse
-/// of a `$set` on a path that must not be removed, say) is bound by sorts alone, and is read back under
-/// the [trusting](Shape::trusting) shape.
+/// A shape has two jobs, and they are separate. Its *sorts* make the algebra closed: where every path is
+/// known to be a map, a list or a leaf, no two updates can disagree on it, so any two compose. Its *rules*
+/// (permitted operators, required fields, defaults, tests) say what an author may write; they are asked when
+/// an update is [read](crate::Update::parse), and never again. What the algebra makes out of permitted
+/// updates (the inverse of a `$set` on a path that must not be removed, say) is bound by sorts alone, and is
+/// read back under the [trusting](Shape::trusting) shape.
 ///
 /// Building a shape allocates, so a fixed one lives in a [`LazyLock`](std::sync::LazyLock).
 #[derive(Clone, Debug)]
@@ -42,8 +42,9 @@ impl Shape {
 
     /// The same sorts without the rules: every operator permitted, nothing required, tested or filled in.
     ///
-    /// For updates that were checked when they first came, or that a program made: [`parse`](crate::Update::parse) under this shape
-    /// is the inverse of [`to_value`](crate::Update::to_value).
+    /// For updates that were checked when they first came, or that a program made:
+    /// [`parse`](crate::Update::parse) under this shape is the inverse of
+    /// [`to_value`](crate::Update::to_value).
     #[must_use]
     pub fn trusting(&self) -> Self {
         Self { root: self.root.clone(), trusting: true }
@@ -59,8 +60,8 @@ impl Shape {
         self.node(path).is_some_and(|node| self.trusting || node.denial(operator).is_none())
     }
 
-    /// Checks a document: sorts, required fields and tests. An operation that is right by itself can leave a required
-    /// field next to it missing; this is how to find out, after applying to a copy.
+    /// Checks a document: sorts, required fields and tests. An operation that is right by itself can leave a
+    /// required field next to it missing; this is how to find out, after applying to a copy.
     ///
     /// Key rules are not asked: they say what may be written now, and a document remembers more than that.
     ///
@@ -73,9 +74,9 @@ impl Shape {
         if reading.errors.is_empty() { Ok(()) } else { Err(reading.errors) }
     }
 
-    /// The canonical form of a document: without empty containers, and without `null` where a container or a typed leaf
-    /// belongs. Two documents mean the same if their canonical forms are equal, and [`Update::apply`](crate::Update::apply) keeps
-    /// a canonical document canonical.
+    /// The canonical form of a document: without empty containers, and without `null` where a container or a
+    /// typed leaf belongs. Two documents mean the same if their canonical forms are equal, and
+    /// [`Update::apply`](crate::Update::apply) keeps a canonical document canonical.
     ///
     /// Values that don't fit the shape are left as they are.
     #[must_use]

@@ -21,13 +21,14 @@ pub enum Op {
 
 /// An update in normal form: operations on paths of which none is, or lies below, another.
 ///
-/// So no operation sees what another one did, and their order means nothing. An update comes from
-/// its [wire form](Update::parse), from [operations](Update::from_ops), from a [comparison](Update::diff) of two documents, or from
-/// other updates; equality is equality of the operations.
+/// So no operation sees what another one did, and their order means nothing. An update comes from its [wire
+/// form](Update::parse), from [operations](Update::from_ops), from a [comparison](Update::diff) of two
+/// documents, or from other updates; equality is equality of the operations.
 ///
 /// # Laws
 ///
-/// For updates and canonical, valid documents of one [`Shape`](crate::Shape), writing `U(D)` for "apply `U` to `D`":
+/// For updates and canonical, valid documents of one [`Shape`](crate::Shape), writing `U(D)` for "apply `U`
+/// to `D`":
 ///
 /// | law | |
 /// |---|---|
@@ -87,7 +88,8 @@ impl Update {
         self.0.values().any(|op| matches!(op, Op::Append(_)))
     }
 
-    /// Whether applying the two in either order gives the same: no path of one is comparable with a path of the other.
+    /// Whether applying the two in either order gives the same: no path of one is comparable with a path of
+    /// the other.
     ///
     /// Sufficient, not necessary: two updates that set a path to the same value are told apart here.
     pub fn commutes_with(&self, other: &Update) -> bool {
@@ -101,9 +103,11 @@ impl Update {
         (Self(chosen), Self(rest))
     }
 
-    /// Splits off what a newer update has made stale: the operations that commute with `newer`, and those that don't.
+    /// Splits off what a newer update has made stale: the operations that commute with `newer`, and those
+    /// that don't.
     ///
-    /// A slow health check reports values that were read before `newer` was applied; only the first half should still be applied.
+    /// A slow health check reports values that were read before `newer` was applied; only the first half
+    /// should still be applied.
     pub fn without_stale(self, newer: &Update) -> (Update, Update) {
         self.partition(|path| !newer.touches(path))
     }
@@ -146,7 +150,8 @@ impl Update {
 
     /// The operation strictly above `path`; in an antichain there is at most one.
     ///
-    /// It is the greatest path before `path`: anything between an ancestor and `path` would lie below that ancestor.
+    /// It is the greatest path before `path`: anything between an ancestor and `path` would lie below that
+    /// ancestor.
     pub(crate) fn above(&self, path: &Path) -> Option<(&Path, &Op)> {
         self.0.range(..path).next_back().filter(|(above, _)| path.starts_with(above))
     }

@@ -34,17 +34,18 @@ impl Update {
     /// $pushAll: { log: [ one, two ] }        # append to a list
     /// ```
     ///
-    /// `null` and `{}`, for the whole or for an operator, change nothing. A map alone under `$pushAll` is taken for one entry.
+    /// `null` and `{}`, for the whole or for an operator, change nothing. A map alone under `$pushAll` is
+    /// taken for one entry.
     ///
     /// # Errors
-    /// Everything that is wrong: not a map, unknown operators and paths, operators that the shape forbids, values of another
-    /// sort, two operations of which one is at or below the other's path.
+    /// Everything that is wrong: not a map, unknown operators and paths, operators that the shape forbids,
+    /// values of another sort, two operations of which one is at or below the other's path.
     pub fn parse(wire: &Value, shape: &Shape) -> Result<Parsed, Vec<UpdateError>> {
         Wire::new(shape).read(wire)
     }
 
-    /// Reads the wire form like [`parse`](Update::parse), and leaves out what the shape doesn't know instead of refusing the
-    /// whole: such paths, fields and keys become [`Notice::Ignored`] warnings.
+    /// Reads the wire form like [`parse`](Update::parse), and leaves out what the shape doesn't know instead
+    /// of refusing the whole: such paths, fields and keys become [`Notice::Ignored`] warnings.
     ///
     /// # Errors
     /// As `parse`, but for unknown paths.
@@ -54,7 +55,8 @@ impl Update {
         reader.read(wire)
     }
 
-    /// An update of these operations, brought into normal form: empty containers are unset, empty appends dropped.
+    /// An update of these operations, brought into normal form: empty containers are unset, empty appends
+    /// dropped.
     ///
     /// For programs: sorts are checked, permissions are not. The places of errors are those of the wire form.
     ///

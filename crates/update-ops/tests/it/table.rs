@@ -1,4 +1,5 @@
-//! The worked example: the path table of a scripted component instance, as the protocol's documentation gives it.
+//! The worked example: the path table of a scripted component instance, as the protocol's documentation gives
+//! it.
 //!
 //! | path | sort | `$set` | `$unset` | `$pushAll` |
 //! |---|---|---|---|---|
