@@ -74,8 +74,9 @@ impl Node {
         self
     }
 
-    /// Where it stands. A block collection goes from its first key or `-` to the end of its last value; a value that
-    /// is left out is the empty span behind its `:` or `-`.
+    /// Where it stands. A block collection goes from its first key or `-` to the end of its last value, a block scalar
+    /// from its first character behind the indentation to its last visible one; a value that is left out is the
+    /// empty span behind its `:` or `-`.
     pub fn span(&self) -> Span {
         self.span
     }

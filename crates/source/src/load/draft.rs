@@ -27,27 +27,33 @@ impl<'s> Draft<'s> {
 
     /// Makes repairs, given in offsets of the draft. Says whether the text has changed, without which reading it
     /// again would lead to the same error.
-    pub(super) fn apply(&mut self, repair: Vec<Edit>) -> bool {
+    pub(super) fn apply(&mut self, repairs: Vec<Edit>) -> bool {
+        let mapped =
+            repairs.into_iter().map(|edit| Edit { span: self.span(edit.span.range()), ..edit }).collect();
         let before = std::mem::take(&mut self.text);
-        for edit in repair {
-            let span = self.span(edit.span.range());
-            self.insert(Edit { span, ..edit });
-        }
+        self.insert(mapped);
         self.rebuild();
         self.text != before
     }
 
-    /// Adds an edit; those that it covers or cuts are replaced by it.
-    fn insert(&mut self, edit: Edit) {
-        let meets = |old: &Edit| {
-            let cuts = old.span.start < edit.span.end && edit.span.start < old.span.end;
-            cuts || edit.span.start <= old.span.start && old.span.end <= edit.span.end
-        };
-        let (met, mut apart): (Vec<_>, Vec<_>) = self.edits.drain(..).partition(meets);
-        let span = met.iter().fold(edit.span, |span, old| span.to(old.span));
-        apart.push(Edit { span, ..edit });
-        apart.sort_by_key(|edit| edit.span);
-        self.edits = apart;
+    /// Adds edits; earlier ones that a new one covers or cuts are replaced by it.
+    fn insert(&mut self, mut new: Vec<Edit>) {
+        // Of two that cut each other the wider one counts.
+        new.sort_by_key(|edit| (edit.span.start, std::cmp::Reverse(edit.span.end)));
+        new.dedup_by(|later, earlier| later.span.start < earlier.span.end || later.span == earlier.span);
+        for old in std::mem::take(&mut self.edits) {
+            let first = new.partition_point(|edit| edit.span.end < old.span.start);
+            let met = new[first..]
+                .iter_mut()
+                .take_while(|edit| edit.span.start <= old.span.end)
+                .find(|e| meet(&old, e));
+            match met {
+                Some(edit) => edit.span = edit.span.to(old.span),
+                None => self.edits.push(old),
+            }
+        }
+        self.edits.append(&mut new);
+        self.edits.sort_by_key(|edit| edit.span);
     }
 
     fn rebuild(&mut self) {
@@ -83,4 +89,10 @@ impl<'s> Draft<'s> {
             None => plain.min(self.original.len()),
         }
     }
+}
+
+/// Whether a new edit covers or cuts an earlier one.
+fn meet(old: &Edit, new: &Edit) -> bool {
+    let cuts = old.span.start < new.span.end && new.span.start < old.span.end;
+    cuts || new.span.start <= old.span.start && old.span.end <= new.span.end
 }

@@ -78,6 +78,8 @@ fn feed(tree: &mut Tree<'_>, draft: &Draft<'_>, event: Event<'_>, mark: &Mark) -
     let span = draft.span(mark.byte_range().unwrap_or_default());
     match event {
         Event::Scalar(text, style, anchor, tag) => {
+            // The parser writes `~` for a value that is left out.
+            let text = if span.is_empty() && style == ScalarStyle::Plain { "".into() } else { text };
             let scalar = Scalar::new(Box::<str>::from(text), style_of(style));
             tree.scalar(span, scalar, anchor, tag.as_deref().map(tag_text))
         }

@@ -67,7 +67,10 @@ fn may_be_unclosed(kind: &ErrorKind) -> bool {
 pub(super) fn unclosed_bracket(site: &Site<'_>) -> Option<Cause> {
     if let ErrorKind::MismatchedFlowCollectionEnd { open, close } = site.kind {
         let message = format!("`{open}` is closed by `{close}`");
-        let diagnostic = site.error(codes::UNCLOSED_BRACKET, message, site.at..site.at + 1);
+        let found = site.text[site.at..].find(*close).map_or(site.at, |found| site.at + found);
+        let diagnostic = site
+            .error(codes::UNCLOSED_BRACKET, message, found..found + 1)
+            .related(site.place(site.at..site.at + 1), "opened here");
         let help = format!("write `{}`, or quote the text", closer(*open));
         return Some(site.left_out(diagnostic.help(help), site.at..site.at));
     }
@@ -107,4 +110,20 @@ fn opens(line: Line<'_>) -> Option<(Line<'_>, usize, char, String)> {
 fn code_end(line: Line<'_>) -> usize {
     let text = line.text.find(" #").map_or(line.text, |comment| &line.text[..comment]);
     line.start + text.trim_end().len()
+}
+
+/// A colon and a blank inside of a value in brackets: `{a: b: c}`.
+pub(super) fn colon(site: &Site<'_>) -> Option<Cause> {
+    let flow = matches!(
+        site.kind,
+        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator
+    );
+    if !flow || !site.text[site.at..].starts_with(':') {
+        return None;
+    }
+    let diagnostic = site
+        .error(codes::COLON_IN_TEXT, "a second colon in one entry", site.at..site.at + 1)
+        .label("expected `,` or the closing bracket")
+        .help("quote the text, or separate the entries by `,`");
+    Some(site.left_out(diagnostic, site.at..site.at))
 }

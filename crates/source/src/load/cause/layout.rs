@@ -232,16 +232,30 @@ fn levels(site: &Site<'_>, line: Line<'_>) -> Vec<usize> {
 /// A list item where it can't stand.
 pub(super) fn item(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
-    let (message, help) = match site.kind {
+    let (message, help, start) = match site.kind {
         ErrorKind::BlockSequenceEntryNotAllowed => {
-            ("a list item on the line of its key", "put `- …` on lines of its own, below the key")
+            let help = "put `- …` on lines of its own, below the key";
+            ("a list item on the line of its key", help, site.at)
         }
         ErrorKind::ExpectedBlockMappingKey if line.content().starts_with("- ") => {
-            ("a list item between the keys of a mapping", "give the list a key, and put its items below it")
+            let help = "give the list a key, and put its items below it";
+            ("a list item between the keys of a mapping", help, line.content_range().start)
         }
         _ => return None,
     };
-    let diagnostic = site.error(codes::SYNTAX, message, line.content_range()).help(help);
+    let diagnostic = site.error(codes::SYNTAX, message, start..line.content_range().end).help(help);
+    Some(site.left_out(diagnostic, site.at..site.at))
+}
+
+/// Something behind the end of the document's only value.
+pub(super) fn behind_the_end(site: &Site<'_>) -> Option<Cause> {
+    if *site.kind != ErrorKind::ExpectedDocumentStart {
+        return None;
+    }
+    let line = site.line();
+    let diagnostic = site
+        .error(codes::INDENTATION, "the document has ended before this line", line.content_range())
+        .help("a document is one mapping, one list or one value; lines of it have the indentation of its first line");
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Cause {
 
 /// Finds the cause of a syntax error.
 pub(super) fn of(source: &Arc<Source>, draft: &Draft<'_>, failure: &Failure) -> Cause {
-    const MISTAKES: [fn(&Site<'_>) -> Option<Cause>; 17] = [
+    const MISTAKES: [fn(&Site<'_>) -> Option<Cause>; 20] = [
         too_deep,
         layout::tab,
         layout::escaped_comment,
@@ -39,14 +39,17 @@ pub(super) fn of(source: &Arc<Source>, draft: &Draft<'_>, failure: &Failure) -> 
         scalar::trailing_text,
         scalar::unclosed_quote,
         flow::unclosed_bracket,
+        flow::colon,
         layout::missing_colon,
         layout::missing_blank,
         layout::continued_key,
         scalar::colon_in_text,
         scalar::reserved_character,
+        scalar::block_header,
         layout::below_a_value,
         layout::fits_nowhere,
         layout::item,
+        layout::behind_the_end,
     ];
     let site = Site {
         source,

@@ -49,7 +49,7 @@ pub(super) fn reserved_character(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     let end = plain_end(site.text, site.at, line.end());
     let diagnostic = site
-        .error(codes::RESERVED_CHARACTER, format!("text can't begin with `{found}`"), site.at..end)
+        .error(codes::RESERVED_CHARACTER, format!("text can't begin with {}", shown(found)), site.at..end)
         .help("quote the text");
     let text = &site.text[site.at..end];
     // Inside of brackets, or as a key, where the text ends is a guess.
@@ -57,6 +57,23 @@ pub(super) fn reserved_character(site: &Site<'_>) -> Option<Cause> {
         return Some(site.left_out(diagnostic, site.at..site.at));
     }
     Some(site.fixed(diagnostic, "quote the text", vec![edit(site.at..end, quote(text))]))
+}
+
+fn shown(c: char) -> String {
+    if c == '`' { "a backtick".to_owned() } else { format!("`{c}`") }
+}
+
+/// Text on the line of `|` or `>`.
+pub(super) fn block_header(site: &Site<'_>) -> Option<Cause> {
+    if *site.kind != ErrorKind::InvalidBlockScalarHeader {
+        return None;
+    }
+    let marker = &site.text[site.at..=site.at];
+    let message = format!("text on the line of `{marker}`");
+    let end = site.line().content_range().end.max(site.at + 1);
+    let help = format!("put the text on the lines below, or quote it if `{marker}` belongs to it");
+    let diagnostic = site.error(codes::SYNTAX, message, site.at..end).help(help);
+    Some(site.left_out(diagnostic, site.at..site.at))
 }
 
 /// A backslash in double quotes that begins no escape.
