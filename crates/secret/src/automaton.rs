@@ -1,0 +1,109 @@
+//! Finds many patterns in one pass, and says after each byte how much of the text may still belong to one.
+//!
+//! An Aho-Corasick automaton. The crate of that name finds matches as well, but doesn't tell the depth of its state,
+//! which is what a stream needs: what is deeper than the depth can go out at once, so a log is never held back by
+//! the length of the longest secret.
+
+use std::collections::VecDeque;
+
+use zeroize::Zeroize;
+
+/// The patterns, as a trie with links from each state to its longest proper suffix that is one too.
+#[derive(Debug, Default)]
+pub(crate) struct Automaton {
+    states: Vec<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Next states by byte, in order of the bytes.
+    edges: Vec<(u8, u32)>,
+    suffix: u32,
+    /// Number of bytes that lead here.
+    depth: u32,
+    /// Length of the longest pattern that ends here; 0 if none does.
+    longest: u32,
+}
+
+/// The state before anything was read.
+pub(crate) const START: u32 = 0;
+
+impl Automaton {
+    pub(crate) fn new<'p>(patterns: impl IntoIterator<Item = &'p [u8]>) -> Self {
+        let mut automaton = Self { states: vec![State::default()] };
+        for pattern in patterns {
+            automaton.insert(pattern);
+        }
+        automaton.link();
+        automaton
+    }
+
+    fn insert(&mut self, pattern: &[u8]) {
+        let mut at = START;
+        for &byte in pattern {
+            at = self.edge(at, byte).unwrap_or_else(|found| self.grow(at, byte, found));
+        }
+        self.states[at as usize].longest = self.states[at as usize].depth;
+    }
+
+    /// The next state, or where its edge belongs.
+    fn edge(&self, at: u32, byte: u8) -> Result<u32, usize> {
+        let edges = &self.states[at as usize].edges;
+        edges.binary_search_by_key(&byte, |&(b, _)| b).map(|found| edges[found].1)
+    }
+
+    fn grow(&mut self, at: u32, byte: u8, place: usize) -> u32 {
+        // Secrets of 4 GiB would not fit into memory several times over.
+        let new = u32::try_from(self.states.len()).expect("fewer than 2^32 bytes of patterns");
+        let depth = self.states[at as usize].depth + 1;
+        self.states[at as usize].edges.insert(place, (byte, new));
+        self.states.push(State { depth, ..State::default() });
+        new
+    }
+
+    /// Links each state to its longest suffix, breadth first, so that shorter ones are ready.
+    fn link(&mut self) {
+        let mut queue = VecDeque::from([START]);
+        while let Some(at) = queue.pop_front() {
+            for (byte, child) in self.states[at as usize].edges.clone() {
+                let suffix =
+                    if at == START { START } else { self.next(self.states[at as usize].suffix, byte) };
+                let inherited = self.states[suffix as usize].longest;
+                let state = &mut self.states[child as usize];
+                state.suffix = suffix;
+                state.longest = state.longest.max(inherited);
+                queue.push_back(child);
+            }
+        }
+    }
+
+    /// The state after one more byte. Takes constant time over a whole text.
+    pub(crate) fn next(&self, mut at: u32, byte: u8) -> u32 {
+        loop {
+            match self.edge(at, byte) {
+                Ok(next) => return next,
+                Err(_) if at == START => return START,
+                Err(_) => at = self.states[at as usize].suffix,
+            }
+        }
+    }
+
+    /// How many of the last bytes may be the start of a pattern.
+    pub(crate) fn depth(&self, at: u32) -> usize {
+        self.states[at as usize].depth as usize
+    }
+
+    /// Length of the longest pattern that ends here; 0 if none does.
+    pub(crate) fn longest(&self, at: u32) -> usize {
+        self.states[at as usize].longest as usize
+    }
+}
+
+/// The edges spell the secrets.
+impl Drop for Automaton {
+    fn drop(&mut self) {
+        for edge in self.states.iter_mut().flat_map(|state| &mut state.edges) {
+            edge.0.zeroize();
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Values as they are stored: encrypted, and bound to their name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+use crate::{SecretRef, Sensitive};
+
+const KEY_LENGTH: usize = 32;
+const NONCE_LENGTH: usize = 24;
+const TAG_LENGTH: usize = 16;
+/// Of a sealed empty value.
+const SHORTEST: usize = 1 + NONCE_LENGTH + TAG_LENGTH;
+const VERSION: u8 = 1;
+/// What is authenticated besides the value: this, then the id, so that no value can stand under another's name.
+const DOMAIN: &[u8] = b"windlass secret v1\0";
+
+/// The key that seals secrets: 32 bytes, in a file as one line of 64 hexadecimal digits (or of base64).
+///
+/// Wiped when dropped, and shown as `***`. Reading and writing the file is the caller's part, as is drawing random
+/// bytes:
+///
+/// ```
+/// use windlass_secret::{Nonce, SealingKey, SecretRef};
+///
+/// // In a program: `SealingKey::generate(getrandom::fill)?`.
+/// let key = SealingKey::generate(|bytes| Ok::<_, ()>(bytes.fill(7))).unwrap();
+/// let same: SealingKey = key.to_line().expose().parse()?;
+///
+/// let id: SecretRef = "demo/db.password".parse()?;
+/// let nonce = Nonce::generate(|bytes| Ok::<_, ()>(bytes.fill(9))).unwrap();
+/// let sealed = key.seal(&id, b"hunter22", nonce);
+/// assert_eq!(same.open(&id, &sealed)?.expose(), b"hunter22");
+/// assert!(key.open(&"demo/other".parse()?, &sealed).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SealingKey(Zeroizing<[u8; KEY_LENGTH]>);
+
+/// Why a text is no [`SealingKey`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SealingKeyError {
+    /// Not one line.
+    #[error("a sealing key is one line, found {0}")]
+    Lines(usize),
+    /// Neither hexadecimal nor base64, or of another length.
+    #[error("a sealing key is 64 hexadecimal digits, or 44 characters of base64 (32 bytes)")]
+    Form,
+}
+
+/// Why a sealed value can't be opened.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SealError {
+    /// Fewer bytes than any sealed value has.
+    #[error("a sealed value has at least {SHORTEST} bytes, found {0}")]
+    Truncated(usize),
+    /// Written by a newer version, or no sealed value at all.
+    #[error("version {0} of sealed values is not known, only {VERSION} is")]
+    Version(u8),
+    /// Another key, another id, or changed bytes; which of these can't be told.
+    #[error(
+        "the value of `{0}` can't be opened: it was sealed with another key or for another id, or was changed"
+    )]
+    Rejected(SecretRef),
+}
+
+/// A number that is used once: 24 random bytes, to be drawn for each value.
+#[derive(Debug)]
+pub struct Nonce([u8; NONCE_LENGTH]);
+
+impl Nonce {
+    /// Draws one.
+    ///
+    /// # Errors
+    /// Those of `fill`, the source of randomness.
+    pub fn generate<E>(fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
+        let mut bytes = [0; NONCE_LENGTH];
+        fill(&mut bytes)?;
+        Ok(Self(bytes))
+    }
+}
+
+impl SealingKey {
+    /// Draws a key.
+    ///
+    /// # Errors
+    /// Those of `fill`, the source of randomness.
+    pub fn generate<E>(fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
+        let mut key = Self(Zeroizing::new([0; KEY_LENGTH]));
+        fill(key.0.as_mut_slice())?;
+        Ok(key)
+    }
+
+    /// The content of a key file: hexadecimal digits and a line break.
+    pub fn to_line(&self) -> Sensitive<String> {
+        Sensitive::new(hex::encode(*self.0) + "\n")
+    }
+
+    /// Encrypts a value so that it opens under the same id only.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a nonce is used up: taken by value, it can't be used twice"
+    )]
+    #[expect(clippy::missing_panics_doc, reason = "the cipher refuses nothing below 256 GiB")]
+    pub fn seal(&self, id: &SecretRef, value: &[u8], nonce: Nonce) -> Sealed {
+        let payload = Payload { msg: value, aad: &associated(id) };
+        let encrypted = self.cipher().encrypt(&XNonce::from(nonce.0), payload);
+        let encrypted = encrypted.expect("a value that fits into memory is encrypted");
+        let mut bytes = Vec::with_capacity(1 + NONCE_LENGTH + encrypted.len());
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&nonce.0);
+        bytes.extend_from_slice(&encrypted);
+        Sealed(bytes)
+    }
+
+    /// Decrypts a value that was sealed for this id.
+    ///
+    /// # Errors
+    /// [`SealError::Rejected`] when it was sealed with another key or for another id, or was changed.
+    pub fn open(&self, id: &SecretRef, sealed: &Sealed) -> Result<Sensitive<Vec<u8>>, SealError> {
+        let (nonce, encrypted) = sealed.parts().ok_or(SealError::Truncated(sealed.0.len()))?;
+        let payload = Payload { msg: encrypted, aad: &associated(id) };
+        let opened = self.cipher().decrypt(&XNonce::from(nonce), payload);
+        opened.map(Sensitive::new).map_err(|_| SealError::Rejected(id.clone()))
+    }
+
+    fn cipher(&self) -> XChaCha20Poly1305 {
+        XChaCha20Poly1305::new((&*self.0).into())
+    }
+}
+
+fn associated(id: &SecretRef) -> Vec<u8> {
+    [DOMAIN, id.id().as_bytes()].concat()
+}
+
+/// The content of a key file.
+impl FromStr for SealingKey {
+    type Err = SealingKeyError;
+
+    fn from_str(text: &str) -> Result<Self, SealingKeyError> {
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let &[line] = lines.as_slice() else { return Err(SealingKeyError::Lines(lines.len())) };
+        let bytes = Zeroizing::new(hex::decode(line).or_else(|_| STANDARD.decode(line)).unwrap_or_default());
+        let key = <[u8; KEY_LENGTH]>::try_from(bytes.as_slice()).map_err(|_| SealingKeyError::Form)?;
+        Ok(Self(Zeroizing::new(key)))
+    }
+}
+
+impl fmt::Debug for SealingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SealingKey(***)")
+    }
+}
+
+/// A value as it is stored: one byte for the version (1), 24 bytes of nonce, then the value under XChaCha20-Poly1305
+/// with its tag of 16 bytes. The id is authenticated with it, not contained.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Sealed(Vec<u8>);
+
+impl Sealed {
+    /// Takes stored bytes.
+    ///
+    /// # Errors
+    /// When they are too few, or of an unknown version.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, SealError> {
+        match bytes.first() {
+            Some(&version) if version != VERSION => Err(SealError::Version(version)),
+            _ if bytes.len() < SHORTEST => Err(SealError::Truncated(bytes.len())),
+            _ => Ok(Self(bytes)),
+        }
+    }
+
+    /// The bytes to store.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn parts(&self) -> Option<([u8; NONCE_LENGTH], &[u8])> {
+        let (nonce, encrypted) = self.0.get(1..)?.split_first_chunk()?;
+        Some((*nonce, encrypted))
+    }
+}
+
+impl fmt::Debug for Sealed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sealed({} bytes)", self.0.len())
+    }
+}

@@ -1,0 +1,138 @@
+//! No spelling of a secret survives, wherever the stream is cut.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use proptest::prelude::*;
+use windlass_secret::Redactor;
+
+fn mask(secrets: &[&str], text: &str) -> String {
+    Redactor::new(secrets).mask_str(text)
+}
+
+#[test]
+fn overlapping_and_nested_values_leave_no_remainder() {
+    assert_eq!(mask(&["abcdef", "defghi"], "xabcdefghix"), "x***x");
+    assert_eq!(mask(&["pass", "password"], "password pass passw"), "*** *** ***w");
+    assert_eq!(mask(&["abab"], "ababab"), "***");
+    assert_eq!(mask(&["abcd"], "abcdabcd abcd"), "*** ***");
+}
+
+#[test]
+fn escaped_spellings_are_masked() {
+    let secret = "it's \"ü\"\n";
+    let json = serde_json::json!({ "password": secret }).to_string();
+    assert_eq!(mask(&[secret], &json), r#"{"password":"***\n"}"#);
+    assert_eq!(mask(&[secret], r#""it's \"\u00fc\"""#), "\"***\"");
+    assert_eq!(mask(&[secret], r#"password: 'it''s "ü"'"#), "password: '***'");
+    assert_eq!(mask(&["p@ss/word"], "postgres://me:p%40ss%2Fword@db"), "postgres://me:***@db");
+}
+
+#[test]
+fn base64_is_masked_at_every_alignment() {
+    for before in ["", "u:", "me:", "user:"] {
+        for after in ["", "!", "!!", "!!!"] {
+            let text = format!("{before}s3cr3t-pass{after}");
+            for encoded in [STANDARD.encode(&text), URL_SAFE_NO_PAD.encode(&text)] {
+                let masked = mask(&["s3cr3t-pass"], &format!("Basic {encoded}."));
+                // At most the characters that hold bits of a neighbour are left.
+                assert!(masked.contains("***"), "{encoded} -> {masked}");
+                let left = masked.len() - "Basic ***.".len();
+                assert!(left <= (before.len() + after.len()) * 8 / 6 + 6, "{encoded} -> {masked}");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_line_of_a_long_value_is_masked() {
+    let key = "-----BEGIN KEY-----\nMIIEvgIBADANBg\nend:\n-----END KEY-----\n";
+    let logged = "  -----BEGIN KEY-----\n  MIIEvgIBADANBg\n  end:\n";
+    assert_eq!(mask(&[key], logged), "  ***\n  ***\n  end:\n");
+    assert_eq!(mask(&[key], key), "***\n");
+    assert_eq!(mask(&[key], &key.replace('\n', "\\n")), "***\\n");
+}
+
+#[test]
+fn short_values_are_counted_not_masked() {
+    let redactor = Redactor::new(["", "abc", "abc\n", "abcd"]);
+    assert_eq!(redactor.too_short(), 3);
+    assert_eq!(redactor.mask_str("abc abcd"), "abc ***");
+}
+
+#[test]
+fn nothing_is_held_back_without_need() {
+    let mut stream = Redactor::new(["hunter22", &"x".repeat(10_000)]).stream();
+    assert_eq!(stream.push(b"line 1\n"), b"line 1\n");
+    assert_eq!(stream.push(b"line 2 h"), b"line 2 ");
+    assert_eq!(stream.push(b"ello\n"), b"hello\n");
+    assert_eq!(stream.finish(), b"");
+}
+
+#[test]
+fn debug_shows_no_value() {
+    let redactor = Redactor::new(["hunter22"]);
+    let mut stream = redactor.stream();
+    let _ = stream.push(b"hunter");
+    assert_eq!(
+        format!("{redactor:?} {stream:?}"),
+        "Redactor { too_short: 0, .. } RedactedStream { read: 6, .. }"
+    );
+}
+
+/// Masks by the definition: every byte of every occurrence, each run as one mask.
+fn by_definition(secrets: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
+    let mut covered = vec![false; text.len()];
+    for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
+        for (at, _) in text.windows(secret.len()).enumerate().filter(|(_, window)| window == secret) {
+            covered[at..at + secret.len()].fill(true);
+        }
+    }
+    let mut out = Vec::new();
+    for (at, &byte) in text.iter().enumerate() {
+        match covered[at] {
+            false => out.push(byte),
+            true if at == 0 || !covered[at - 1] => out.extend_from_slice(b"***"),
+            true => {}
+        }
+    }
+    out
+}
+
+/// Few letters make many overlaps; none of them is changed by escaping.
+fn letters(length: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(prop::sample::select(vec![b'a', b'b', b'-']), length)
+}
+
+proptest! {
+    #[test]
+    fn chunks_of_any_size_give_what_the_definition_says(
+        secrets in prop::collection::vec(letters(0..8), 0..5),
+        text in letters(0..80),
+        cuts in prop::collection::vec(0_usize..80, 0..8),
+    ) {
+        let redactor = Redactor::new(&secrets);
+        let expected = by_definition(&secrets, &text);
+        prop_assert_eq!(redactor.mask(&text), expected.clone());
+
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        let mut stream = redactor.stream();
+        let mut out: Vec<u8> = cuts.windows(2).flat_map(|cut| stream.push(&text[cut[0]..cut[1]])).collect();
+        out.extend(stream.finish());
+        prop_assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn no_spelling_of_any_value_survives(secret in "\\PC{4,20}", before in "\\PC{0,5}", after in "\\PC{0,5}") {
+        let redactor = Redactor::new([&secret]);
+        let json = serde_json::to_string(&secret).unwrap();
+        let inner = &json[1..json.len() - 1];
+        for spelling in [&secret, inner, &STANDARD.encode(&secret), &secret.replace('\'', "''")] {
+            let masked = redactor.mask_str(&format!("{before}{spelling}{after}"));
+            prop_assert!(masked.contains("***"), "{spelling} -> {masked}");
+            let outside = before.contains(spelling) || after.contains(spelling);
+            prop_assert!(outside || !masked.contains(spelling), "{spelling} -> {masked}");
+        }
+    }
+}
