@@ -1,1 +1,39 @@
-//! Assembly and resource descriptors: parse, check, resolve.
+#![doc = include_str!("../README.md")]
+//!
+//! # The way of the data
+//!
+//! ```text
+//! text ──read──▶ Descriptor ──check──▶ Diagnostics
+//!                    │
+//!                    └──compose(parameters, catalog, existing)──▶ model::Topology
+//! ```
+//!
+//! | module | it has |
+//! |---|---|
+//! | [`document`] | descriptors as typed documents, and [`read`] |
+//! | [`property`], [`resource`] | property sections, resource descriptors |
+//! | [`template`] | values with `${…}` in them |
+//! | [`catalog`] | where other descriptors come from |
+//! | [`check`](mod@check) | what reading alone can't see |
+//! | [`compose`](mod@compose) | one flat, bound topology |
+//! | [`codes`] | the codes of all messages |
+
+mod assembly;
+pub mod catalog;
+pub mod check;
+pub mod codes;
+pub mod compose;
+mod cycle;
+pub mod document;
+pub mod property;
+mod read;
+pub mod resource;
+mod scope;
+pub mod template;
+
+pub use catalog::{Catalog, MemoryCatalog};
+pub use check::{Missing, check};
+pub use compose::{Composed, Existing, Request, compose};
+pub use document::{AssemblyDescriptor, Descriptor, Read, read};
+pub use read::Spanned;
+pub use resource::ResourceDescriptor;

@@ -1,0 +1,153 @@
+//! Property sections: they have the same shape wherever they stand.
+
+use indexmap::IndexMap;
+use windlass_model::PropertyName;
+use windlass_source::{Diagnostic, Entry, Mapping, Node, Span};
+
+use crate::codes;
+use crate::read::{Reader, Spanned, get};
+use crate::template::Value;
+
+/// A property section, in the order of declaration.
+pub type Properties = IndexMap<PropertyName, PropertyDecl>;
+
+const KEYS: [&str; 9] = [
+    "type",
+    "description",
+    "required",
+    "read-only",
+    "volatile",
+    "default",
+    "value",
+    "entry-schema",
+    "sensitive",
+];
+
+/// An entry of a property section.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PropertyDecl {
+    /// Where its name stands.
+    pub name_span: Span,
+    /// Where its body stands.
+    pub span: Span,
+    /// Its type, as written; `string` where none is.
+    pub kind: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Whether a top-level assembly can't do without a value.
+    pub required: bool,
+    /// Whether only the part itself gives the value.
+    pub read_only: bool,
+    /// Whether it may change while the part is Active.
+    pub volatile: bool,
+    /// Whether its value is secret: `type: password`, or `sensitive: true`.
+    pub sensitive: bool,
+    /// The value that is taken when nobody gives one.
+    pub default: Option<Value>,
+    /// The value that it always has.
+    pub value: Option<Value>,
+}
+
+impl PropertyDecl {
+    /// Returns what decides the value when nobody outside gives one.
+    pub fn effective(&self) -> Option<&Value> {
+        self.value.as_ref().or(self.default.as_ref())
+    }
+}
+
+/// Reads a property section.
+pub(crate) fn read_properties(reader: &mut Reader<'_>, node: Option<&Node>, dots: Dots) -> Properties {
+    let Some(mapping) = node.and_then(|node| reader.mapping(node, "`properties`")) else {
+        return Properties::new();
+    };
+    let mut properties = Properties::new();
+    for entry in mapping.entries() {
+        let Some(Spanned { value: name, span }) = reader.key::<PropertyName>(&entry.key, codes::NAME) else {
+            continue;
+        };
+        check_dots(reader, &name, span, dots);
+        let decl = read_property(reader, entry);
+        properties.insert(name, decl);
+    }
+    properties
+}
+
+/// What a dot in a property's name means at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dots {
+    /// An error: `${a.b}` could not be told from component a's property b.
+    Refused,
+    /// A warning.
+    Tolerated,
+}
+
+fn check_dots(reader: &mut Reader<'_>, name: &PropertyName, span: Span, dots: Dots) {
+    if !name.as_str().contains('.') {
+        return;
+    }
+    let message = format!("the property name `{name}` has a dot, which separates component and property");
+    match dots {
+        Dots::Refused => reader.error(codes::NAME, span, message),
+        Dots::Tolerated => reader.warning(codes::NAME, span, message),
+    }
+}
+
+fn read_property(reader: &mut Reader<'_>, entry: &Entry) -> PropertyDecl {
+    let mut decl = PropertyDecl {
+        name_span: entry.key.span(),
+        span: entry.value.span(),
+        kind: "string".to_owned(),
+        description: None,
+        required: false,
+        read_only: false,
+        volatile: false,
+        sensitive: false,
+        default: None,
+        value: None,
+    };
+    match entry.value.as_mapping() {
+        Some(body) => read_body(reader, body, &mut decl),
+        None if entry.value.is_null() => {}
+        None => {
+            let what = entry.key.text();
+            let diagnostic = Diagnostic::warning(
+                codes::WRONG_SORT,
+                format!("the property `{what}` should be a mapping; what stands here is taken as its value"),
+            )
+            .at(reader.place(entry.value.span()))
+            .help("write `value:` before it, on a line of its own");
+            reader.diagnostics.push(diagnostic);
+            decl.value = Some(Value::read(reader.source, &entry.value, reader.diagnostics));
+        }
+    }
+    decl
+}
+
+fn read_body(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) {
+    reader.unknown_keys(body, &KEYS, "a property");
+    if let Some(kind) = get(body, "type").and_then(|node| reader.text(node, "`type`")) {
+        decl.kind = kind.value;
+    }
+    decl.description = get(body, "description").and_then(|n| n.as_str()).map(str::to_owned);
+    let mut flag = |key: &str| get(body, key).is_some_and(|node| reader.flag(node, &format!("`{key}`")));
+    decl.required = flag("required");
+    // `type: read_only` stands in real descriptors and means the flag.
+    decl.read_only = flag("read-only") || decl.kind == "read_only";
+    decl.volatile = flag("volatile");
+    decl.sensitive = flag("sensitive") || decl.kind.eq_ignore_ascii_case("password");
+    let mut value = |key: &str| {
+        let node = get(body, key)?;
+        (!node.is_null()).then(|| Value::read(reader.source, node, reader.diagnostics))
+    };
+    decl.default = value("default");
+    decl.value = value("value");
+    if let (Some(value), Some(default)) = (&decl.value, &decl.default) {
+        let diagnostic = Diagnostic::warning(
+            codes::VALUE_AND_DEFAULT,
+            "the `default` is never used, since `value` decides",
+        )
+        .at(reader.place(default.span))
+        .related(reader.place(value.span), "the value");
+        reader.diagnostics.push(diagnostic);
+    }
+}

@@ -1,0 +1,182 @@
+//! `${…}` in values: text is cut into literals and references, each with its place.
+
+use std::sync::Arc;
+
+use windlass_source::{Diagnostic, Diagnostics, Kind, Node, Source, Span, Style};
+
+use crate::codes;
+
+/// A value of a descriptor, with the references in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Value {
+    /// Where it stands.
+    pub span: Span,
+    /// What it is.
+    pub kind: ValueKind,
+}
+
+/// What a [`Value`] is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ValueKind {
+    /// Nothing.
+    Null,
+    /// Text and references, joined. A scalar keeps its spelling.
+    Text(Vec<Segment>),
+    /// A list.
+    List(Vec<Value>),
+    /// A mapping, in the order of declaration.
+    Map(Vec<(String, Value)>),
+}
+
+/// A piece of a text.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Segment {
+    /// Text as it stands.
+    Literal(String),
+    /// `${…}`.
+    Reference(Reference),
+}
+
+/// A reference, as written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// Where `${…}` stands.
+    pub span: Span,
+    /// What is between the braces.
+    pub text: String,
+}
+
+impl Reference {
+    /// Returns the part before the first dot and the rest, if there is a dot.
+    pub fn split(&self) -> (&str, Option<&str>) {
+        match self.text.split_once('.') {
+            Some((first, rest)) => (first, Some(rest)),
+            None => (&self.text, None),
+        }
+    }
+}
+
+impl Value {
+    /// Reads a value out of a node, keeping the spelling of scalars.
+    pub fn read(source: &Arc<Source>, node: &Node, diagnostics: &mut Diagnostics) -> Self {
+        let kind = match node.kind() {
+            _ if node.is_null() => ValueKind::Null,
+            Kind::Scalar(scalar) => {
+                ValueKind::Text(Cutter { source, node, diagnostics }.cut(scalar.text()))
+            }
+            Kind::Sequence(items) => {
+                ValueKind::List(items.iter().map(|item| Self::read(source, item, diagnostics)).collect())
+            }
+            Kind::Mapping(mapping) => {
+                let entries = mapping.entries().iter();
+                let read = entries
+                    .map(|e| (e.key.text().to_owned(), Self::read(source, &e.value, diagnostics)));
+                ValueKind::Map(read.collect())
+            }
+        };
+        Self { span: node.span(), kind }
+    }
+
+    /// Returns the text when it holds no reference.
+    pub fn literal(&self) -> Option<&str> {
+        match &self.kind {
+            ValueKind::Text(segments) => match &segments[..] {
+                [] => Some(""),
+                [Segment::Literal(text)] => Some(text),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Calls `visit` for every reference.
+    pub fn for_each_reference<'a>(&'a self, visit: &mut dyn FnMut(&'a Reference)) {
+        match &self.kind {
+            ValueKind::Null => {}
+            ValueKind::Text(segments) => {
+                for segment in segments {
+                    if let Segment::Reference(reference) = segment {
+                        visit(reference);
+                    }
+                }
+            }
+            ValueKind::List(items) => items.iter().for_each(|item| item.for_each_reference(visit)),
+            ValueKind::Map(entries) => entries.iter().for_each(|(_, v)| v.for_each_reference(visit)),
+        }
+    }
+}
+
+struct Cutter<'a> {
+    source: &'a Arc<Source>,
+    node: &'a Node,
+    diagnostics: &'a mut Diagnostics,
+}
+
+impl Cutter<'_> {
+    fn cut(&mut self, text: &str) -> Vec<Segment> {
+        let mut segments = Vec::new();
+        let mut done = 0;
+        while let Some(start) = text[done..].find("${").map(|at| done + at) {
+            if start > done {
+                segments.push(Segment::Literal(text[done..start].to_owned()));
+            }
+            let Some(end) = text[start..].find('}').map(|at| start + at + 1) else {
+                self.unclosed(text, start);
+                done = start;
+                break;
+            };
+            segments.push(self.reference(text, start..end));
+            done = end;
+        }
+        if done < text.len() {
+            segments.push(Segment::Literal(text[done..].to_owned()));
+        }
+        segments
+    }
+
+    fn reference(&mut self, text: &str, range: std::ops::Range<usize>) -> Segment {
+        let span = self.span(range.clone());
+        let inner = &text[range.start + 2..range.end - 1];
+        let bad = inner.is_empty()
+            || inner.split('.').any(str::is_empty)
+            || inner.chars().any(|c| c.is_whitespace() || c == '{' || c == '$');
+        if bad {
+            let message = format!("`${{{inner}}}` is not a reference");
+            let diagnostic = Diagnostic::error(codes::TEMPLATE, message)
+                .at(self.source.place(span))
+                .help("write `${property}` or `${component.property}`, without blanks");
+            self.diagnostics.push(diagnostic);
+            return Segment::Literal(text[range].to_owned());
+        }
+        Segment::Reference(Reference { span, text: inner.to_owned() })
+    }
+
+    fn unclosed(&mut self, text: &str, start: usize) {
+        let place = self.source.place(self.span(start..text.len()));
+        let diagnostic = Diagnostic::error(codes::TEMPLATE, "`${` has no closing `}`").at(place);
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn span(&self, range: std::ops::Range<usize>) -> Span {
+        span_within(self.source, self.node, range)
+    }
+}
+
+/// Leads a range of a scalar's text back to the source: exact where the scalar is spelled as it reads, else the
+/// whole scalar.
+pub(crate) fn span_within(source: &Source, node: &Node, range: std::ops::Range<usize>) -> Span {
+    let whole = node.span();
+    let Some(scalar) = node.as_scalar() else { return whole };
+    let quote = match scalar.style() {
+        Style::Plain => 0,
+        Style::SingleQuoted | Style::DoubleQuoted => 1,
+        _ => return whole,
+    };
+    let raw = source.slice(whole);
+    let inner = raw.get(quote..raw.len().saturating_sub(quote));
+    if inner != Some(scalar.text()) {
+        return whole;
+    }
+    let at = |offset: usize| whole.start + u32::try_from(offset + quote).unwrap_or(0);
+    Span::new(at(range.start), at(range.end))
+}
