@@ -24,8 +24,9 @@ impl Fence {
         Ok(())
     }
 
-    /// Remembers that a batch of `lease` has failed.
+    /// Remembers that a batch of `lease` has failed. What a stale lease tries changes nothing for the current one.
     pub(crate) fn close(&mut self, lease: &Lease) {
-        self.0.insert(lease.scope.clone(), lease.epoch);
+        let epoch = self.0.entry(lease.scope.clone()).or_insert(lease.epoch);
+        *epoch = lease.epoch.max(*epoch);
     }
 }

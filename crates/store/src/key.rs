@@ -1,10 +1,32 @@
 //! The key that seals a store's secrets, and the file that holds it.
+//!
+//! The file is one line of 64 hexadecimal digits that only its owner may read. It is made together with the store,
+//! and never again: a store whose key is gone says so, instead of going on with another one.
 
-use std::io;
-use std::path::PathBuf;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use thiserror::Error;
+use windlass_model::id::{Entropy, StoreId};
+use windlass_secret::{SealError, SealingKey, SealingKeyError, SecretRef, Sensitive};
+
+/// Where the key comes from.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum KeySource {
+    /// A file, made with the store if it is not there.
+    File(PathBuf),
+    /// A text, as an environment variable has it; never made.
+    Text {
+        /// The content of a key file.
+        text: Sensitive<String>,
+        /// Where the text is from, as a noun for messages: `` `DEMO_KEY` ``.
+        origin: String,
+    },
+}
 
 /// Why a key can't be had, or does not fit.
 #[derive(Debug, Clone, Error)]
@@ -12,7 +34,8 @@ use thiserror::Error;
 pub enum KeyError {
     /// The store is there, and its key file is not.
     #[error(
-        "the key `{}` of the store is missing; put it back from a backup: without it the store's secrets can't be opened", path.display()
+        "the key `{}` of the store is missing; put it back from a backup: without it the store's secrets can't be opened",
+        path.display()
     )]
     Missing {
         /// Where it was looked for.
@@ -27,20 +50,29 @@ pub enum KeyError {
         mode: u32,
     },
     /// The content is no key.
-    #[error("{origin} has no key: {reason}; a key is one line of 64 hexadecimal digits")]
+    #[error("{origin} holds no key: {source}")]
     Malformed {
-        /// Where it came from, as a noun: "the file `…`".
+        /// Where it came from, as a noun.
         origin: String,
         /// What is wrong with it, without its content.
-        reason: String,
+        source: SealingKeyError,
     },
     /// The key is not the one that the store was made with.
     #[error(
-        "the key does not open the store `{}`, which was made with another one; put the right key back", path.display()
+        "the key does not fit the store `{}`, which was made with another one; put the right key back",
+        path.display()
     )]
     Wrong {
         /// The store.
         path: PathBuf,
+    },
+    /// A secret does not open with the key that opens the store: it was damaged, or put there by another hand.
+    #[error("the secret `{}` can't be opened: {source}; set it again, or restore the store from a backup", secret.id())]
+    Unopened {
+        /// The secret.
+        secret: SecretRef,
+        /// Why not.
+        source: SealError,
     },
     /// The key file can't be read or made.
     #[error("can't {action} the key `{}`", path.display())]
@@ -52,4 +84,138 @@ pub enum KeyError {
         /// Why not.
         source: Arc<io::Error>,
     },
+}
+
+impl KeySource {
+    /// Reads the key; makes the file first where it is not there and `create` says so.
+    ///
+    /// # Errors
+    /// [`KeyError::TooOpen`] for a file that others may read, [`KeyError::Missing`] for one that is not there and not
+    /// to be made, [`KeyError::Malformed`] for what is no key.
+    pub fn obtain(&self, create: bool, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
+        match self {
+            Self::Text { text, origin } => parse(text.expose(), origin),
+            Self::File(path) => match read(path)? {
+                Some(key) => Ok(key),
+                None if create => make(path, entropy),
+                None => Err(KeyError::Missing { path: path.clone() }),
+            },
+        }
+    }
+}
+
+fn parse(text: &str, origin: &str) -> Result<SealingKey, KeyError> {
+    text.parse().map_err(|source| KeyError::Malformed { origin: origin.to_owned(), source })
+}
+
+fn read(path: &Path) -> Result<Option<SealingKey>, KeyError> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io_error("open", path, error)),
+    };
+    let mode = file.metadata().map_err(|error| io_error("look at", path, error))?.mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        return Err(KeyError::TooOpen { path: path.to_owned(), mode });
+    }
+    let mut text = Sensitive::new(Vec::new());
+    read_into(&mut file, &mut text).map_err(|error| io_error("read", path, error))?;
+    let text = Sensitive::new(String::from_utf8_lossy(text.expose()).into_owned());
+    parse(text.expose(), &format!("the file `{}`", path.display())).map(Some)
+}
+
+/// Reads a little more than a key has: a key file is one line, and `/dev/zero` ends as well.
+fn read_into(file: &mut File, text: &mut Sensitive<Vec<u8>>) -> io::Result<()> {
+    const MOST: u64 = 4096;
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes)?;
+    *text = Sensitive::new(bytes);
+    Ok(())
+}
+
+/// Makes the file under another name first, so that whoever finds it finds all of it. The first of two who make it at
+/// the same time wins.
+fn make(path: &Path, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
+    let key = SealingKey::generate(|bytes| {
+        entropy.fill(bytes);
+        Ok::<_, KeyError>(())
+    })?;
+    let draft = path.with_extension(format!("{}.new", StoreId::random(entropy)));
+    write(&draft, key.to_line().expose()).map_err(|error| io_error("make", &draft, error))?;
+    let linked = std::fs::hard_link(&draft, path);
+    std::fs::remove_file(&draft).map_err(|error| io_error("remove", &draft, error))?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(io_error("make", path, error)),
+        _ => read(path)?.ok_or_else(|| KeyError::Missing { path: path.to_owned() }),
+    }
+}
+
+fn write(path: &Path, line: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(line.as_bytes())?;
+    file.sync_all()
+}
+
+fn io_error(action: &'static str, path: &Path, error: io::Error) -> KeyError {
+    KeyError::Io { action, path: path.to_owned(), source: Arc::new(error) }
+}
+
+#[cfg(all(test, feature = "testing"))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::testing::CountingEntropy;
+
+    fn in_folder() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        (folder, path)
+    }
+
+    #[test]
+    fn a_key_is_made_once_for_its_owner_alone() {
+        let (folder, path) = in_folder();
+        let source = KeySource::File(path.clone());
+        let made = source.obtain(true, &CountingEntropy::seeded(1)).unwrap();
+        let found = source.obtain(true, &CountingEntropy::seeded(2)).unwrap();
+        assert_eq!(made.to_line().expose(), found.to_line().expose());
+        assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o600);
+        assert_eq!(folder.path().read_dir().unwrap().count(), 1, "no draft is left behind");
+    }
+
+    #[test]
+    fn of_two_who_make_it_the_first_wins() {
+        let (_folder, path) = in_folder();
+        let first = make(&path, &CountingEntropy::seeded(1)).unwrap();
+        let second = make(&path, &CountingEntropy::seeded(2)).unwrap();
+        assert_eq!(first.to_line().expose(), second.to_line().expose());
+    }
+
+    #[test]
+    fn a_key_that_others_may_read_is_refused_with_the_remedy() {
+        let (_folder, path) = in_folder();
+        let source = KeySource::File(path.clone());
+        source.obtain(true, &CountingEntropy::default()).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let error = source.obtain(false, &CountingEntropy::default()).unwrap_err();
+        let message = error.to_string().replace(&path.display().to_string(), "KEY");
+        insta::assert_snapshot!(message, @"the key `KEY` is open to others (mode 0640); close it by `chmod 600 KEY`");
+    }
+
+    #[test]
+    fn a_missing_key_is_made_for_a_new_store_alone() {
+        let (_folder, path) = in_folder();
+        let error = KeySource::File(path.clone()).obtain(false, &CountingEntropy::default()).unwrap_err();
+        assert!(matches!(error, KeyError::Missing { .. }), "{error}");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_text_that_is_no_key_is_not_repeated() {
+        let text = Sensitive::from("hunter2".to_owned());
+        let source = KeySource::Text { text, origin: "`DEMO_KEY`".into() };
+        let error = source.obtain(true, &CountingEntropy::default()).unwrap_err().to_string();
+        insta::assert_snapshot!(error, @"");
+    }
 }

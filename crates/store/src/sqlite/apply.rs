@@ -1,0 +1,227 @@
+//! What each change does to the rows.
+
+use rusqlite::{Connection, Params};
+use windlass_model::record::{
+    AssemblyRecord, CallRecord, EventDraft, JobRecord, PackageRecord, PairKey, PairRecord, ProcessRecord,
+};
+use windlass_model::{AssemblyName, ElementName, Seq};
+use windlass_secret::{SecretRef, Sensitive};
+
+use super::fault::{Fault, Outcome};
+use super::leases::honour;
+use super::read;
+use super::row::to_json;
+use super::seal::Seal;
+use crate::batch::{Batch, Change};
+use crate::error::StoreError;
+use crate::lease::Lease;
+
+/// Applies a batch, and returns the number of the last event so far. To be called within a savepoint, which is taken
+/// back on `Err`.
+pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) -> Outcome<Seq> {
+    honour(db, lease)?;
+    let refused = |reason| Fault::Store(StoreError::Refused { scope: lease.scope.clone(), reason });
+    if let Some(reason) = batch.stranger_to(&lease.scope) {
+        return Err(refused(reason));
+    }
+    let desk = Desk { db, seal, scope: &lease.scope };
+    for change in batch.changes() {
+        match desk.apply(change) {
+            Ok(Applied::Yes) => {}
+            Ok(Applied::Taken) => return Err(refused(change.taken())),
+            Err(fault) if fault.is_orphan() => return Err(refused(change.orphan())),
+            Err(fault) => return Err(fault),
+        }
+    }
+    read::last_event(db)
+}
+
+/// Whether a change found its row free, or its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Applied {
+    Yes,
+    Taken,
+}
+
+struct Desk<'a> {
+    db: &'a Connection,
+    seal: &'a Seal,
+    scope: &'a AssemblyName,
+}
+
+impl Desk<'_> {
+    fn apply(&self, change: &Change) -> Outcome<Applied> {
+        match change {
+            Change::PutAssembly(record) => self.put_assembly(record),
+            Change::DropAssembly(name) => self.drop_assembly(name),
+            Change::PutElement(record) => self.put_part(PUT_ELEMENT, &record.name, to_json(record)?),
+            Change::DropElement(name) => self.drop_element(name),
+            Change::PutInstance(record) => self.put_part(PUT_INSTANCE, &record.element, to_json(record)?),
+            Change::PutPair(record) => self.put_pair(record),
+            Change::DropPair(key) => self.drop_pair(key),
+            Change::PutProcess(record) => self.put_process(record),
+            Change::PutStep(record) => {
+                let key = (record.process.0.cast_signed(), record.step.0, to_json(record)?);
+                self.run(PUT_STEP, key)
+            }
+            Change::PutCall(record) => self.put_call(record),
+            Change::PutJob(record) => self.put_job(record),
+            Change::PutSecret { secret, assembly, value } => self.put_secret(secret, assembly, value),
+            Change::DropSecret(secret) => self.drop_secret(secret),
+            Change::PutPackage(record) => self.put_package(record),
+            Change::Event(draft) => self.event(draft),
+        }
+    }
+
+    fn run(&self, sql: &str, params: impl Params) -> Outcome<Applied> {
+        self.db.prepare_cached(sql)?.execute(params)?;
+        Ok(Applied::Yes)
+    }
+
+    /// Runs an upsert that leaves a row of another assembly as it is.
+    fn run_if_own(&self, sql: &str, params: impl Params) -> Outcome<Applied> {
+        let rows = self.db.prepare_cached(sql)?.execute(params)?;
+        Ok(if rows == 0 { Applied::Taken } else { Applied::Yes })
+    }
+
+    fn put_assembly(&self, record: &AssemblyRecord) -> Outcome<Applied> {
+        let name = record.name.as_str();
+        self.run(PUT_ASSEMBLY, (name, to_json(record)?))?;
+        self.run("DELETE FROM pin WHERE assembly = ?1", [name])?;
+        for digest in record.packages.values() {
+            self.run(
+                "INSERT INTO pin (assembly, package) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+                (name, &digest.0),
+            )?;
+        }
+        Ok(Applied::Yes)
+    }
+
+    /// Elements, instances, pairs, secrets and pins go with the row.
+    fn drop_assembly(&self, name: &AssemblyName) -> Outcome<Applied> {
+        self.run(SETTLE_CALLS, [name.as_str()])?;
+        self.run("DELETE FROM assembly WHERE name = ?1", [name.as_str()])?;
+        self.run("DELETE FROM package WHERE digest NOT IN (SELECT package FROM pin)", [])
+    }
+
+    fn put_part(&self, sql: &str, element: &ElementName, record: String) -> Outcome<Applied> {
+        self.run(sql, (element.as_str(), element.assembly().as_str(), record))
+    }
+
+    fn drop_element(&self, name: &ElementName) -> Outcome<Applied> {
+        self.run("DELETE FROM element WHERE name = ?1", [name.as_str()])?;
+        self.run("DELETE FROM instance WHERE element = ?1", [name.as_str()])
+    }
+
+    fn put_pair(&self, record: &PairRecord) -> Outcome<Applied> {
+        let [element, relationship, source, target] = parts(&record.key);
+        let assembly = record.key.assembly.assembly();
+        self.run(PUT_PAIR, (element, relationship, source, target, assembly.as_str(), to_json(record)?))
+    }
+
+    fn drop_pair(&self, key: &PairKey) -> Outcome<Applied> {
+        self.run(DROP_PAIR, parts(key))
+    }
+
+    fn put_process(&self, record: &ProcessRecord) -> Outcome<Applied> {
+        let (id, open) = (record.id.0.cast_signed(), !record.status.is_final());
+        self.run_if_own(PUT_PROCESS, (id, record.assembly.as_str(), open, to_json(record)?))
+    }
+
+    fn put_call(&self, record: &CallRecord) -> Outcome<Applied> {
+        let (process, step) = (record.process.0.cast_signed(), record.step.0);
+        self.run(PUT_CALL, (record.id.as_str(), process, step, record.state.is_open(), to_json(record)?))
+    }
+
+    fn put_job(&self, record: &JobRecord) -> Outcome<Applied> {
+        self.run(PUT_JOB, (&record.id, to_json(record)?))?;
+        self.run("DELETE FROM job_call WHERE job = ?1", [&record.id])?;
+        for call in &record.calls {
+            self.run(
+                "INSERT INTO job_call (job, call) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+                (&record.id, call.as_str()),
+            )?;
+        }
+        Ok(Applied::Yes)
+    }
+
+    fn put_secret(
+        &self,
+        secret: &SecretRef,
+        assembly: &AssemblyName,
+        value: &Sensitive<Vec<u8>>,
+    ) -> Outcome<Applied> {
+        let sealed = self.seal.seal(secret, value)?;
+        self.run_if_own(PUT_SECRET, (secret.id(), assembly.as_str(), sealed))
+    }
+
+    fn drop_secret(&self, secret: &SecretRef) -> Outcome<Applied> {
+        self.run("DELETE FROM secret WHERE id = ?1 AND assembly = ?2", (secret.id(), self.scope.as_str()))
+    }
+
+    fn put_package(&self, record: &PackageRecord) -> Outcome<Applied> {
+        let digest = &record.digest.0;
+        let package = (digest, record.name.to_string(), to_json(&record.manifest)?);
+        if self.db.prepare_cached(PUT_PACKAGE)?.execute(package)? == 0 {
+            return Ok(Applied::Yes);
+        }
+        for file in &record.files {
+            self.run(PUT_FILE, (digest, &file.path, file.executable, &file.content))?;
+        }
+        Ok(Applied::Yes)
+    }
+
+    fn event(&self, draft: &EventDraft) -> Outcome<Applied> {
+        self.run(
+            "INSERT INTO event (assembly, record) VALUES (?1, ?2)",
+            (draft.assembly.as_str(), to_json(draft)?),
+        )
+    }
+}
+
+fn parts(key: &PairKey) -> [&str; 4] {
+    [key.assembly.as_str(), key.relationship.as_str(), key.source.as_str(), key.target.as_str()]
+}
+
+const PUT_ASSEMBLY: &str = "INSERT INTO assembly (name, record) VALUES (?1, ?2)
+    ON CONFLICT (name) DO UPDATE SET record = excluded.record";
+
+/// The calls stay as they are on record, but no later assembly of the name is asked to settle them.
+const SETTLE_CALLS: &str = "UPDATE call SET open = 0
+    WHERE open = 1 AND process IN (SELECT id FROM process WHERE assembly = ?1)";
+
+const PUT_ELEMENT: &str = "INSERT INTO element (name, assembly, record) VALUES (?1, ?2, ?3)
+    ON CONFLICT (name) DO UPDATE SET record = excluded.record";
+
+const PUT_INSTANCE: &str = "INSERT INTO instance (element, assembly, record) VALUES (?1, ?2, ?3)
+    ON CONFLICT (element) DO UPDATE SET record = excluded.record";
+
+const PUT_PAIR: &str = "INSERT INTO pair (element, relationship, source, target, assembly, record)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT (element, relationship, source, target) DO UPDATE SET record = excluded.record";
+
+const DROP_PAIR: &str =
+    "DELETE FROM pair WHERE element = ?1 AND relationship = ?2 AND source = ?3 AND target = ?4";
+
+const PUT_PROCESS: &str = "INSERT INTO process (id, assembly, open, record) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (id) DO UPDATE SET open = excluded.open, record = excluded.record
+    WHERE assembly = excluded.assembly";
+
+const PUT_STEP: &str = "INSERT INTO step (process, step, record) VALUES (?1, ?2, ?3)
+    ON CONFLICT (process, step) DO UPDATE SET record = excluded.record";
+
+const PUT_CALL: &str = "INSERT INTO call (id, process, step, open, record) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (id) DO UPDATE
+    SET process = excluded.process, step = excluded.step, open = excluded.open, record = excluded.record";
+
+const PUT_JOB: &str = "INSERT INTO job (id, record) VALUES (?1, ?2)
+    ON CONFLICT (id) DO UPDATE SET record = excluded.record";
+
+const PUT_SECRET: &str = "INSERT INTO secret (id, assembly, sealed) VALUES (?1, ?2, ?3)
+    ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed WHERE assembly = excluded.assembly";
+
+const PUT_PACKAGE: &str =
+    "INSERT INTO package (digest, name, manifest) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+
+const PUT_FILE: &str =
+    "INSERT INTO package_file (package, path, executable, content) VALUES (?1, ?2, ?3, ?4)";

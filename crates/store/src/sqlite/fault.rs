@@ -1,0 +1,86 @@
+//! From SQLite's errors to ours.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::ErrorCode;
+use rusqlite::ffi::{SQLITE_CONSTRAINT_FOREIGNKEY, SQLITE_IOERR_SHMSIZE};
+use rustix::fs::Access;
+
+use crate::error::StoreError;
+
+/// What goes wrong inside, before it is known which store it is.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// SQLite refuses.
+    Sql(rusqlite::Error),
+    /// What is stored can't be read.
+    Damaged(String),
+    /// It has its final form.
+    Store(StoreError),
+}
+
+pub(super) type Outcome<T> = Result<T, Fault>;
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Fault {
+    /// Tells whether a record was refused because what it belongs to is not there.
+    pub(super) fn is_orphan(&self) -> bool {
+        matches!(self, Self::Sql(error) if extended_code(error) == Some(SQLITE_CONSTRAINT_FOREIGNKEY))
+    }
+
+    /// Makes it the error of the store at `path`.
+    pub(super) fn at(self, path: &Path) -> StoreError {
+        let here = path.to_owned();
+        match self {
+            Self::Store(error) => error,
+            Self::Damaged(detail) => StoreError::Corrupt { path: here, detail },
+            Self::Sql(error) => of_sqlite(&error, path),
+        }
+    }
+}
+
+fn extended_code(error: &rusqlite::Error) -> Option<i32> {
+    error.sqlite_error().map(|error| error.extended_code)
+}
+
+fn of_sqlite(error: &rusqlite::Error, path: &Path) -> StoreError {
+    let here = path.to_owned();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked { path: here },
+        Some(ErrorCode::DiskFull) => StoreError::Full { path: here },
+        // The index of the log lies in a file of its own, which no room was left for.
+        Some(ErrorCode::SystemIoFailure) if extended_code(error) == Some(SQLITE_IOERR_SHMSIZE) => {
+            StoreError::Full { path: here }
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { path: here },
+        Some(ErrorCode::CannotOpen) if !is_writable(path) => StoreError::ReadOnly { path: here },
+        Some(ErrorCode::CannotOpen) => io_error("open", path, error),
+        Some(ErrorCode::SystemIoFailure) => io_error("read or write", path, error),
+        Some(ErrorCode::NotADatabase) => StoreError::NotAStore { path: here },
+        Some(ErrorCode::DatabaseCorrupt) => StoreError::Corrupt { path: here, detail: error.to_string() },
+        _ => StoreError::Database { path: here, detail: error.to_string() },
+    }
+}
+
+fn io_error(action: &'static str, path: &Path, error: &rusqlite::Error) -> StoreError {
+    StoreError::Io { action, path: path.to_owned(), source: Arc::new(io::Error::other(error.to_string())) }
+}
+
+/// Tells whether the store and its folder, where SQLite keeps its log, can be written.
+fn is_writable(path: &Path) -> bool {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    [path, folder].iter().all(|place| rustix::fs::access(*place, Access::WRITE_OK).is_ok())
+}

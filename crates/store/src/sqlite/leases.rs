@@ -1,0 +1,75 @@
+//! Leases and process ids, as rows.
+
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use std::num::NonZeroU64;
+use windlass_model::{AssemblyName, Epoch, ProcessId, Timestamp};
+
+use super::fault::{Fault, Outcome};
+use super::row::{from_json, to_json};
+use crate::holder::Holder;
+use crate::lease::{Hold, Lease, Referee, Standing};
+
+/// Grants a lease and records it.
+pub(super) fn grant(
+    db: &Connection,
+    referee: &Referee<'_>,
+    scope: &AssemblyName,
+    holder: &Holder,
+) -> Outcome<Lease> {
+    let lease = referee.grant(scope, standing(db, scope)?.as_ref(), holder)?;
+    let sql = "INSERT INTO lease (scope, epoch, holder, since, renewed) VALUES (:scope, :epoch, :holder, :since, :since)
+        ON CONFLICT (scope) DO UPDATE SET epoch = :epoch, holder = :holder, since = :since, renewed = :since";
+    db.prepare_cached(sql)?.execute(named_params! {
+        ":scope": scope.as_str(),
+        ":epoch": lease.epoch.0.get().cast_signed(),
+        ":holder": to_json(holder)?,
+        ":since": lease.since.as_millis(),
+    })?;
+    Ok(lease)
+}
+
+/// Records a sign of life.
+pub(super) fn renew(db: &Connection, lease: &Lease, now: Timestamp) -> Outcome<()> {
+    honour(db, lease)?;
+    let mut update = db.prepare_cached("UPDATE lease SET renewed = ?2 WHERE scope = ?1")?;
+    update.execute((lease.scope.as_str(), now.as_millis()))?;
+    Ok(())
+}
+
+/// Takes a lease back from its holder.
+pub(super) fn release(db: &Connection, lease: &Lease) -> Outcome<()> {
+    honour(db, lease)?;
+    db.prepare_cached("UPDATE lease SET holder = NULL WHERE scope = ?1")?.execute([lease.scope.as_str()])?;
+    Ok(())
+}
+
+/// Checks that a lease is the current one.
+pub(super) fn honour(db: &Connection, lease: &Lease) -> Outcome<()> {
+    match standing(db, &lease.scope)? {
+        Some(standing) if standing.honours(lease) => Ok(()),
+        _ => Err(Fault::Store(lease.lost())),
+    }
+}
+
+fn standing(db: &Connection, scope: &AssemblyName) -> Outcome<Option<Standing>> {
+    let mut select = db.prepare_cached("SELECT epoch, since, renewed, holder FROM lease WHERE scope = ?1")?;
+    let mut rows = select.query([scope.as_str()])?;
+    rows.next()?.map(read_standing).transpose()
+}
+
+fn read_standing(row: &Row<'_>) -> Outcome<Standing> {
+    let epoch = NonZeroU64::new(row.get::<_, i64>(0)?.cast_unsigned());
+    let epoch = Epoch(epoch.ok_or_else(|| Fault::Damaged("a lease has epoch 0".into()))?);
+    let (since, renewed) = (Timestamp::from_millis(row.get(1)?), Timestamp::from_millis(row.get(2)?));
+    let holder: Option<String> = row.get(3)?;
+    let holder: Option<Holder> = holder.as_deref().map(from_json).transpose()?;
+    Ok(Standing { epoch, hold: holder.map(|holder| Hold { holder, since, renewed }) })
+}
+
+/// Gives out a process id.
+pub(super) fn reserve_process(db: &Connection) -> Outcome<ProcessId> {
+    let sql = "UPDATE store SET reserved = reserved + 1 RETURNING reserved";
+    let reserved: Option<i64> = db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+    let missing = || Fault::Damaged("the table `store` is empty".into());
+    Ok(ProcessId(reserved.ok_or_else(missing)?.cast_unsigned()))
+}

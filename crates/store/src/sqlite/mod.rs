@@ -1,0 +1,200 @@
+//! The store in one SQLite file.
+//!
+//! The file is in WAL mode with `synchronous = FULL`: each acknowledged batch was flushed to disk. One thread writes
+//! (`writer`), readers have connections of their own and never wait for it, and other processes may read and write
+//! the same file. Everything about SQLite stays in here; no type of it is seen outside.
+
+mod apply;
+mod fault;
+mod leases;
+mod open;
+mod options;
+mod read;
+mod readers;
+mod row;
+mod schema;
+mod seal;
+mod writer;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rusqlite::Connection;
+use tokio::sync::watch;
+use windlass_model::assembly::PackageDigest;
+use windlass_model::id::StoreId;
+use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord};
+use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
+use windlass_secret::{SecretRef, Sensitive};
+
+pub use self::options::{BUSY_TIMEOUT, Options, POLL_EVERY};
+
+use self::fault::Outcome;
+use self::open::Opened;
+use self::readers::Readers;
+use self::seal::Seal;
+use self::writer::{Clerk, Order, Writer};
+use crate::batch::{Batch, Change};
+use crate::error::StoreError;
+use crate::fence::Fence;
+use crate::holder::{Holder, Processes};
+use crate::lease::{Lease, LeaseTerms, Referee};
+use crate::snapshot::{History, Snapshot};
+use crate::store::Store;
+use crate::ticket::Ticket;
+use crate::watch::{Lookout, Watch};
+
+/// The store in one SQLite file.
+///
+/// Its futures need a tokio runtime with time. Dropping it waits until all that was committed is stored.
+pub struct SqliteStore {
+    id: StoreId,
+    path: Arc<PathBuf>,
+    seal: Arc<Seal>,
+    clock: Arc<dyn Clock>,
+    processes: Arc<dyn Processes>,
+    terms: LeaseTerms,
+    poll_every: Duration,
+    readers: Arc<Readers>,
+    last: watch::Receiver<Seq>,
+    writer: Writer,
+}
+
+impl SqliteStore {
+    /// Opens the store at `path`, and brings one of an older version up to date. Waits for the disk, and at most
+    /// the busy timeout for other processes.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] when there is none and none is to be made, [`StoreError::NotAStore`],
+    /// [`StoreError::Newer`], [`StoreError::Locked`], [`StoreError::Key`] when the key can't be had or is another
+    /// one's, and what the disk may refuse.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
+        let path = Arc::new(path.as_ref().to_owned());
+        let Opened { db, id, seal } = open::open(&path, &options)?;
+        let last = read::last_event(&db).map_err(|fault| fault.at(&path))?;
+        let (teller, last) = watch::channel(last);
+        let clerk = Clerk {
+            db,
+            path: path.clone(),
+            busy: options.busy_timeout,
+            last: teller,
+            fence: Fence::default(),
+        };
+        let writer = Writer::start(clerk).map_err(|error| StoreError::Io {
+            action: "start the writer of",
+            path: path.to_path_buf(),
+            source: Arc::new(error),
+        })?;
+        Ok(Self {
+            id,
+            readers: Arc::new(Readers::new(path.clone(), options.busy_timeout)),
+            path,
+            seal: Arc::new(seal),
+            clock: options.clock,
+            processes: options.processes,
+            terms: options.terms,
+            poll_every: options.poll_every,
+            last,
+            writer,
+        })
+    }
+
+    /// Returns the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&Connection) -> Outcome<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.writer.submit(Order::of(work)).await
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    fn id(&self) -> &StoreId {
+        &self.id
+    }
+
+    fn lease_terms(&self) -> LeaseTerms {
+        self.terms
+    }
+
+    async fn lease(&self, scope: &AssemblyName, holder: &Holder) -> Result<Lease, StoreError> {
+        let (scope, holder) = (scope.clone(), holder.clone());
+        let (clock, processes, terms) = (self.clock.clone(), self.processes.clone(), self.terms);
+        self.write(move |db| {
+            let referee = Referee { now: clock.now(), terms, processes: &*processes };
+            leases::grant(db, &referee, &scope, &holder)
+        })
+        .await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<(), StoreError> {
+        let (lease, now) = (lease.clone(), self.clock.now());
+        self.write(move |db| leases::renew(db, &lease, now)).await
+    }
+
+    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.write(move |db| leases::release(db, &lease)).await
+    }
+
+    fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
+        let wipes = batch.changes().iter().any(|change| matches!(change, Change::DropAssembly(_)));
+        let (seal, holder) = (self.seal.clone(), lease.clone());
+        let work = move |db: &Connection| apply::batch(db, &seal, &holder, &batch);
+        Ticket::new(self.writer.submit(Order { lease: Some(lease.clone()), wipes, work }))
+    }
+
+    async fn reserve_process(&self) -> Result<ProcessId, StoreError> {
+        self.write(leases::reserve_process).await
+    }
+
+    async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError> {
+        let (scope, seal) = (scope.clone(), self.seal.clone());
+        self.readers.read(move |db| read::load(db, &seal, &scope)).await
+    }
+
+    async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError> {
+        self.readers.read(read::assemblies).await
+    }
+
+    async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| read::history(db, &scope)).await
+    }
+
+    async fn package(&self, digest: &PackageDigest) -> Result<Option<PackageRecord>, StoreError> {
+        let digest = digest.clone();
+        self.readers.read(move |db| read::package(db, &digest)).await
+    }
+
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<Sensitive<Vec<u8>>>, StoreError> {
+        let (secret, seal) = (secret.clone(), self.seal.clone());
+        self.readers.read(move |db| read::secret(db, &seal, &secret)).await
+    }
+
+    async fn events(&self, after: Seq, limit: usize) -> Result<Vec<EventRecord>, StoreError> {
+        self.readers.read(move |db| read::events(db, after, limit)).await
+    }
+
+    fn watch(&self, after: Seq) -> Watch {
+        let readers = self.readers.clone();
+        let last = Arc::new(move || -> futures::future::BoxFuture<'static, _> {
+            let readers = readers.clone();
+            Box::pin(async move { readers.read(read::last_event).await })
+        });
+        Watch::new(after, self.last.clone(), Some(Lookout { every: self.poll_every, last }))
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("id", &self.id).field("path", &self.path).finish_non_exhaustive()
+    }
+}

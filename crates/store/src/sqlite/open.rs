@@ -1,0 +1,151 @@
+//! Opening a file: what it is, whose it is, and bringing it up to date.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use windlass_model::id::StoreId;
+
+use super::fault::{Fault, Outcome};
+use super::options::Options;
+use super::schema::{self, Found};
+use super::seal::Seal;
+use crate::error::StoreError;
+use crate::key::KeyError;
+
+/// A store that was found in order.
+pub(super) struct Opened {
+    pub(super) db: Connection,
+    pub(super) id: StoreId,
+    pub(super) seal: Seal,
+}
+
+/// Opens the store at `path` for its writer.
+pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, StoreError> {
+    if options.create {
+        make_file(path)?;
+    }
+    let mut db = connect(path, options.busy_timeout)?;
+    let found = schema::inspect(&db).map_err(|fault| fault.at(path))?;
+    check(path, found, options.create)?;
+    prepare(&db, options.max_pages).map_err(|fault| fault.at(path))?;
+    let key = options.key.obtain(found == Found::Empty, &*options.entropy)?;
+    let seal = Seal::new(key, options.entropy.clone());
+    let id = bring_up_to_date(&mut db, path, &seal, options).map_err(|fault| fault.at(path))?;
+    Ok(Opened { db, id, seal })
+}
+
+/// Opens a connection to the file at `path`, and changes nothing.
+pub(super) fn connect(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
+    // SQLite gives some relative names a meaning of their own, such as `:memory:`.
+    let file = std::path::absolute(path).map_err(|error| io_error("find", path, error))?;
+    if let Err(error) = file.metadata() {
+        return Err(match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                StoreError::Missing { path: path.to_owned() }
+            }
+            _ => io_error("open", path, error),
+        });
+    }
+    if file.is_dir() {
+        return Err(StoreError::NotAStore { path: path.to_owned() });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(file, flags).and_then(|db| db.busy_timeout(busy).map(|()| db));
+    db.map_err(|error| Fault::from(error).at(path))
+}
+
+/// Makes an empty file that only its owner may read, and its folder, unless they are there.
+fn make_file(path: &Path) -> Result<(), StoreError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folders = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    folders.map_err(|error| io_error("make the folder", folder, error))?;
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => sync_folder(folder).map_err(|error| io_error("flush the folder", folder, error)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(io_error("make", path, error)),
+    }
+}
+
+/// Makes the names in a folder durable.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+fn check(path: &Path, found: Found, create: bool) -> Result<(), StoreError> {
+    let path = path.to_owned();
+    match found {
+        Found::Foreign => Err(StoreError::NotAStore { path }),
+        Found::Version(found) if found > schema::KNOWN => {
+            Err(StoreError::Newer { path, found, known: schema::KNOWN })
+        }
+        Found::Empty if !create => Err(StoreError::Missing { path }),
+        Found::Empty | Found::Version(_) => Ok(()),
+    }
+}
+
+/// Sets what SQLite keeps per connection, and the log that the file keeps.
+fn prepare(db: &Connection, max_pages: Option<u32>) -> Outcome<()> {
+    db.set_prepared_statement_cache_capacity(64);
+    db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "foreign_keys", true)?;
+    db.pragma_update(None, "secure_delete", true)?;
+    if let Some(pages) = max_pages {
+        db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+/// Makes or migrates the tables, and returns the id of a store that the key fits.
+fn bring_up_to_date(db: &mut Connection, path: &Path, seal: &Seal, options: &Options) -> Outcome<StoreId> {
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Looked at again: another process may have done it since.
+    let found = schema::inspect(&transaction)?;
+    check(path, found, true)?;
+    match found {
+        Found::Version(version) => schema::migrate(&transaction, version)?,
+        Found::Empty | Found::Foreign => {
+            schema::migrate(&transaction, 0)?;
+            found_store(&transaction, seal, options)?;
+        }
+    }
+    let id = identify(&transaction, path, seal)?;
+    transaction.commit()?;
+    Ok(id)
+}
+
+/// Writes the one row that makes a file this store and no other.
+fn found_store(db: &Connection, seal: &Seal, options: &Options) -> Outcome<()> {
+    let id = StoreId::random(&*options.entropy);
+    db.execute(
+        "INSERT INTO store (one, id, created, key_check, reserved) VALUES (1, ?1, ?2, ?3, 0)",
+        (id.as_str(), options.clock.now().as_millis(), seal.check_value()?),
+    )?;
+    Ok(())
+}
+
+fn identify(db: &Connection, path: &Path, seal: &Seal) -> Outcome<StoreId> {
+    let row = db.query_row("SELECT id, key_check FROM store", [], |row| Ok((row.get(0)?, row.get(1)?)));
+    let (id, key_check): (String, Vec<u8>) =
+        row.optional()?.ok_or_else(|| Fault::Damaged("it has no id".into()))?;
+    if !seal.fits(&key_check) {
+        return Err(Fault::Store(KeyError::Wrong { path: path.to_owned() }.into()));
+    }
+    id.parse().map_err(|error| Fault::Damaged(format!("its id is bad: {error}")))
+}
+
+fn io_error(action: &'static str, path: &Path, error: io::Error) -> StoreError {
+    let place = path.to_owned();
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            StoreError::ReadOnly { path: place }
+        }
+        io::ErrorKind::StorageFull => StoreError::Full { path: place },
+        _ => StoreError::Io { action, path: place, source: Arc::new(error) },
+    }
+}

@@ -1,0 +1,144 @@
+//! What is read, each at one point in time.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::de::DeserializeOwned;
+use windlass_model::assembly::PackageDigest;
+use windlass_model::record::{
+    AssemblyRecord, ElementRecord, EventRecord, InstanceRecord, PackageFile, PackageRecord, PairRecord,
+    ProcessRecord,
+};
+use windlass_model::{AssemblyName, ProcessId, Seq};
+use windlass_secret::{SecretRef, Sensitive};
+
+use super::fault::{Fault, Outcome};
+use super::row::{from_json, records, rows};
+use super::seal::Seal;
+use crate::snapshot::{History, ProcessHistory, Snapshot};
+
+/// The number of the last event.
+pub(super) fn last_event(db: &Connection) -> Outcome<Seq> {
+    let last: i64 =
+        db.prepare_cached("SELECT coalesce(max(seq), 0) FROM event")?.query_row([], |row| row.get(0))?;
+    Ok(Seq(last.cast_unsigned()))
+}
+
+pub(super) fn events(db: &Connection, after: Seq, limit: usize) -> Outcome<Vec<EventRecord>> {
+    let mut select =
+        db.prepare_cached("SELECT record, seq FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    rows(&mut select, (after.0.cast_signed(), limit), |row| {
+        let seq: i64 = row.get(1)?;
+        Ok(EventRecord { seq: Seq(seq.cast_unsigned()), draft: record(row)? })
+    })
+}
+
+pub(super) fn assemblies(db: &Connection) -> Outcome<Vec<AssemblyRecord>> {
+    records(&mut *db.prepare_cached("SELECT record FROM assembly ORDER BY name")?, [])
+}
+
+pub(super) fn load(db: &Connection, seal: &Seal, scope: &AssemblyName) -> Outcome<Option<Snapshot>> {
+    let name = scope.as_str();
+    let Some(assembly) =
+        records(&mut *db.prepare_cached("SELECT record FROM assembly WHERE name = ?1")?, [name])?.pop()
+    else {
+        return Ok(None);
+    };
+    let elements: Vec<ElementRecord> = of(db, "SELECT record FROM element WHERE assembly = ?1", name)?;
+    let instances: Vec<InstanceRecord> = of(db, "SELECT record FROM instance WHERE assembly = ?1", name)?;
+    let pairs: Vec<PairRecord> = of(db, "SELECT record FROM pair WHERE assembly = ?1", name)?;
+    Ok(Some(Snapshot {
+        assembly,
+        elements: elements.into_iter().map(|element| (element.name.clone(), element)).collect(),
+        instances: instances.into_iter().map(|instance| (instance.element.clone(), instance)).collect(),
+        pairs: pairs.into_iter().map(|pair| (pair.key.clone(), pair)).collect(),
+        processes: of(db, "SELECT record FROM process WHERE assembly = ?1 AND open = 1 ORDER BY id", name)?,
+        calls: of(db, OPEN_CALLS, name)?,
+        jobs: of(db, JOBS_OF_OPEN_CALLS, name)?,
+        secrets: secrets(db, seal, name)?,
+    }))
+}
+
+const OPEN_CALLS: &str = "SELECT call.record FROM call JOIN process ON process.id = call.process
+    WHERE process.assembly = ?1 AND call.open = 1 ORDER BY call.place";
+
+const JOBS_OF_OPEN_CALLS: &str = "SELECT record FROM job WHERE id IN (
+        SELECT job_call.job FROM job_call JOIN call ON call.id = job_call.call
+        JOIN process ON process.id = call.process WHERE process.assembly = ?1 AND call.open = 1)
+    ORDER BY place";
+
+fn secrets(db: &Connection, seal: &Seal, assembly: &str) -> Outcome<BTreeMap<SecretRef, Sensitive<Vec<u8>>>> {
+    let mut select = db.prepare_cached("SELECT id, sealed FROM secret WHERE assembly = ?1")?;
+    let opened = rows(&mut select, [assembly], |row| {
+        let secret = secret_ref(row)?;
+        let value = seal.open(&secret, row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?)?;
+        Ok((secret, value))
+    })?;
+    Ok(opened.into_iter().collect())
+}
+
+pub(super) fn secret(
+    db: &Connection,
+    seal: &Seal,
+    secret: &SecretRef,
+) -> Outcome<Option<Sensitive<Vec<u8>>>> {
+    let mut select = db.prepare_cached("SELECT sealed FROM secret WHERE id = ?1")?;
+    let sealed: Option<Vec<u8>> = select.query_row([secret.id()], |row| row.get(0)).optional()?;
+    sealed.map(|sealed| seal.open(secret, &sealed)).transpose()
+}
+
+pub(super) fn history(db: &Connection, scope: &AssemblyName) -> Outcome<History> {
+    let processes: Vec<ProcessRecord> =
+        of(db, "SELECT record FROM process WHERE assembly = ?1 ORDER BY id", scope.as_str())?;
+    let processes = processes.into_iter().map(|process| process_history(db, process));
+    Ok(History { processes: processes.collect::<Outcome<_>>()? })
+}
+
+fn process_history(db: &Connection, process: ProcessRecord) -> Outcome<ProcessHistory> {
+    let ProcessId(id) = process.id;
+    let id = id.cast_signed();
+    Ok(ProcessHistory {
+        process,
+        steps: of(db, "SELECT record FROM step WHERE process = ?1 ORDER BY step", id)?,
+        calls: of(db, "SELECT record FROM call WHERE process = ?1 ORDER BY place", id)?,
+        jobs: of(db, JOBS_OF_PROCESS, id)?,
+    })
+}
+
+const JOBS_OF_PROCESS: &str = "SELECT record FROM job WHERE id IN (
+        SELECT job_call.job FROM job_call JOIN call ON call.id = job_call.call WHERE call.process = ?1)
+    ORDER BY place";
+
+pub(super) fn package(db: &Connection, digest: &PackageDigest) -> Outcome<Option<PackageRecord>> {
+    let mut select = db.prepare_cached("SELECT name, manifest FROM package WHERE digest = ?1")?;
+    let found =
+        rows(&mut select, [&digest.0], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?.pop();
+    let Some((name, manifest)) = found else {
+        return Ok(None);
+    };
+    let name = name.parse().map_err(|error| Fault::Damaged(format!("a package has a bad name: {error}")))?;
+    let (manifest, files) = (from_json(&manifest)?, package_files(db, digest)?);
+    Ok(Some(PackageRecord { digest: digest.clone(), name, manifest, files }))
+}
+
+fn package_files(db: &Connection, digest: &PackageDigest) -> Outcome<Vec<PackageFile>> {
+    let sql = "SELECT path, executable, content FROM package_file WHERE package = ?1 ORDER BY path";
+    rows(&mut *db.prepare_cached(sql)?, [&digest.0], |row| {
+        Ok(PackageFile { path: row.get(0)?, executable: row.get(1)?, content: row.get(2)? })
+    })
+}
+
+/// Reads the records that `sql` finds by one key.
+fn of<R: DeserializeOwned>(db: &Connection, sql: &str, key: impl rusqlite::ToSql) -> Outcome<Vec<R>> {
+    records(&mut *db.prepare_cached(sql)?, [key])
+}
+
+fn record<R: DeserializeOwned>(row: &Row<'_>) -> Outcome<R> {
+    from_json(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)
+}
+
+fn secret_ref(row: &Row<'_>) -> Outcome<SecretRef> {
+    let id: String = row.get(0)?;
+    id.parse().map_err(|error| Fault::Damaged(format!("a secret has a bad id: {error}")))
+}

@@ -1,0 +1,64 @@
+//! Connections that read, apart from the one that writes.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::fault::{Fault, Outcome};
+use super::open::connect;
+use crate::error::StoreError;
+
+/// Connections that are free. There are as many as were ever reading at the same time.
+pub(super) struct Readers {
+    path: Arc<PathBuf>,
+    busy: Duration,
+    free: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(super) fn new(path: Arc<PathBuf>, busy: Duration) -> Self {
+        Self { path, busy, free: Mutex::default() }
+    }
+
+    /// Reads at one point in time, on a thread that may wait for the disk.
+    pub(super) async fn read<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let readers = Arc::clone(self);
+        match tokio::task::spawn_blocking(move || readers.read_here(work)).await {
+            Ok(outcome) => outcome,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // The runtime is being shut down.
+            Err(_) => Err(StoreError::Closed),
+        }
+    }
+
+    fn read_here<T>(&self, work: impl FnOnce(&Connection) -> Outcome<T>) -> Result<T, StoreError> {
+        let mut db = self.take()?;
+        let outcome = in_transaction(&mut db, work).map_err(|fault| fault.at(&self.path));
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(db);
+        outcome
+    }
+
+    fn take(&self) -> Result<Connection, StoreError> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        free.map_or_else(|| self.make(), Ok)
+    }
+
+    fn make(&self) -> Result<Connection, StoreError> {
+        let db = connect(&self.path, self.busy)?;
+        db.set_prepared_statement_cache_capacity(32);
+        db.pragma_update(None, "query_only", true).map_err(|error| Fault::from(error).at(&self.path))?;
+        Ok(db)
+    }
+}
+
+fn in_transaction<T>(db: &mut Connection, work: impl FnOnce(&Connection) -> Outcome<T>) -> Outcome<T> {
+    let transaction = db.transaction()?;
+    let found = work(&transaction)?;
+    transaction.commit()?;
+    Ok(found)
+}

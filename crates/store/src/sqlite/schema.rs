@@ -1,0 +1,102 @@
+//! The schema's versions, and how a file gets from one to the next.
+//!
+//! `PRAGMA user_version` counts the migrations that a file has been through. A released migration is never changed:
+//! what must be different comes as the next file of `migrations/`.
+
+use rusqlite::Connection;
+
+use super::fault::Outcome;
+
+/// Marks a file as a store in `PRAGMA application_id`: "WNDL".
+pub(super) const APPLICATION: i32 = 0x574e_444c;
+
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+
+/// The newest version that this program knows.
+#[expect(clippy::cast_possible_truncation, reason = "a program does not hold 2³² migrations")]
+pub(super) const KNOWN: u32 = MIGRATIONS.len() as u32;
+
+/// What a file is, as its header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing yet: a new file, or one whose making was cut.
+    Empty,
+    /// A store of this version.
+    Version(u32),
+    /// Someone else's database.
+    Foreign,
+}
+
+/// Looks at a file without changing it.
+pub(super) fn inspect(db: &Connection) -> Outcome<Found> {
+    let application: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let version: u32 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let tables: u32 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(match (application, version, tables) {
+        (0, 0, 0) => Found::Empty,
+        (APPLICATION, version, _) if version > 0 => Found::Version(version),
+        _ => Found::Foreign,
+    })
+}
+
+/// Brings a file of `version` up to date. To be called within a transaction.
+pub(super) fn migrate(db: &Connection, version: u32) -> Outcome<()> {
+    migrate_to(db, version, KNOWN)
+}
+
+fn migrate_to(db: &Connection, from: u32, to: u32) -> Outcome<()> {
+    for (done, migration) in (1..=to).zip(MIGRATIONS).skip(from as usize) {
+        db.execute_batch(migration)?;
+        db.pragma_update(None, "user_version", done)?;
+    }
+    db.pragma_update(None, "application_id", APPLICATION)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(db: &Connection) -> Vec<String> {
+        let mut select =
+            db.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").unwrap();
+        let rows = select.query_map([], |row| row.get(0)).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    }
+
+    /// Every version that was ever released must come out as the current one. With version 2 comes a dump of a filled
+    /// store of version 1, to be opened and compared; here the way is laid.
+    #[test]
+    fn every_older_version_becomes_the_current_one() {
+        let current = Connection::open_in_memory().unwrap();
+        migrate(&current, 0).unwrap();
+        for old in 1..=KNOWN {
+            let db = Connection::open_in_memory().unwrap();
+            migrate_to(&db, 0, old).unwrap();
+            assert_eq!(inspect(&db).unwrap(), Found::Version(old));
+            migrate(&db, old).unwrap();
+            assert_eq!(inspect(&db).unwrap(), Found::Version(KNOWN));
+            assert_eq!(schema(&db), schema(&current), "from version {old}");
+        }
+    }
+
+    #[test]
+    fn tells_its_own_files_from_others() {
+        let db = Connection::open_in_memory().unwrap();
+        assert_eq!(inspect(&db).unwrap(), Found::Empty);
+        db.execute_batch("CREATE TABLE theirs (x) STRICT;").unwrap_err();
+        db.execute_batch("CREATE TABLE theirs (x INTEGER) STRICT;").unwrap();
+        assert_eq!(inspect(&db).unwrap(), Found::Foreign);
+    }
+
+    #[test]
+    fn every_table_is_strict() {
+        let db = Connection::open_in_memory().unwrap();
+        migrate(&db, 0).unwrap();
+        let mut select =
+            db.prepare("SELECT name FROM pragma_table_list WHERE schema = 'main' AND strict = 0").unwrap();
+        let loose: Vec<String> =
+            select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert_eq!(loose, ["sqlite_schema"]);
+    }
+}

@@ -1,0 +1,50 @@
+//! Secrets as they lie in the file.
+
+use std::sync::Arc;
+
+use windlass_model::id::Entropy;
+use windlass_secret::{Nonce, Sealed, SealingKey, SecretRef, Sensitive};
+
+use super::fault::{Fault, Outcome};
+use crate::key::KeyError;
+
+/// Seals and opens secrets.
+pub(super) struct Seal {
+    key: SealingKey,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl Seal {
+    pub(super) fn new(key: SealingKey, entropy: Arc<dyn Entropy>) -> Self {
+        Self { key, entropy }
+    }
+
+    /// Seals a value under its name, each time to other bytes.
+    pub(super) fn seal(&self, secret: &SecretRef, value: &Sensitive<Vec<u8>>) -> Outcome<Vec<u8>> {
+        let nonce = Nonce::generate(|bytes| {
+            self.entropy.fill(bytes);
+            Ok::<_, Fault>(())
+        })?;
+        Ok(self.key.seal(secret, value.expose(), nonce).as_bytes().to_vec())
+    }
+
+    /// Opens what was sealed under the same name.
+    pub(super) fn open(&self, secret: &SecretRef, sealed: &[u8]) -> Outcome<Sensitive<Vec<u8>>> {
+        let opened = Sealed::from_bytes(sealed.to_vec()).and_then(|sealed| self.key.open(secret, &sealed));
+        opened.map_err(|source| Fault::Store(KeyError::Unopened { secret: secret.clone(), source }.into()))
+    }
+
+    /// Seals something known, to tell later whether the key is the right one.
+    pub(super) fn check_value(&self) -> Outcome<Vec<u8>> {
+        self.seal(&check_name(), &Sensitive::new(Vec::new()))
+    }
+
+    /// Tells whether the key is the one that `check` was sealed with.
+    pub(super) fn fits(&self, check: &[u8]) -> bool {
+        self.open(&check_name(), check).is_ok()
+    }
+}
+
+fn check_name() -> SecretRef {
+    "windlass/key-check".parse().expect("the name is fixed and has no strange character")
+}

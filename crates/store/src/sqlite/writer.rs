@@ -1,0 +1,236 @@
+//! The one thread that writes.
+//!
+//! Orders come through a bounded channel. Whatever waits when the thread is ready becomes one transaction, so that
+//! many batches share one flush to disk; each order has a savepoint of its own, so that a refused one takes nothing
+//! else back. Where the whole transaction fails for want of room, its orders are tried again one by one: the one that
+//! is too large fails, its neighbours need not.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::{oneshot, watch};
+use windlass_model::Seq;
+
+use super::fault::Outcome;
+use super::read;
+use crate::error::StoreError;
+use crate::fence::Fence;
+use crate::lease::Lease;
+
+/// How many orders may wait before the next one makes its caller wait.
+const QUEUE: usize = 1024;
+
+/// How many orders share one transaction at most.
+const GROUP: usize = 256;
+
+/// Something to do inside a transaction.
+pub(super) struct Order<W> {
+    /// The lease under which a batch is committed; none for what is no batch.
+    pub(super) lease: Option<Lease>,
+    /// Whether secrets are dropped, and the log is to be emptied of them.
+    pub(super) wipes: bool,
+    /// What to do; again, when the transaction it ran in is taken back.
+    pub(super) work: W,
+}
+
+impl<W> Order<W> {
+    /// Makes an order that is no batch.
+    pub(super) fn of(work: W) -> Self {
+        Self { lease: None, wipes: false, work }
+    }
+}
+
+/// The way to the thread.
+pub(super) struct Writer {
+    queue: Option<SyncSender<Box<dyn Task>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Starts the thread of `clerk`.
+    pub(super) fn start(clerk: Clerk) -> std::io::Result<Self> {
+        let (queue, tasks) = sync_channel(QUEUE);
+        let thread =
+            std::thread::Builder::new().name("windlass-store".into()).spawn(move || clerk.serve(&tasks))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Hands over an order; the future resolves once it is durable, and need not be polled for that.
+    pub(super) fn submit<W, T>(
+        &self,
+        order: Order<W>,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send + use<W, T>
+    where
+        W: FnMut(&Connection) -> Outcome<T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let (reply, outcome) = oneshot::channel();
+        let task = Box::new(Pending { order, result: Err(StoreError::Closed), reply });
+        if let Some(queue) = &self.queue {
+            // A thread that has ended drops the task, and with it the reply: the outcome below is `Closed`.
+            let _ = queue.send(task);
+        }
+        async { outcome.await.unwrap_or(Err(StoreError::Closed)) }
+    }
+}
+
+impl Drop for Writer {
+    /// Waits until all that was handed over is stored.
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            // Had the thread panicked, its callers were told that the store is closed.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// An order of any type, with the way back to who gave it.
+trait Task: Send {
+    fn lease(&self) -> Option<&Lease>;
+    fn wipes(&self) -> bool;
+    /// Does it, and tells whether it is to be kept. `Err` means that the whole transaction can't go on.
+    fn attempt(&mut self, db: &Connection, path: &PathBuf) -> Result<bool, StoreError>;
+    /// Turns it down without an attempt.
+    fn refuse(&mut self, refusal: StoreError);
+    /// Tells how it ended: as its last attempt, or as the transaction it ran in.
+    fn reply(self: Box<Self>, transaction: Result<(), StoreError>);
+}
+
+struct Pending<W, T> {
+    order: Order<W>,
+    result: Result<T, StoreError>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<W, T> Task for Pending<W, T>
+where
+    W: FnMut(&Connection) -> Outcome<T> + Send,
+    T: Send,
+{
+    fn lease(&self) -> Option<&Lease> {
+        self.order.lease.as_ref()
+    }
+
+    fn wipes(&self) -> bool {
+        self.order.wipes
+    }
+
+    fn attempt(&mut self, db: &Connection, path: &PathBuf) -> Result<bool, StoreError> {
+        self.result = (self.order.work)(db).map_err(|fault| fault.at(path));
+        match &self.result {
+            Err(error) if !error.is_refusal() => Err(error.clone()),
+            result => Ok(result.is_ok()),
+        }
+    }
+
+    fn refuse(&mut self, refusal: StoreError) {
+        self.result = Err(refusal);
+    }
+
+    fn reply(self: Box<Self>, transaction: Result<(), StoreError>) {
+        // Whoever has dropped the ticket does not want to know.
+        let _ = self.reply.send(transaction.and(self.result));
+    }
+}
+
+/// What the thread works with.
+pub(super) struct Clerk {
+    /// Its connection.
+    pub(super) db: Connection,
+    /// The file, for messages.
+    pub(super) path: Arc<PathBuf>,
+    /// How long to wait for other writers.
+    pub(super) busy: Duration,
+    /// Where the number of the last durable event is told.
+    pub(super) last: watch::Sender<Seq>,
+    /// The leases of which a batch was not applied.
+    pub(super) fence: Fence,
+}
+
+impl Clerk {
+    fn serve(mut self, tasks: &Receiver<Box<dyn Task>>) {
+        while let Ok(first) = tasks.recv() {
+            let mut group = vec![first];
+            group.extend(tasks.try_iter().take(GROUP - 1));
+            self.store(group);
+            self.tell();
+        }
+    }
+
+    fn store(&mut self, mut group: Vec<Box<dyn Task>>) {
+        let fence = self.fence.clone();
+        match self.transaction(&mut group) {
+            Err(StoreError::Full { .. }) if group.len() > 1 => {
+                self.fence = fence;
+                group.into_iter().for_each(|task| self.store(vec![task]));
+            }
+            outcome => {
+                self.wipe_after(&group);
+                group.into_iter().for_each(|task| self.answer(task, outcome.clone()));
+            }
+        }
+    }
+
+    fn transaction(&mut self, group: &mut [Box<dyn Task>]) -> Result<(), StoreError> {
+        let fault = |error: rusqlite::Error| super::fault::Fault::from(error).at(&self.path);
+        let mut transaction =
+            self.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
+        for task in group {
+            let mut point = transaction.savepoint().map_err(fault)?;
+            if !attempt(task.as_mut(), &point, &mut self.fence, &self.path)? {
+                point.rollback().map_err(fault)?;
+            }
+            point.commit().map_err(fault)?;
+        }
+        transaction.commit().map_err(fault)
+    }
+
+    fn answer(&mut self, task: Box<dyn Task>, transaction: Result<(), StoreError>) {
+        if let (Err(_), Some(lease)) = (&transaction, task.lease()) {
+            self.fence.close(lease);
+        }
+        task.reply(transaction);
+    }
+
+    /// Empties the log, so that dropped secrets are in no file any more. While others read it, that is left to the
+    /// next time: what is in it is sealed.
+    fn wipe_after(&self, group: &[Box<dyn Task>]) {
+        if group.iter().any(|task| task.wipes()) {
+            let _ = self.db.busy_timeout(Duration::ZERO);
+            let _ = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            let _ = self.db.busy_timeout(self.busy);
+        }
+    }
+
+    fn tell(&self) {
+        if let Ok(last) = read::last_event(&self.db) {
+            self.last.send_if_modified(|known| std::mem::replace(known, last) != last);
+        }
+    }
+}
+
+/// Attempts a batch unless one before it has failed, and remembers when it fails itself.
+fn attempt(
+    task: &mut dyn Task,
+    db: &Connection,
+    fence: &mut Fence,
+    path: &PathBuf,
+) -> Result<bool, StoreError> {
+    let Some(lease) = task.lease().cloned() else {
+        return task.attempt(db, path);
+    };
+    if let Err(refusal) = fence.pass(&lease) {
+        task.refuse(refusal);
+        return Ok(false);
+    }
+    let applied = task.attempt(db, path)?;
+    if !applied {
+        fence.close(&lease);
+    }
+    Ok(applied)
+}
