@@ -3,11 +3,12 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+use windlass_secret::Sensitive;
 
 /// Bytes that a job is given: its stdin, or a file placed for it.
 ///
-/// They are how secrets reach a job, so they are masked in `Debug`, written as a length by serde, and can be
-/// read only where the code says [`expose`](Content::expose).
+/// They are how secrets reach a job, so they are masked in `Debug`, written as a length by serde, wiped when
+/// dropped, can't be compared, and are read only where the code says [`expose`](Content::expose).
 ///
 /// ```
 /// use windlass_executor::Content;
@@ -16,23 +17,23 @@ use serde::{Serialize, Serializer};
 /// assert_eq!(format!("{content:?}"), "Content(18 bytes)");
 /// assert_eq!(content.expose(), b"password: hunter2\n");
 /// ```
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Content(Vec<u8>);
+#[derive(Clone)]
+pub struct Content(Sensitive<Vec<u8>>);
 
 impl Content {
     /// Returns the bytes themselves.
     pub fn expose(&self) -> &[u8] {
-        &self.0
+        self.0.expose()
     }
 
     /// Returns how many bytes there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.expose().len()
     }
 
     /// Tells whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.expose().is_empty()
     }
 }
 
@@ -49,32 +50,45 @@ impl Serialize for Content {
     }
 }
 
+impl Default for Content {
+    /// Returns no bytes.
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl From<Sensitive<Vec<u8>>> for Content {
+    fn from(bytes: Sensitive<Vec<u8>>) -> Self {
+        Self(bytes)
+    }
+}
+
 impl From<Vec<u8>> for Content {
     fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes)
+        Self(Sensitive::new(bytes))
     }
 }
 
 impl From<&[u8]> for Content {
     fn from(bytes: &[u8]) -> Self {
-        Self(bytes.to_vec())
+        bytes.to_vec().into()
     }
 }
 
 impl<const N: usize> From<&[u8; N]> for Content {
     fn from(bytes: &[u8; N]) -> Self {
-        Self(bytes.to_vec())
+        bytes.to_vec().into()
     }
 }
 
 impl From<String> for Content {
     fn from(text: String) -> Self {
-        Self(text.into_bytes())
+        text.into_bytes().into()
     }
 }
 
 impl From<&str> for Content {
     fn from(text: &str) -> Self {
-        Self(text.as_bytes().to_vec())
+        text.as_bytes().into()
     }
 }

@@ -1,6 +1,10 @@
 //! A job: what to run, with what, under which limits.
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -27,13 +31,14 @@ use crate::{Content, Limits, Owner, VolumeName, WorkPath};
 ///
 /// # Environment
 /// A job inherits nothing. It gets `PATH` (the usual system folders), `HOME` (its working folder), `TMPDIR`,
-/// `LANG=C.UTF-8`, `WINDLASS_JOB` (which names the job), one `WINDLASS_VOLUME_<NAME>` per volume, and [`env`](Job::env),
-/// which wins over all but the names that start with `WINDLASS_`. Secrets belong in stdin or a file: an environment can be read by others.
+/// `LANG=C.UTF-8`, `WINDLASS_JOB` (which marks its processes), one `WINDLASS_VOLUME_<NAME>` per volume, and
+/// [`env`](Job::env), which wins over all of these but can't set names that start with `WINDLASS_`. Secrets belong
+/// in stdin or in a file: an environment can be read by others.
 ///
 /// # Records
 /// serde writes a job as a record for logs and journals: [`Content`] as its length. A record can't be read back
 /// as a job, since it is none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[must_use = "a job does nothing until it is submitted to a runtime"]
 #[non_exhaustive]
 pub struct Job {
@@ -69,7 +74,7 @@ pub struct Job {
 }
 
 /// A file placed in the working folder before the job starts. Its folders are made as needed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct InputFile {
     /// Where it is placed.
@@ -329,10 +334,10 @@ pub enum JobProblem {
         /// The name as given.
         name: String,
     },
-    /// Two files are placed at one path, or one at a folder of the other.
-    #[error("two files are placed at `{path}`")]
+    /// Two files are placed at one path, or one at a folder that another needs.
+    #[error("there can't be a file at `{path}`: another one is in the way")]
     FileTwice {
-        /// The path of both.
+        /// Where the second of them should be.
         path: WorkPath,
     },
     /// A mode has bits beside the permissions (such as set-user-id).
@@ -388,7 +393,10 @@ fn check_paths(job: &Job, problems: &mut Vec<JobProblem>) {
             problems.push(JobProblem::Mode { path: file.path.clone(), mode: file.mode });
         }
     }
-    let twice = repeated(job.files.iter().map(|file| &file.path));
+    let paths: BTreeSet<_> = job.files.iter().map(|file| file.path.as_str()).collect();
+    let below_another = |path: &WorkPath| path.parents().any(|parent| paths.contains(parent));
+    let below = job.files.iter().map(|file| &file.path).filter(|path| below_another(path));
+    let twice = repeated(job.files.iter().map(|file| &file.path)).chain(below);
     problems.extend(twice.map(|path| JobProblem::FileTwice { path: path.clone() }));
     let twice = repeated(job.outputs.iter().map(|output| &output.name));
     problems.extend(twice.map(|name| JobProblem::OutputTwice { name: name.clone() }));
@@ -397,16 +405,9 @@ fn check_paths(job: &Job, problems: &mut Vec<JobProblem>) {
 }
 
 /// Yields each item that was there before.
-fn repeated<T: Ord>(items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
-    let mut seen = std::collections::BTreeSet::new();
-    items.filter_map(move |item| {
-        if seen.contains(&item) {
-            Some(item)
-        } else {
-            seen.insert(item);
-            None
-        }
-    })
+fn repeated<T: Ord + Copy>(items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    let mut seen = BTreeSet::new();
+    items.filter(move |item| !seen.insert(*item))
 }
 
 #[cfg(test)]
@@ -433,6 +434,18 @@ mod tests {
             .volume("state".parse().unwrap(), "/a")
             .volume("state".parse().unwrap(), "/b");
         assert_eq!(job.check().unwrap_err().problems.len(), 9);
+    }
+
+    #[test]
+    fn a_file_where_another_needs_a_folder_is_reported() {
+        let job = Job::command("true")
+            .file("a".parse().unwrap(), "")
+            .file("a-b".parse().unwrap(), "")
+            .file("a/b".parse().unwrap(), "");
+        assert_eq!(
+            job.check().unwrap_err().to_string(),
+            "there can't be a file at `a/b`: another one is in the way"
+        );
     }
 
     #[test]

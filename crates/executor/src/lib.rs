@@ -10,6 +10,7 @@ mod id;
 mod job;
 mod limits;
 mod outcome;
+pub mod process;
 mod runtime;
 mod work_path;
 

@@ -138,8 +138,6 @@ pub enum RuntimeError {
         runtime: String,
         /// What went wrong, for people.
         problem: String,
-        /// What the host said, where it did.
-        source: Option<io::Error>,
     },
 }
 

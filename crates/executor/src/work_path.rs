@@ -67,6 +67,12 @@ impl WorkPath {
         &self.0
     }
 
+    /// Lists the folders above it, the nearest first, without the working folder itself.
+    pub(crate) fn parents(&self) -> impl Iterator<Item = &str> {
+        std::iter::successors(self.0.rsplit_once('/'), |(parent, _)| parent.rsplit_once('/'))
+            .map(|(parent, _)| parent)
+    }
+
     /// Returns the path for use below a folder of this host.
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)

@@ -1,0 +1,179 @@
+//! What the runtime does on the disk, on threads that may wait for it.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, DirBuilder, File},
+    io::{self, ErrorKind, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use rustix::{fs::OFlags, io::Errno};
+
+use crate::{
+    Found, Job, JobId, Outcome, Owner, RuntimeError, Volume,
+    process::{
+        layout::{JobFolder, StateDir, entries, read_if_there, storage},
+        look::{self, Look},
+        options::ProcessOptions,
+        record::{JobRecord, from_json},
+        staging::{Staged, Staging, remove_tree},
+        wire::{Request, line},
+    },
+};
+
+/// Why a job is lost, for people.
+const LOST: &str = "its supervisor died before it ended";
+
+/// The folders of one runtime.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    state: StateDir,
+    volumes: PathBuf,
+    staging: Staging,
+}
+
+impl Disk {
+    /// Makes the folders, and removes what dead owners left half-made.
+    pub(crate) fn open(options: &ProcessOptions) -> Result<Self, RuntimeError> {
+        let path = absolute(&options.state_dir)?;
+        let volumes = absolute(&options.volumes_dir)?;
+        make(&path).map_err(storage("make", &path))?;
+        let state = StateDir::new(path);
+        Ok(Self { staging: Staging::open(&state)?, state, volumes })
+    }
+
+    pub(crate) fn state(&self) -> &StateDir {
+        &self.state
+    }
+
+    pub(crate) fn folder(&self, id: &JobId) -> JobFolder {
+        self.state.job(id)
+    }
+
+    pub(crate) fn look(&self, id: &JobId) -> Result<Look, RuntimeError> {
+        let folder = self.folder(id);
+        look::look(&folder).map_err(storage("look at", folder.path()))
+    }
+
+    /// Stages a job; `None` if there is one of this id.
+    pub(crate) fn stage(&self, id: &JobId, job: &Job) -> Result<Option<Staged>, RuntimeError> {
+        if self.look(id)? != Look::Absent {
+            return Ok(None);
+        }
+        let volumes: BTreeMap<_, _> =
+            job.volumes.iter().map(|volume| self.volume(volume)).collect::<Result<_, _>>()?;
+        self.staging.stage(id, job, &self.state, &volumes).map(Some)
+    }
+
+    /// Makes a volume, and returns how a job is told of it.
+    fn volume(&self, volume: &Volume) -> Result<(String, String), RuntimeError> {
+        let path = self.volumes.join(volume.name.as_str());
+        make(&path).map_err(storage("make the volume", &path))?;
+        Ok((volume.variable(), path.to_string_lossy().into_owned()))
+    }
+
+    pub(crate) fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
+        match self.look(id)? {
+            Look::Absent => Ok(Found::Never),
+            Look::Running => Ok(Found::Running),
+            Look::Ended(_) => {
+                self.outcome(id).map(|outcome| outcome.map_or(Found::Never, |o| Found::Ended(Box::new(o))))
+            }
+            Look::Gone => self.end_leftovers(id).map(|()| Found::Gone),
+        }
+    }
+
+    /// Returns the outcome of a job; `None` while it runs.
+    pub(crate) fn outcome(&self, id: &JobId) -> Result<Option<Outcome>, RuntimeError> {
+        let folder = self.folder(id);
+        let outcome = match self.look(id)? {
+            Look::Absent => return Err(RuntimeError::UnknownJob { id: id.clone() }),
+            Look::Running => return Ok(None),
+            Look::Ended(ending) => look::outcome(&folder, &ending),
+            Look::Gone => {
+                self.end_leftovers(id)?;
+                look::lost(&folder, LOST)
+            }
+        };
+        outcome.map(Some).map_err(storage("read the outcome in", folder.path()))
+    }
+
+    fn end_leftovers(&self, id: &JobId) -> Result<(), RuntimeError> {
+        look::end_leftovers(self.folder(id).path()).map_err(storage("list processes in", Path::new("/proc")))
+    }
+
+    /// Removes a job. First its folder goes out of sight as a whole.
+    pub(crate) fn remove(&self, id: &JobId) -> Result<(), RuntimeError> {
+        match self.look(id)? {
+            Look::Absent => return Ok(()),
+            Look::Running => return Err(RuntimeError::StillRunning { id: id.clone() }),
+            Look::Ended(_) => {}
+            Look::Gone => self.end_leftovers(id)?,
+        }
+        let (folder, away) = (self.folder(id), self.staging.fresh());
+        match fs::rename(folder.path(), &away) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            moved => moved.and_then(|()| remove_tree(&away)).map_err(storage("remove", folder.path())),
+        }
+    }
+
+    pub(crate) fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError> {
+        let mut ids = self.state.jobs().map_err(storage("list", self.state.path()))?;
+        ids.retain(|id| self.is_of(id, owner));
+        Ok(ids)
+    }
+
+    fn is_of(&self, id: &JobId, owner: &Owner) -> bool {
+        let record = read_if_there(&self.folder(id).record()).ok().flatten();
+        record
+            .and_then(|json| from_json::<JobRecord>(&json).ok())
+            .is_some_and(|record| record.owner == *owner)
+    }
+
+    /// Asks every supervisor: the one that has the job knows.
+    pub(crate) fn ask_all(&self, request: &Request) -> Result<(), RuntimeError> {
+        self.each_control(|mut pipe| pipe.write_all(&line(request)))
+    }
+
+    pub(crate) fn tidy(&self) -> Result<(), RuntimeError> {
+        self.each_control(|_| Ok(()))?;
+        for name in entries(&self.volumes).map_err(storage("list", &self.volumes))? {
+            let _not_empty = fs::remove_dir(self.volumes.join(name));
+        }
+        let _not_empty = fs::remove_dir(&self.volumes);
+        let _not_empty = fs::remove_dir(self.state.control());
+        Ok(())
+    }
+
+    /// Opens the named pipe of each living supervisor, and removes those of dead ones.
+    fn each_control(&self, mut visit: impl FnMut(File) -> io::Result<()>) -> Result<(), RuntimeError> {
+        let control = self.state.control();
+        let names = entries(&control).map_err(storage("list", &control))?;
+        // A name that starts with a dot is a pipe that is being made.
+        for path in names.iter().filter(|name| !name.starts_with('.')).map(|name| control.join(name)) {
+            let flags = OFlags::NONBLOCK.bits().cast_signed();
+            match File::options().write(true).custom_flags(flags).open(&path).and_then(&mut visit) {
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => {
+                    let _somebody_else_did = fs::remove_file(&path);
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                visited => visited.map_err(storage("write to", &path))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A path that means the same everywhere, and can stand in a variable.
+fn absolute(path: &Path) -> Result<PathBuf, RuntimeError> {
+    let absolute = std::path::absolute(path).map_err(storage("find", path))?;
+    if absolute.to_str().is_none() {
+        return Err(storage("use", path)(io::Error::other("its path is not UTF-8")));
+    }
+    Ok(absolute)
+}
+
+fn make(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}

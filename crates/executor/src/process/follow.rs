@@ -1,0 +1,159 @@
+//! The events of a job, read from the files that its streams go to.
+//!
+//! The supervisor says only how long a stream has become; what was written is read here, as fast as the reader takes
+//! it. So nobody has to wait for a slow reader, nothing is kept in memory for it, and a mark that got lost does no
+//! harm. Of a job of another owner nobody says anything: its files are looked at now and then.
+
+use std::{fs::File, io, time::Duration};
+
+use tokio::{sync::mpsc, task::spawn_blocking, time::sleep};
+
+use crate::{
+    EventSender, JobEvent, Stream, Timestamp,
+    process::{
+        dispatch::Mark,
+        layout::JobFolder,
+        look::{self, Look},
+    },
+};
+
+/// How much is handed on at a time.
+const CHUNK: u64 = 64 * 1024;
+
+/// How often the files of another owner's job are looked at.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Follows one job for one reader.
+pub(crate) struct Follower {
+    folder: JobFolder,
+    events: EventSender,
+    started: bool,
+    shown: [u64; 2],
+}
+
+/// Nobody listens any more, or there is nothing to be read any more.
+struct Over;
+
+impl Follower {
+    pub(crate) fn new(folder: JobFolder, events: EventSender) -> Self {
+        Self { folder, events, started: false, shown: [0, 0] }
+    }
+
+    /// Follows a job of ours by its marks.
+    pub(crate) async fn by_marks(mut self, mut marks: mpsc::Receiver<Mark>) {
+        let followed = async {
+            while let Some(mark) = marks.recv().await {
+                self.take(mark).await?;
+            }
+            self.finish().await
+        };
+        let _over = followed.await;
+    }
+
+    /// Follows a job of somebody else by its files, or tells of one that has ended.
+    pub(crate) async fn by_looking(mut self) {
+        let followed = async {
+            while self.look().await? == Look::Running {
+                self.started(blocking(&self.folder, look::placed).await?).await?;
+                let at = Timestamp::now();
+                self.show_all(at).await?;
+                sleep(INTERVAL).await;
+            }
+            self.finish().await
+        };
+        let _over = followed.await;
+    }
+
+    async fn take(&mut self, mark: Mark) -> Result<(), Over> {
+        match mark {
+            Mark::Started { at } => {
+                self.started(at).await?;
+                self.show_all(at).await
+            }
+            Mark::Written { stream, at, length } => self.show(stream, at, length).await,
+        }
+    }
+
+    /// Shows what has not been shown yet, what can't be shown, and the end.
+    async fn finish(&mut self) -> Result<(), Over> {
+        let look = self.look().await?;
+        if let Look::Ended(ending) = &look
+            && let Some(at) = ending.started
+        {
+            self.started(at).await?;
+        }
+        self.show_all(Timestamp::now()).await?;
+        if let Look::Ended(ending) = look {
+            for stream in [Stream::Stdout, Stream::Stderr] {
+                let bytes = ending.total(stream).saturating_sub(self.shown[index(stream)]);
+                if bytes > 0 {
+                    self.send(JobEvent::Omitted { stream, bytes }).await?;
+                }
+            }
+        }
+        self.send(JobEvent::Ended).await
+    }
+
+    async fn look(&self) -> Result<Look, Over> {
+        blocking(&self.folder, look::look).await
+    }
+
+    async fn started(&mut self, at: Timestamp) -> Result<(), Over> {
+        if self.started {
+            return Ok(());
+        }
+        self.started = true;
+        self.send(JobEvent::Started { at }).await
+    }
+
+    async fn show_all(&mut self, at: Timestamp) -> Result<(), Over> {
+        self.show(Stream::Stdout, at, u64::MAX).await?;
+        self.show(Stream::Stderr, at, u64::MAX).await
+    }
+
+    /// Shows a stream up to this length, or as far as it was stored.
+    async fn show(&mut self, stream: Stream, at: Timestamp, length: u64) -> Result<(), Over> {
+        while self.shown[index(stream)] < length {
+            let from = self.shown[index(stream)];
+            let wanted = CHUNK.min(length - from);
+            let chunk = blocking(&self.folder, move |folder| read(folder, stream, from, wanted)).await?;
+            if chunk.is_empty() {
+                return Ok(());
+            }
+            self.shown[index(stream)] += chunk.len() as u64;
+            self.send(JobEvent::Output { stream, at, chunk }).await?;
+        }
+        Ok(())
+    }
+
+    async fn send(&self, event: JobEvent) -> Result<(), Over> {
+        if self.events.send(event).await { Ok(()) } else { Err(Over) }
+    }
+}
+
+fn index(stream: Stream) -> usize {
+    match stream {
+        Stream::Stdout => 0,
+        Stream::Stderr => 1,
+    }
+}
+
+fn read(folder: &JobFolder, stream: Stream, from: u64, length: u64) -> io::Result<Vec<u8>> {
+    match File::open(folder.spill(stream)) {
+        Ok(mut file) => look::read_range(&mut file, from, length),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Asks the disk. A job whose files can't be read any more (it was removed) has no more events.
+async fn blocking<T: Send + 'static>(
+    folder: &JobFolder,
+    ask: impl FnOnce(&JobFolder) -> io::Result<T> + Send + 'static,
+) -> Result<T, Over> {
+    let folder = folder.clone();
+    match spawn_blocking(move || ask(&folder)).await {
+        Ok(Ok(answer)) => Ok(answer),
+        _ => Err(Over),
+    }
+}

@@ -1,0 +1,129 @@
+//! Where the process runtime keeps what: the one place that knows names of files.
+//!
+//! ```text
+//! <state>/<job id>/          0700, renamed into place with everything in it; locked by the supervisor that runs it
+//!           job.json         what is run; no stdin, no content of files
+//!           stdin            if the job has one
+//!           work/            its working folder
+//!           tmp/             its TMPDIR
+//!           stdout stderr    what it wrote, from the beginning, up to the limit
+//!           stdout.tail …    the end of it, if it wrote more
+//!           outcome.json     how it ended; written last
+//! <state>/.staging/<owner>/  jobs not yet started, and jobs being removed; locked by its owner
+//! <state>/.control/<pid>     one named pipe a supervisor, for cancelling jobs of another owner
+//! ```
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::{JobId, RuntimeError, Stream};
+
+/// The folder that the owners and supervisors of its jobs share.
+#[derive(Debug, Clone)]
+pub(crate) struct StateDir(PathBuf);
+
+impl StateDir {
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self(root)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn staging(&self) -> PathBuf {
+        self.0.join(".staging")
+    }
+
+    pub(crate) fn control(&self) -> PathBuf {
+        self.0.join(".control")
+    }
+
+    pub(crate) fn job(&self, id: &JobId) -> JobFolder {
+        JobFolder(self.0.join(id.as_str()))
+    }
+
+    /// Lists the jobs that are there, in order. What is no job id is no job.
+    pub(crate) fn jobs(&self) -> io::Result<Vec<JobId>> {
+        let mut ids: Vec<JobId> = entries(&self.0)?.iter().filter_map(|name| name.parse().ok()).collect();
+        ids.sort();
+        Ok(ids)
+    }
+}
+
+/// The folder of one job, in place or staged.
+#[derive(Debug, Clone)]
+pub(crate) struct JobFolder(PathBuf);
+
+impl JobFolder {
+    pub(crate) fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn record(&self) -> PathBuf {
+        self.0.join("job.json")
+    }
+
+    pub(crate) fn ending(&self) -> PathBuf {
+        self.0.join("outcome.json")
+    }
+
+    pub(crate) fn stdin(&self) -> PathBuf {
+        self.0.join("stdin")
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.0.join("work")
+    }
+
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.0.join("tmp")
+    }
+
+    pub(crate) fn spill(&self, stream: Stream) -> PathBuf {
+        self.0.join(stream.name())
+    }
+
+    pub(crate) fn tail(&self, stream: Stream) -> PathBuf {
+        self.0.join(format!("{}.tail", stream.name()))
+    }
+}
+
+impl Stream {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+        }
+    }
+}
+
+/// The names in a folder; none if there is no folder.
+pub(crate) fn entries(folder: &Path) -> io::Result<Vec<String>> {
+    let listing = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        listing => listing?,
+    };
+    listing.filter_map(|entry| entry.map(|entry| entry.file_name().into_string().ok()).transpose()).collect()
+}
+
+/// Reads a file; `None` if there is none.
+pub(crate) fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes the error that says what was tried on which file.
+pub(crate) fn storage(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RuntimeError {
+    let path = path.to_owned();
+    move |source| RuntimeError::Storage { action, path, source }
+}

@@ -1,0 +1,224 @@
+//! What a job's folder tells about it: the truth that owners, supervisors and later owners share.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, ErrorKind, Read, Seek, SeekFrom},
+    os::unix::fs::MetadataExt,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, flock, openat2},
+    io::Errno,
+    process::Signal,
+};
+
+use crate::{
+    Captured, End, Outcome, Output, OutputRequest, Stream, Timestamp,
+    process::{
+        layout::{JobFolder, read_if_there},
+        procfs,
+        record::{Ending, JobRecord, from_json},
+    },
+};
+
+/// How long processes that a dead supervisor left may take to go after they were killed.
+const KILL_LIMIT: Duration = Duration::from_secs(2);
+
+/// What a folder shows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// It isn't there.
+    Absent,
+    /// Its supervisor lives and has not written an outcome.
+    Running,
+    /// There is an outcome.
+    Ended(Ending),
+    /// Its supervisor died before there was one.
+    Gone,
+}
+
+/// Looks at a job.
+pub(crate) fn look(folder: &JobFolder) -> io::Result<Look> {
+    if let Some(ending) = ending(folder)? {
+        return Ok(Look::Ended(ending));
+    }
+    let lock = match File::open(folder.path()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Absent),
+        opened => opened?,
+    };
+    match flock(&lock, FlockOperation::NonBlockingLockShared) {
+        Err(Errno::WOULDBLOCK) => Ok(Look::Running),
+        Err(errno) => Err(errno.into()),
+        // The lock was given up after the outcome was written; it may have come between our two looks.
+        Ok(()) => match ending(folder)? {
+            Some(ending) => Ok(Look::Ended(ending)),
+            None if folder.path().exists() => Ok(Look::Gone),
+            None => Ok(Look::Absent),
+        },
+    }
+}
+
+fn ending(folder: &JobFolder) -> io::Result<Option<Ending>> {
+    read_if_there(&folder.ending())?.map(|bytes| from_json(&bytes)).transpose()
+}
+
+/// Ends what is left of a job whose supervisor is dead: its main process died with it, others may not have.
+pub(crate) fn end_leftovers(folder: &Path) -> io::Result<()> {
+    let limit = Instant::now() + KILL_LIMIT;
+    loop {
+        let all = procfs::processes()?;
+        let left: Vec<_> = all.iter().filter(|process| process.is_marked(folder)).collect();
+        if left.is_empty() || Instant::now() > limit {
+            return Ok(());
+        }
+        for process in left {
+            process.signal(Signal::KILL);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Puts together the outcome of a job that has ended.
+pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome> {
+    let mut outcome = remains(folder, ending.end.clone(), ending.ended, |stream| Some(ending.total(stream)))?;
+    outcome.started = ending.started;
+    Ok(outcome)
+}
+
+/// Puts together what there is of a job that is gone.
+pub(crate) fn lost(folder: &JobFolder, why: &str) -> io::Result<Outcome> {
+    remains(folder, End::Lost(why.to_owned()), Timestamp::now(), |_| None)
+}
+
+fn remains(
+    folder: &JobFolder,
+    end: End,
+    ended: Timestamp,
+    total: impl Fn(Stream) -> Option<u64>,
+) -> io::Result<Outcome> {
+    // Of a folder that a power cut left incomplete there may be less.
+    let record: Option<JobRecord> = read_if_there(&folder.record())?.and_then(|bytes| from_json(&bytes).ok());
+    let mut outcome = Outcome::new(end, ended);
+    if let Some(JobRecord { limits, outputs, .. }) = record {
+        outcome.stdout = captured(folder, Stream::Stdout, total(Stream::Stdout), limits.stdout_bytes)?;
+        outcome.stderr = captured(folder, Stream::Stderr, total(Stream::Stderr), limits.stderr_bytes)?;
+        outcome.outputs = collect(&folder.work(), &outputs);
+    }
+    Ok(outcome)
+}
+
+/// Takes `keep` bytes of a stream, half of them from its end, out of the files in which it was stored.
+fn captured(folder: &JobFolder, stream: Stream, total: Option<u64>, keep: u64) -> io::Result<Captured> {
+    let path = folder.spill(stream);
+    let mut file = match File::open(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(Captured::new([], [], total.unwrap_or(0)));
+        }
+        opened => opened?,
+    };
+    let stored = file.metadata()?.len();
+    let rest = read_if_there(&folder.tail(stream))?.unwrap_or_default();
+    let total = total.unwrap_or(stored);
+    let tail_room = keep.div_ceil(2);
+    let head = read_range(&mut file, 0, stored.min(keep - tail_room))?;
+    let after_head = head.len() as u64;
+    // Where file and rest meet, the rest may be too short to be the whole tail.
+    let from_file = if total == stored + rest.len() as u64 {
+        let wanted = tail_room.saturating_sub(rest.len() as u64).min(stored - after_head);
+        read_range(&mut file, stored - wanted, wanted)?
+    } else {
+        Vec::new()
+    };
+    Ok(Captured::new(head, [from_file, rest].concat(), total).with_spill(Some(path)))
+}
+
+pub(crate) fn read_range(file: &mut File, from: u64, length: u64) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn collect(work: &Path, requests: &[OutputRequest]) -> BTreeMap<String, Output> {
+    requests.iter().map(|request| (request.name.clone(), output(work, request))).collect()
+}
+
+/// Fetches one output. The kernel itself sees to it that no link leads out of the working folder.
+fn output(work: &Path, request: &OutputRequest) -> Output {
+    match open_below(work, request.path.as_path()) {
+        Ok(file) => {
+            read_output(file, request.max_bytes).unwrap_or_else(|error| Output::Unreadable(error.to_string()))
+        }
+        Err(Errno::NOENT | Errno::NOTDIR) => Output::Missing,
+        Err(Errno::XDEV | Errno::LOOP) => Output::Outside,
+        // A socket, or a device without a driver.
+        Err(Errno::NXIO | Errno::NODEV) => Output::NotAFile,
+        Err(errno) => Output::Unreadable(io::Error::from(errno).to_string()),
+    }
+}
+
+fn open_below(work: &Path, path: &Path) -> Result<File, Errno> {
+    let work =
+        rustix::fs::openat(CWD, work, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    // A pipe that nobody writes to must not make us wait; what a device does when it is opened is its own affair,
+    // so that it is looked at first.
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let at = openat2(&work, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), beneath)?;
+    if !rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&at)?.st_mode).is_file() {
+        return Err(Errno::NODEV);
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    openat2(&work, path, flags, Mode::empty(), beneath).map(File::from)
+}
+
+fn read_output(mut file: File, max_bytes: u64) -> io::Result<Output> {
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Ok(Output::NotAFile);
+    }
+    if found.size() > max_bytes {
+        return Ok(Output::TooLarge { bytes: found.size() });
+    }
+    read_range(&mut file, 0, max_bytes).map(Output::Content)
+}
+
+/// Returns when a job was put into place, as nearly as its folder tells.
+pub(crate) fn placed(folder: &JobFolder) -> io::Result<Timestamp> {
+    let found = fs::metadata(folder.record())?;
+    let millis = found.mtime() * 1000 + found.mtime_nsec() / 1_000_000;
+    Ok(Timestamp::from_millis(u64::try_from(millis).unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream `0123…`, of which `stored` bytes are in the file and `rest` remembered.
+    fn stream(stored: &str, rest: &str, total: u64, keep: u64) -> Captured {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = JobFolder::at(dir.path().to_owned());
+        fs::write(folder.spill(Stream::Stdout), stored).unwrap();
+        if !rest.is_empty() {
+            fs::write(folder.tail(Stream::Stdout), rest).unwrap();
+        }
+        captured(&folder, Stream::Stdout, Some(total), keep).unwrap()
+    }
+
+    #[test]
+    fn head_and_tail_come_from_wherever_they_are() {
+        for (stored, rest, total, keep, text) in [
+            ("0123", "", 4, 8, "0123"),
+            ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),
+            ("0123456789", "", 10, 5, "01[… 5 bytes left out …]789"),
+            ("01234", "56789", 10, 10, "0123456789"),
+            ("01234567", "89", 10, 8, "0123[… 2 bytes left out …]6789"),
+            ("0123", "89", 10, 4, "01[… 6 bytes left out …]89"),
+            ("0123", "", 4, 0, "[… 4 bytes left out …]"),
+        ] {
+            assert_eq!(stream(stored, rest, total, keep).text(), text, "{stored} {rest} {keep}");
+        }
+    }
+}

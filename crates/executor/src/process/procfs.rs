@@ -1,0 +1,121 @@
+//! The processes of this host, as `/proc` tells, and signals that hit the one that was meant.
+
+use std::{fs, io, os::unix::ffi::OsStrExt, path::Path};
+
+use rustix::process::{Pid, PidfdFlags, Signal, getsid, pidfd_open, pidfd_send_signal};
+
+/// The variable that marks every process of a job with the job's folder.
+pub(crate) const MARK: &str = "WINDLASS_JOB";
+
+/// One living process. Those that have ended and only wait to be reaped don't count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: i32,
+    pub(crate) parent: i32,
+    pub(crate) session: i32,
+    /// When it started, in ticks since boot: tells it from a later one with the same number.
+    start: u64,
+}
+
+/// Up to this many numbers are tried one by one before `/proc` is listed as a whole.
+const FEW: i32 = 512;
+
+/// Lists the living processes, or only those with numbers above `oldest` where that is cheaper.
+///
+/// Numbers are given out in order, so that descendants of a process are above it and not above the number given
+/// out last. For a short job these are a handful, and asking for each costs less than listing `/proc`.
+pub(crate) fn processes_since(oldest: i32) -> io::Result<Vec<Process>> {
+    match last_pid() {
+        Some(last) if (0..FEW).contains(&(last - oldest)) => {
+            Ok((oldest..=last).filter(|pid| exists(*pid)).filter_map(read).collect())
+        }
+        _ => processes(),
+    }
+}
+
+/// Lists all living processes.
+pub(crate) fn processes() -> io::Result<Vec<Process>> {
+    let numbers =
+        fs::read_dir("/proc")?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Ok(numbers.filter_map(read).collect())
+}
+
+impl Process {
+    /// Sends a signal to this process and to no other that got its number since.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let Some(pid) = Pid::from_raw(self.pid) else { return };
+        // The descriptor holds on to whoever has the number now; if that is who we saw, it can't change any more.
+        // That it has ended meanwhile is as good.
+        if let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty())
+            && read(self.pid).is_some_and(|now| now.start == self.start)
+        {
+            let _ended = pidfd_send_signal(descriptor, signal);
+        }
+    }
+
+    /// Tells whether the process was started with the mark of the job in this folder.
+    pub(crate) fn is_marked(&self, folder: &Path) -> bool {
+        let Ok(environment) = fs::read(format!("/proc/{}/environ", self.pid)) else { return false };
+        environment.split(|byte| *byte == 0).any(|variable| {
+            variable.strip_prefix(MARK.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
+                == Some(folder.as_os_str().as_bytes())
+        })
+    }
+}
+
+fn exists(pid: i32) -> bool {
+    Pid::from_raw(pid).is_some_and(|pid| getsid(Some(pid)).is_ok())
+}
+
+/// The number that was given out last: the end of `0.00 0.01 0.05 1/90 4430`.
+fn last_pid() -> Option<i32> {
+    fs::read_to_string("/proc/loadavg").ok()?.rsplit(' ').next()?.trim().parse().ok()
+}
+
+fn read(pid: i32) -> Option<Process> {
+    parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Reads `/proc/<pid>/stat` (proc_pid_stat(5)): `pid (any text) state ppid pgrp session …`, start is field 22.
+fn parse(pid: i32, stat: &str) -> Option<Process> {
+    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    if matches!(*fields.first()?, "Z" | "X") {
+        return None;
+    }
+    Some(Process {
+        pid,
+        parent: fields.get(1)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
+        start: fields.get(19)?.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+impl Process {
+    pub(crate) fn new(pid: i32, parent: i32, session: i32) -> Self {
+        Self { pid, parent, session, start: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stat_line_with_an_odd_name_is_read() {
+        let stat = "7 (a) (b) c) S 3 7 5 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 9900 2 3";
+        assert_eq!(parse(7, stat), Some(Process { pid: 7, parent: 3, session: 5, start: 9900 }));
+    }
+
+    #[test]
+    fn who_has_ended_does_not_count() {
+        assert_eq!(parse(7, "7 (a) Z 3 7 5 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 9900 2 3"), None);
+    }
+
+    #[test]
+    fn we_are_among_the_processes_either_way() {
+        let me = i32::try_from(std::process::id()).unwrap();
+        assert!(processes().unwrap().iter().any(|process| process.pid == me));
+        assert!(processes_since(me).unwrap().iter().any(|process| process.pid == me));
+    }
+}

@@ -1,0 +1,216 @@
+//! The process runtime, as its callers see it.
+
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::spawn_blocking,
+    time::sleep,
+};
+
+use crate::{
+    Capabilities, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError,
+    process::{
+        KIND, ProcessOptions, SupervisorCommand,
+        connection::unavailable,
+        disk::Disk,
+        dispatch::{self, Mark, Order, Orders, Rung, Settings},
+        follow::Follower,
+        look::Look,
+        wire::Request,
+    },
+};
+
+/// Between two looks at a job of another owner.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const LAST_PAUSE: Duration = Duration::from_millis(250);
+
+/// How many events may wait for their reader.
+const EVENTS: usize = 16;
+
+/// Runs jobs as processes of this host.
+///
+/// Several processes may share one state folder: each finds, waits for, cancels and removes the jobs of all. It
+/// belongs to the tokio runtime on which its first job is submitted. Dropping it is, for the jobs, the death of their
+/// owner; [`close`](Self::close) is the orderly way.
+#[derive(Debug)]
+pub struct ProcessRuntime {
+    disk: Arc<Disk>,
+    settings: Settings,
+    /// There from the first submission on.
+    orders: OnceLock<Orders>,
+}
+
+impl ProcessRuntime {
+    /// Opens a runtime with the default [options](ProcessOptions::new).
+    ///
+    /// # Errors
+    /// See [`open_with`](Self::open_with).
+    pub fn open(
+        state_dir: impl Into<std::path::PathBuf>,
+        supervisor: SupervisorCommand,
+    ) -> Result<Self, RuntimeError> {
+        Self::open_with(ProcessOptions::new(state_dir, supervisor))
+    }
+
+    /// Opens a runtime. Jobs that another process submitted are there; what dead ones left half-made is removed.
+    /// No process is started yet.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Storage`] when the folders can't be made, or when their paths are not UTF-8, as the variables
+    /// of a job have to be.
+    pub fn open_with(options: ProcessOptions) -> Result<Self, RuntimeError> {
+        let disk = Disk::open(&options)?;
+        let ProcessOptions { supervisor, at_once, .. } = options;
+        let settings = Settings { state: disk.state().clone(), supervisor, at_once };
+        Ok(Self { disk: Arc::new(disk), settings, orders: OnceLock::new() })
+    }
+
+    /// Parts with the supervisor: jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) are ended, which is
+    /// waited for, those with [`Finish`](crate::OnOwnerDeath::Finish) go on alone, those in the queue are forgotten.
+    /// Then [tidies up](Self::tidy). The runtime can be used again afterwards.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Storage`] when the folders can't be read.
+    pub async fn close(&self) -> Result<(), RuntimeError> {
+        let _done = self.ask(|reply| Order::Part { reply }).await;
+        self.tidy().await
+    }
+
+    /// Removes empty volumes, and what dead supervisors left.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Storage`] when the folders can't be read.
+    pub async fn tidy(&self) -> Result<(), RuntimeError> {
+        self.on_disk(Disk::tidy).await
+    }
+
+    /// Asks the dispatcher; `None` if there is none, or none any more.
+    async fn ask<T>(&self, order: impl FnOnce(oneshot::Sender<T>) -> Order) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.orders.get()?.send(order(reply)).await.ok()?;
+        answer.await.ok()
+    }
+
+    /// Does something that may wait for the disk.
+    async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Disk) -> Result<T, RuntimeError> + Send + 'static,
+    ) -> Result<T, RuntimeError> {
+        let disk = self.disk.clone();
+        match spawn_blocking(move || work(&disk)).await {
+            Ok(result) => result,
+            Err(_) => Err(unavailable("the tokio runtime is shutting down")),
+        }
+    }
+
+    /// Tells whether a job was submitted here and has not ended.
+    async fn has(&self, id: &JobId) -> bool {
+        self.ask(|reply| Order::Has { id: id.clone(), reply }).await.unwrap_or(false)
+    }
+
+    async fn marks(&self, id: &JobId) -> Option<mpsc::Receiver<Mark>> {
+        self.ask(|reply| Order::Watch { id: id.clone(), reply }).await.flatten()
+    }
+}
+
+#[async_trait]
+impl Runtime for ProcessRuntime {
+    fn kind(&self) -> &str {
+        KIND
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::none()
+    }
+
+    async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
+        self.capabilities().check(KIND, job)?;
+        let staged = {
+            let (id, job) = (id.clone(), job.clone());
+            self.on_disk(move |disk| disk.stage(&id, &job)).await?
+        };
+        let Some(staged) = staged else { return Ok(()) };
+        self.orders.get_or_init(|| dispatch::start(self.settings.clone()));
+        let (id, owner, fate) = (id.clone(), job.owner.clone(), job.on_owner_death);
+        let submitted = self.ask(|reply| Order::Submit { id, owner, fate, staged, reply }).await;
+        submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
+    }
+
+    async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
+        // In this order: a job leaves the dispatcher only when its folder tells the rest.
+        if self.has(id).await {
+            return Ok(Found::Running);
+        }
+        let id = id.clone();
+        self.on_disk(move |disk| disk.find(&id)).await
+    }
+
+    async fn events(&self, id: &JobId) -> Result<Events, RuntimeError> {
+        let marks = self.marks(id).await;
+        let (sender, events) = Events::channel(EVENTS);
+        let follower = Follower::new(self.disk.folder(id), sender);
+        if let Some(marks) = marks {
+            tokio::spawn(follower.by_marks(marks));
+            return Ok(events);
+        }
+        let job = id.clone();
+        if self.on_disk(move |disk| disk.look(&job)).await? == Look::Absent {
+            return Err(RuntimeError::UnknownJob { id: id.clone() });
+        }
+        tokio::spawn(follower.by_looking());
+        Ok(events)
+    }
+
+    async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let rung = self.ask(|bell| Order::Wait { id: id.clone(), bell }).await;
+            let job = id.clone();
+            match (self.on_disk(move |disk| disk.outcome(&job)).await, rung) {
+                (Ok(Some(outcome)), _) => return Ok(outcome),
+                (Ok(None), _) => sleep(pause).await,
+                (Err(RuntimeError::UnknownJob { .. }), Some(Rung::Failed { problem })) => {
+                    return Err(unavailable(&problem));
+                }
+                (Err(error), _) => return Err(error),
+            }
+            pause = (pause * 2).min(LAST_PAUSE);
+        }
+    }
+
+    async fn cancel(&self, id: &JobId, grace: Duration) -> Result<(), RuntimeError> {
+        if self.ask(|reply| Order::Cancel { id: id.clone(), grace, reply }).await == Some(true) {
+            return Ok(());
+        }
+        let id = id.clone();
+        self.on_disk(move |disk| match disk.look(&id)? {
+            Look::Absent => Err(RuntimeError::UnknownJob { id }),
+            Look::Ended(_) | Look::Gone => Ok(()),
+            Look::Running => disk.ask_all(&Request::cancel(id, grace)),
+        })
+        .await
+    }
+
+    async fn remove(&self, id: &JobId) -> Result<(), RuntimeError> {
+        if self.has(id).await {
+            return Err(RuntimeError::StillRunning { id: id.clone() });
+        }
+        let id = id.clone();
+        self.on_disk(move |disk| disk.remove(&id)).await
+    }
+
+    async fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError> {
+        let queued = self.ask(|reply| Order::Queued { owner: owner.clone(), reply }).await;
+        let owner = owner.clone();
+        let mut ids = self.on_disk(move |disk| disk.list(&owner)).await?;
+        ids.extend(queued.unwrap_or_default());
+        ids.sort();
+        ids.dedup();
+        Ok(ids)
+    }
+}

@@ -1,0 +1,248 @@
+//! Where jobs are made, and unmade: beside their place, so that a folder in place is always whole.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, DirBuilder, File, Permissions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+
+use crate::{
+    InputFile, Job, JobId, RuntimeError, Timestamp,
+    outcome::Version,
+    process::{
+        layout::{JobFolder, StateDir, entries, storage},
+        procfs::MARK,
+        record::{JobRecord, create, to_json},
+    },
+};
+
+/// What every job's `PATH` is, unless it says otherwise.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// How often a folder of our own is made again when others remove it.
+const TRIES: u32 = 10;
+
+/// The folder in which one owner makes its jobs. Who opens the state folder later removes it with all that is in it,
+/// unless it is locked: then its owner is alive.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    path: PathBuf,
+    next: AtomicU64,
+    _lock: File,
+}
+
+/// A job that is made and not in place. It is removed when nobody takes it.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    folder: JobFolder,
+    name: String,
+    taken: bool,
+}
+
+impl Staging {
+    /// Makes the folder, after removing those that dead owners left.
+    pub(crate) fn open(state: &StateDir) -> Result<Self, RuntimeError> {
+        let root = state.staging();
+        sweep(&root).map_err(storage("clean up", &root))?;
+        let own =
+            |attempt| root.join(format!("{}-{}-{attempt}", std::process::id(), Timestamp::now().as_millis()));
+        for path in (0..TRIES).map(own) {
+            // Others may sweep it away between its making and its locking.
+            if let Some(lock) = locked(&path).map_err(storage("make", &path))? {
+                return Ok(Self { path, next: AtomicU64::new(0), _lock: lock });
+            }
+        }
+        let swept = io::Error::other("others keep on removing it");
+        Err(storage("make", &root)(swept))
+    }
+
+    /// Makes the folder of a job, with all that it is given.
+    pub(crate) fn stage(
+        &self,
+        id: &JobId,
+        job: &Job,
+        state: &StateDir,
+        volumes: &BTreeMap<String, String>,
+    ) -> Result<Staged, RuntimeError> {
+        let path = self.fresh();
+        let staged = Staged { name: self.name_of(&path), folder: JobFolder::at(path), taken: false };
+        fill(&staged.folder, &record(job, &state.job(id), volumes), job)?;
+        Ok(staged)
+    }
+
+    /// Returns a path that nobody else uses, for something that is going away.
+    pub(crate) fn fresh(&self) -> PathBuf {
+        self.path.join(self.next.fetch_add(1, Ordering::Relaxed).to_string())
+    }
+
+    /// The path below the folder of all owners.
+    fn name_of(&self, path: &Path) -> String {
+        let parts = [self.path.file_name(), path.file_name()];
+        parts.into_iter().flatten().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // Jobs that the supervisor has not taken yet may still be there; the next owner sweeps them. Who comes last
+        // removes what is above as well.
+        let empty = |path: &Path| fs::remove_dir(path).is_ok();
+        let _last = self.path.ancestors().take(3).all(empty);
+    }
+}
+
+impl Staged {
+    pub(crate) fn folder(&self) -> &JobFolder {
+        &self.folder
+    }
+
+    /// Its name, as the supervisor is told.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Moves it into place, where there must be nothing yet.
+    pub(crate) fn put(self, place: &JobFolder) -> io::Result<()> {
+        renameat_with(CWD, self.folder.path(), CWD, place.path(), RenameFlags::NOREPLACE)?;
+        self.give();
+        Ok(())
+    }
+
+    /// Gives it away: from now on somebody else moves or removes it.
+    pub(crate) fn give(mut self) {
+        self.taken = true;
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if !self.taken {
+            let _left_for_the_sweep = fs::remove_dir_all(self.folder.path());
+        }
+    }
+}
+
+fn sweep(root: &Path) -> io::Result<()> {
+    for name in entries(root)? {
+        let path = root.join(name);
+        match File::open(&path) {
+            Ok(folder) if flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok() => {
+                remove_tree(&path)?;
+            }
+            Ok(_alive) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Makes and locks a folder; `None` if somebody else was faster to lock or remove it.
+fn locked(path: &Path) -> io::Result<Option<File>> {
+    folder_builder().recursive(true).create(path)?;
+    let lock = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let is_ours = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() && path.exists();
+    Ok(is_ours.then_some(lock))
+}
+
+/// Removes a folder with everything in it, also what a job made unwritable for itself. That it is gone is fine.
+pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
+    let removed = match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            make_writable(path)?;
+            fs::remove_dir_all(path)
+        }
+        result => result,
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
+fn make_writable(folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            make_writable(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn record(job: &Job, place: &JobFolder, volumes: &BTreeMap<String, String>) -> JobRecord {
+    JobRecord {
+        version: Version,
+        program: job.program.clone(),
+        args: job.args.clone(),
+        env: environment(job, place, volumes),
+        stdin: !job.stdin.is_empty(),
+        outputs: job.outputs.clone(),
+        limits: job.limits.clone(),
+        labels: job.labels.clone(),
+        owner: job.owner.clone(),
+        on_owner_death: job.on_owner_death,
+    }
+}
+
+fn environment(job: &Job, place: &JobFolder, volumes: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let given = [
+        ("PATH", PATH.to_owned()),
+        ("LANG", "C.UTF-8".to_owned()),
+        ("HOME", text(&place.work())),
+        ("TMPDIR", text(&place.tmp())),
+    ];
+    let mut env: BTreeMap<_, _> = given.map(|(name, value)| (name.to_owned(), value)).into();
+    env.extend(job.env.clone());
+    env.insert(MARK.to_owned(), text(place.path()));
+    env.extend(volumes.clone());
+    env
+}
+
+fn fill(folder: &JobFolder, record: &JobRecord, job: &Job) -> Result<(), RuntimeError> {
+    for path in [folder.path(), &folder.work(), &folder.tmp()] {
+        folder_builder().create(path).map_err(storage("make", path))?;
+    }
+    if record.stdin {
+        let path = folder.stdin();
+        write(&path, 0o600, job.stdin.expose()).map_err(storage("write", &path))?;
+    }
+    for file in &job.files {
+        let path = folder.work().join(file.path.as_path());
+        place(file, &path).map_err(storage("write", &path))?;
+    }
+    let path = folder.record();
+    to_json(record).and_then(|json| write(&path, 0o600, &json)).map_err(storage("write", &path))
+}
+
+fn place(file: &InputFile, path: &Path) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        folder_builder().recursive(true).create(parent)?;
+    }
+    write(path, file.mode, file.content.expose())
+}
+
+/// Writes a file whose mode is this one, whatever our umask.
+fn write(path: &Path, mode: u32, bytes: &[u8]) -> io::Result<()> {
+    let mut file = create(path, mode)?;
+    if mode & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(mode))?;
+    }
+    file.write_all(bytes)
+}
+
+fn folder_builder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}

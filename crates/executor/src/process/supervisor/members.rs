@@ -1,0 +1,162 @@
+//! Which processes are a job's, and how they are ended.
+//!
+//! A job's processes are its main process, all of that one's session, and all their descendants. When a process
+//! dies, its children become ours (the supervisor is a *subreaper*), so that also those that left the session
+//! stay in sight: such an orphan is the job's if it carries its mark in the environment, or if no other job runs
+//! that it could belong to. What is missed is a process that left its session, lost its parent *and* cleared its
+//! environment, for as long as other jobs run; it is ended when the last of them does.
+
+use std::{cell::RefCell, collections::BTreeSet, io, path::PathBuf, rc::Rc, time::Duration};
+
+use rustix::process::{Signal, WaitIdOptions, getpid, waitid};
+use tokio::time::{Instant, sleep};
+
+use crate::process::procfs::{Process, processes_since};
+
+/// How long a killed process may take to go: one that waits for a broken disk can't be ended by anybody.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
+
+/// Between two looks at who is left: the kernel tells of the end of our own children only.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LAST_PAUSE: Duration = Duration::from_millis(20);
+
+/// The main processes of all running jobs.
+pub(crate) type Mains = Rc<RefCell<BTreeSet<i32>>>;
+
+/// The processes of one running job.
+#[derive(Debug)]
+pub(crate) struct Members {
+    main: i32,
+    folder: PathBuf,
+    mains: Mains,
+}
+
+impl Members {
+    pub(crate) fn new(main: i32, folder: PathBuf, mains: Mains) -> Self {
+        mains.borrow_mut().insert(main);
+        Self { main, folder, mains }
+    }
+
+    /// Asks all to end.
+    pub(crate) fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Tells whether none is left.
+    pub(crate) fn are_gone(&self) -> bool {
+        // The cheap answer first: without any child, running or not yet reaped, there is nobody.
+        has_no_child() || self.alive().is_ok_and(|alive| alive.is_empty())
+    }
+
+    /// Waits until none is left, at the longest until `deadline`, which may come closer meanwhile.
+    pub(crate) async fn are_gone_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
+        let mut pause = FIRST_PAUSE;
+        while !self.are_gone() {
+            let left =
+                deadline().map_or(pause, |deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return false;
+            }
+            sleep(pause.min(left)).await;
+            pause = (pause * 2).min(LAST_PAUSE);
+        }
+        true
+    }
+
+    /// Ends all that are left, again and again, since some may start others in the meantime.
+    pub(crate) async fn kill(&self) {
+        let limit = Instant::now() + KILL_LIMIT;
+        let mut pause = FIRST_PAUSE;
+        while !self.are_gone() && Instant::now() < limit {
+            self.signal(Signal::KILL);
+            sleep(pause).await;
+            pause = (pause * 2).min(LAST_PAUSE);
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        for process in self.alive().unwrap_or_default() {
+            process.signal(signal);
+        }
+    }
+
+    fn alive(&self) -> io::Result<Vec<Process>> {
+        let mains = self.mains.borrow();
+        let alone = mains.iter().all(|main| *main == self.main);
+        let supervisor = getpid().as_raw_nonzero().get();
+        let all = processes_since(if alone { supervisor } else { self.main })?;
+        Ok(members(&all, self.main, |process| {
+            process.parent == supervisor
+                && !mains.contains(&process.pid)
+                && (alone || process.is_marked(&self.folder))
+        }))
+    }
+}
+
+impl Drop for Members {
+    fn drop(&mut self) {
+        self.mains.borrow_mut().remove(&self.main);
+    }
+}
+
+/// Picks a job's processes: its main process, its session, the orphans that are its own, and all below these.
+fn members(all: &[Process], main: i32, is_own_orphan: impl Fn(&Process) -> bool) -> Vec<Process> {
+    let is_root =
+        |process: &Process| process.pid == main || process.session == main || is_own_orphan(process);
+    let (mut found, mut others): (Vec<_>, Vec<_>) = all.iter().copied().partition(is_root);
+    let mut next = 0;
+    while let Some(parent) = found.get(next).map(|process| process.pid) {
+        let (children, rest): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|process| process.parent == parent);
+        found.extend(children);
+        others = rest;
+        next += 1;
+    }
+    found
+}
+
+fn has_no_child() -> bool {
+    use rustix::{io::Errno, process::WaitId};
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::All, look), Err(Errno::CHILD))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: i32, parent: i32, session: i32) -> Process {
+        Process::new(pid, parent, session)
+    }
+
+    /// The supervisor is 1, the job 10.
+    fn picked(all: &[Process], is_own_orphan: impl Fn(&Process) -> bool) -> Vec<i32> {
+        let mut picked: Vec<_> = members(all, 10, is_own_orphan).iter().map(|process| process.pid).collect();
+        picked.sort_unstable();
+        picked
+    }
+
+    #[test]
+    fn the_main_process_and_all_below_it_belong_to_the_job() {
+        let all = [
+            process(1, 0, 1),
+            process(10, 1, 10),
+            process(11, 10, 10),
+            process(12, 11, 12),
+            process(20, 1, 20),
+        ];
+        assert_eq!(picked(&all, |_| false), [10, 11, 12]);
+    }
+
+    #[test]
+    fn the_session_belongs_to_the_job_when_the_main_process_is_gone() {
+        let all = [process(1, 0, 1), process(11, 1, 10), process(12, 11, 12), process(20, 1, 20)];
+        assert_eq!(picked(&all, |_| false), [11, 12]);
+    }
+
+    #[test]
+    fn an_orphan_of_another_session_belongs_to_the_job_that_marked_it() {
+        let all = [process(1, 0, 1), process(12, 1, 12), process(13, 12, 12), process(20, 1, 20)];
+        assert_eq!(picked(&all, |process| process.pid == 12), [12, 13]);
+    }
+}

@@ -1,0 +1,308 @@
+//! The supervisor: the process whose children the jobs are.
+//!
+//! One thread, one loop: requests of the owner come in on stdin, cancellations by others through a named pipe, and
+//! each job is a task of its own ([`run`]). It has no state that isn't in the jobs' folders too, but for who waits
+//! for whom.
+
+mod members;
+mod program;
+mod pump;
+mod reaper;
+mod run;
+mod spawn;
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    ffi::OsString,
+    fs::{self, File},
+    io::{self, Write},
+    os::fd::{AsFd, OwnedFd},
+    path::PathBuf,
+    process::ExitCode,
+    rc::Rc,
+    time::Duration,
+};
+
+use rustix::{
+    fs::{CWD, FileType, FlockOperation, Mode, RenameFlags, flock, mknodat, renameat_with},
+    io::Errno,
+    process::{getpid, set_child_subreaper, setsid},
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
+    net::unix::pipe::{OpenOptions, Receiver, Sender},
+    signal::unix::{SignalKind, signal},
+    sync::{Notify, mpsc, watch},
+    task::{LocalSet, spawn_local},
+    time::Instant,
+};
+
+use self::{members::Mains, reaper::Reaper, run::Wishes};
+use crate::{
+    JobId, OnOwnerDeath, Timestamp,
+    process::{
+        layout::{JobFolder, StateDir},
+        record::{self, JobRecord},
+        wire::{Reply, Request, VERSION, line},
+    },
+};
+
+/// How many replies may wait for the owner to read them. Beyond that, jobs that have to say more wait with saying it
+/// (not with running), and mentions of output are left out.
+const REPLIES: usize = 1024;
+
+/// How often the folder for named pipes is made again when others remove it.
+const CONTROL_TRIES: u32 = 10;
+
+/// The longest grace there is: a day.
+const LONGEST_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Runs the supervisor, until its owner and all its jobs are gone.
+///
+/// This is what the program named by a [`SupervisorCommand`](super::SupervisorCommand) has to call, and nothing
+/// else, as the first thing in its `main`: before it starts threads, opens files or prints. `args` are what follows
+/// the arguments of that command.
+///
+/// It leaves the terminal's session, speaks on stdin and stdout, and writes to stderr only why it can't go on.
+pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match serve(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _nobody_listens = writeln!(io::stderr(), "the supervisor can't go on: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(args: impl IntoIterator<Item = OsString>) -> io::Result<()> {
+    let state = args.into_iter().next().ok_or_else(|| io::Error::other("no state folder was given"))?;
+    keep_files_from_jobs()?;
+    // Not of the terminal's session: an interrupt typed there is for the owner, who decides.
+    setsid()?;
+    set_child_subreaper(Some(getpid()))?;
+    // Nor of its working folder: it may be removed or unmounted while we run.
+    std::env::set_current_dir("/")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    LocalSet::new().block_on(&runtime, Supervisor::run(StateDir::new(PathBuf::from(state))))
+}
+
+/// Marks everything that the owner's program left open as not for jobs.
+fn keep_files_from_jobs() -> io::Result<()> {
+    #[expect(unsafe_code, reason = "neither `std` nor rustix has close_range")]
+    // SAFETY: it closes nothing now; it sets a flag of descriptors, which has no effect in this process.
+    let result = unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed()) };
+    match io::Error::last_os_error() {
+        // A kernel before 5.11 can't; programs of today open nothing that a child would get.
+        _ if result == 0 => Ok(()),
+        error if matches!(Errno::from_io_error(&error), Some(Errno::INVAL | Errno::NOSYS | Errno::PERM)) => {
+            Ok(())
+        }
+        error => Err(error),
+    }
+}
+
+/// What every job has to do with.
+#[derive(Debug)]
+pub(crate) struct Context {
+    reaper: Reaper,
+    mains: Mains,
+    jobs: RefCell<HashMap<JobId, Handle>>,
+    /// Told whenever a job is over.
+    over: Notify,
+    replies: mpsc::Sender<Reply>,
+}
+
+impl Context {
+    /// Tells the owner, if there still is one.
+    async fn tell(&self, reply: Reply) {
+        let _gone = self.replies.send(reply).await;
+    }
+
+    /// Tells the owner if it keeps up.
+    fn mention(&self, reply: Reply) {
+        let _gone_or_slow = self.replies.try_send(reply);
+    }
+}
+
+struct Supervisor {
+    state: StateDir,
+    context: Rc<Context>,
+}
+
+/// What is known of a running job outside its task.
+#[derive(Debug)]
+struct Handle {
+    wishes: watch::Sender<Wishes>,
+    on_owner_death: OnOwnerDeath,
+    grace: Duration,
+}
+
+type Requests = Lines<BufReader<Receiver>>;
+
+impl Supervisor {
+    async fn run(state: StateDir) -> io::Result<()> {
+        let Control { path, pipe } = Control::open(&state)?;
+        let others = requests(pipe);
+        let owner = requests(Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?);
+        let replies = replies(Sender::from_owned_fd(io::stdout().as_fd().try_clone_to_owned()?)?);
+        let reaper = Reaper::default();
+        spawn_local(reaper.clone().run(reaper::children()?));
+        let (mains, jobs, over) = (Mains::default(), RefCell::default(), Notify::new());
+        let context = Rc::new(Context { reaper, mains, jobs, over, replies });
+        context.tell(Reply::Hello { version: VERSION }).await;
+        let served = Self { state: state.clone(), context }.serve(owner, others).await;
+        // Who comes last puts out the light.
+        let _swept = fs::remove_file(path);
+        let _in_use = fs::remove_dir(state.control()).and_then(|()| fs::remove_dir(state.path()));
+        served
+    }
+
+    async fn serve(self, mut owner: Requests, mut others: Requests) -> io::Result<()> {
+        let mut terminated = signal(SignalKind::terminate())?;
+        let mut orphaned = false;
+        while !orphaned || !self.context.jobs.borrow().is_empty() {
+            tokio::select! {
+                request = owner.next_line(), if !orphaned => {
+                    if let Ok(Some(request)) = request {
+                        self.handle(&request).await;
+                    } else {
+                        orphaned = true;
+                        self.cancel_where(|job| job.on_owner_death == OnOwnerDeath::Kill);
+                    }
+                }
+                Ok(Some(request)) = others.next_line() => self.handle(&request).await,
+                _ = terminated.recv() => {
+                    // The host goes down, or somebody cleans up by hand: rather an end that is written down.
+                    orphaned = true;
+                    self.cancel_where(|_| true);
+                }
+                () = self.context.over.notified() => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn handle(&self, request: &str) {
+        match serde_json::from_str(request) {
+            Ok(Request::Start { id, staged }) => self.start(id, &staged).await,
+            Ok(Request::Cancel { id, grace_ms }) => self.cancel(&id, Duration::from_millis(grace_ms)),
+            Ok(Request::Watch { id }) => self.watch(&id),
+            // The hello told the owner which language is spoken here; what anybody else writes to the pipe is noise.
+            Err(_) => {}
+        }
+    }
+
+    async fn start(&self, id: JobId, staged: &str) {
+        let (wishes, receiver) = watch::channel(Wishes::default());
+        match self.place(&id, staged) {
+            Ok((folder, record, lock)) => {
+                let (on_owner_death, grace) = (record.on_owner_death, record.limits.grace);
+                self.context.jobs.borrow_mut().insert(id.clone(), Handle { wishes, on_owner_death, grace });
+                let context = self.context.clone();
+                let job = run::Job { id: id.clone(), folder, record, wishes: receiver, context };
+                spawn_local(job.run(lock));
+            }
+            Err(error) => self.refuse(id, staged, &error).await,
+        }
+    }
+
+    /// Moves a staged folder into place, locked from before anybody could see it.
+    fn place(&self, id: &JobId, staged: &str) -> io::Result<(JobFolder, JobRecord, OwnedFd)> {
+        let staged = self.state.staging().join(staged);
+        let lock = OwnedFd::from(File::open(&staged)?);
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        let record: JobRecord = record::from_json(&fs::read(JobFolder::at(staged.clone()).record())?)?;
+        let folder = self.state.job(id);
+        renameat_with(CWD, &staged, CWD, folder.path(), RenameFlags::NOREPLACE)?;
+        if record.on_owner_death == OnOwnerDeath::Finish {
+            // A job that must not run twice is found after a power cut too.
+            record::sync_folder(self.state.path())?;
+        }
+        Ok((folder, record, lock))
+    }
+
+    async fn refuse(&self, id: JobId, staged: &str, error: &io::Error) {
+        let _left_for_the_sweep = fs::remove_dir_all(self.state.staging().join(staged));
+        let reply = match error.kind() {
+            io::ErrorKind::AlreadyExists => Reply::Exists { id },
+            _ => Reply::Refused { id, why: error.to_string() },
+        };
+        self.context.tell(reply).await;
+    }
+
+    fn cancel(&self, id: &JobId, grace: Duration) {
+        if let Some(job) = self.context.jobs.borrow().get(id) {
+            job.cancel(grace);
+        }
+    }
+
+    fn watch(&self, id: &JobId) {
+        if let Some(job) = self.context.jobs.borrow().get(id) {
+            job.wishes.send_modify(|wishes| wishes.watched = true);
+        }
+    }
+
+    fn cancel_where(&self, which: impl Fn(&Handle) -> bool) {
+        for job in self.context.jobs.borrow().values().filter(|job| which(job)) {
+            job.cancel(job.grace);
+        }
+    }
+}
+
+impl Handle {
+    /// Wishes for an end; of several wishes the most impatient counts.
+    fn cancel(&self, grace: Duration) {
+        let until = Instant::now() + grace.min(LONGEST_GRACE);
+        self.wishes.send_modify(|wishes| {
+            wishes.cancel = Some(wishes.cancel.map_or(until, |wish| wish.min(until)));
+        });
+    }
+}
+
+fn requests(pipe: Receiver) -> Requests {
+    BufReader::new(pipe).lines()
+}
+
+/// Starts to write replies, many at a time; once the owner is gone they are only taken.
+fn replies(mut pipe: Sender) -> mpsc::Sender<Reply> {
+    let (sender, mut receiver) = mpsc::channel(REPLIES);
+    spawn_local(async move {
+        let mut batch = Vec::new();
+        let mut owned = true;
+        while receiver.recv_many(&mut batch, REPLIES).await > 0 {
+            let lines: Vec<u8> = batch.drain(..).flat_map(|reply: Reply| line(&reply)).collect();
+            owned = owned && pipe.write_all(&lines).await.is_ok();
+        }
+    });
+    sender
+}
+
+/// The named pipe through which other owners reach us, and its place.
+struct Control {
+    path: PathBuf,
+    pipe: Receiver,
+}
+
+impl Control {
+    /// Makes the pipe. It gets its name when it is open already: one that nobody reads is swept away by others.
+    fn open(state: &StateDir) -> io::Result<Self> {
+        let name = format!("{}-{}", std::process::id(), Timestamp::now().as_millis());
+        let (path, fresh) = (state.control().join(&name), state.control().join(format!(".{name}")));
+        for _ in 0..CONTROL_TRIES {
+            fs::create_dir_all(state.control())?;
+            match mknodat(CWD, &fresh, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0) {
+                // Somebody tidied up between the two lines.
+                Err(Errno::NOENT) => {}
+                made => {
+                    made?;
+                    break;
+                }
+            }
+        }
+        // For both, so that it doesn't end whenever the last writer has gone.
+        let pipe = OpenOptions::new().read_write(true).open_receiver(&fresh)?;
+        fs::rename(&fresh, &path)?;
+        Ok(Self { path, pipe })
+    }
+}

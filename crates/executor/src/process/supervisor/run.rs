@@ -1,0 +1,199 @@
+//! The life of one job, from its start to its written outcome.
+
+use std::{io, os::fd::OwnedFd, process::Child, rc::Rc, time::Duration};
+
+use rustix::process::WaitStatus;
+use tokio::{
+    net::unix::pipe::Receiver,
+    sync::{oneshot, watch},
+    task::{JoinHandle, spawn_local},
+    time::{Instant, sleep},
+};
+
+use crate::{
+    End, JobId, OnOwnerDeath, StartFailure, Stream, Timestamp,
+    outcome::Version,
+    process::{
+        layout::JobFolder,
+        record::{Ending, JobRecord},
+        supervisor::{Context, members::Members, pump::Pump, spawn},
+        wire::Reply,
+    },
+};
+
+/// How often, once a second, it is tried to write an outcome to a disk that is full.
+const WRITE_TRIES: u32 = 60;
+
+/// What the outside tells a running job.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Wishes {
+    /// The job shall end, by itself until this moment.
+    pub(crate) cancel: Option<Instant>,
+    /// Somebody wants to hear of what it writes.
+    pub(crate) watched: bool,
+}
+
+/// One job in place, ready to start.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) id: JobId,
+    pub(crate) folder: JobFolder,
+    pub(crate) record: JobRecord,
+    pub(crate) wishes: watch::Receiver<Wishes>,
+    pub(crate) context: Rc<Context>,
+}
+
+impl Job {
+    /// Runs the job and tells its owner. `lock` is its folder, locked: as long as it is open, everybody sees the job
+    /// run.
+    pub(crate) async fn run(mut self, lock: OwnedFd) {
+        let started = self.start().await;
+        let at = started.as_ref().ok().map(|running| running.started);
+        self.context.tell(Reply::Accepted { id: self.id.clone(), at }).await;
+        let ending = match started {
+            Ok(running) => running.end(&mut self).await,
+            Err(failure) => Ending::unstarted(End::NotStarted(failure)),
+        };
+        self.write(&ending).await;
+        drop(lock);
+        // Forgotten before it is told: the owner may use the id again at once.
+        self.context.jobs.borrow_mut().remove(&self.id);
+        self.context.over.notify_one();
+        self.context.tell(Reply::Ended { id: self.id }).await;
+    }
+
+    async fn start(&self) -> Result<Running, StartFailure> {
+        let mut child = spawn::start(&self.folder, &self.record).await?;
+        let pid = i32::try_from(child.id()).expect("the kernel's process numbers fit");
+        let running = Running {
+            started: Timestamp::now(),
+            status: self.context.reaper.status_of(pid),
+            members: Members::new(pid, self.folder.path().to_owned(), self.context.mains.clone()),
+            pumps: Vec::new(),
+        };
+        match self.pumps(&mut child) {
+            Ok(pumps) => Ok(Running { pumps, ..running }),
+            Err(error) => {
+                running.members.kill().await;
+                Err(StartFailure::Other(error.to_string()))
+            }
+        }
+    }
+
+    fn pumps(&self, child: &mut Child) -> io::Result<Vec<Pumping>> {
+        let limits = &self.record.limits;
+        let stdout =
+            child.stdout.take().map(|pipe| (Stream::Stdout, OwnedFd::from(pipe), limits.stdout_bytes));
+        let stderr =
+            child.stderr.take().map(|pipe| (Stream::Stderr, OwnedFd::from(pipe), limits.stderr_bytes));
+        let pump = |(stream, pipe, keep)| Ok(self.pump(stream, Receiver::from_owned_fd(pipe)?, keep));
+        stdout.into_iter().chain(stderr).map(pump).collect()
+    }
+
+    fn pump(&self, stream: Stream, pipe: Receiver, keep: u64) -> Pumping {
+        let spill_bytes = self.record.limits.spill_bytes.max(keep);
+        let keep = usize::try_from(keep.div_ceil(2)).unwrap_or(usize::MAX);
+        let pump = Pump::new(self.folder.spill(stream), spill_bytes, self.folder.tail(stream), keep);
+        let (ended, has_ended) = oneshot::channel();
+        let (id, wishes, context) = (self.id.clone(), self.wishes.clone(), self.context.clone());
+        let total = spawn_local(pump.run(pipe, has_ended, move |length| {
+            if wishes.borrow().watched {
+                context.mention(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
+            }
+        }));
+        Pumping { ended, total }
+    }
+
+    /// Writes the outcome; when the disk is full it waits for room, since the outcome is what all this is for.
+    async fn write(&self, ending: &Ending) {
+        let durable = self.record.on_owner_death == OnOwnerDeath::Finish;
+        for _ in 0..WRITE_TRIES {
+            if ending.write(&self.folder, durable).is_ok() {
+                return;
+            }
+            sleep(Duration::from_secs(1)).await;
+        }
+    }
+}
+
+/// A started job.
+struct Running {
+    started: Timestamp,
+    status: oneshot::Receiver<WaitStatus>,
+    members: Members,
+    /// stdout, stderr
+    pumps: Vec<Pumping>,
+}
+
+/// A stream on its way.
+struct Pumping {
+    /// Told when the main process has ended.
+    ended: oneshot::Sender<()>,
+    /// Its length, when it has ended.
+    total: JoinHandle<u64>,
+}
+
+impl Running {
+    async fn end(mut self, job: &mut Job) -> Ending {
+        let end = self.main_end(job).await;
+        let totals = drained(self.pumps).await;
+        self.members.kill().await;
+        Ending {
+            version: Version,
+            end,
+            started: Some(self.started),
+            ended: Timestamp::now(),
+            stdout: totals.first().copied().unwrap_or(0),
+            stderr: totals.get(1).copied().unwrap_or(0),
+        }
+    }
+
+    /// Waits for the end of the main process, and brings it about when its time is over or somebody wishes it.
+    async fn main_end(&mut self, job: &mut Job) -> End {
+        let Job { record, wishes, .. } = job;
+        let end = tokio::select! {
+            biased;
+            status = &mut self.status => return natural(status.ok()),
+            () = sleep(record.limits.timeout) => End::TimedOut,
+            () = cancelled(wishes) => End::Cancelled,
+        };
+        let own = match end {
+            End::TimedOut => Instant::now().checked_add(record.limits.grace),
+            _ => None,
+        };
+        let patience = || own.into_iter().chain(wishes.borrow().cancel).min();
+        self.members.terminate();
+        if !self.members.are_gone_by(patience).await {
+            self.members.kill().await;
+        }
+        end
+    }
+}
+
+/// Takes the rest of the output, for a moment also what comes from processes that the main one left behind.
+async fn drained(pumps: Vec<Pumping>) -> Vec<u64> {
+    let mut totals = Vec::with_capacity(pumps.len());
+    let (ended, streams): (Vec<_>, Vec<_>) = pumps.into_iter().map(|pump| (pump.ended, pump.total)).unzip();
+    for pump in ended {
+        let _or_it_has_ended_before = pump.send(());
+    }
+    for stream in streams {
+        totals.push(stream.await.unwrap_or(0));
+    }
+    totals
+}
+
+async fn cancelled(wishes: &mut watch::Receiver<Wishes>) {
+    if wishes.wait_for(|wishes| wishes.cancel.is_some()).await.is_err() {
+        // Nobody is left who could wish for anything.
+        std::future::pending::<()>().await;
+    }
+}
+
+fn natural(status: Option<WaitStatus>) -> End {
+    match status.map(|status| (status.exit_status(), status.terminating_signal())) {
+        Some((Some(code), _)) => End::Exited(code),
+        Some((_, Some(signal))) => End::Signalled(signal),
+        _ => End::Lost("its status was not collected".to_owned()),
+    }
+}
