@@ -46,7 +46,7 @@ impl Plan {
             }
             let open: Vec<&Step> = self.open_waits(step, &depths);
             if open.is_empty() {
-                depths[place(step.id)] = Some(self.depth(step, &depths));
+                depths[place(step.id)] = Some(depth(step, &depths));
                 stack.pop();
             } else {
                 stack.extend(open);
@@ -59,11 +59,12 @@ impl Plan {
         let open = step.waits.iter().filter(|wait| depths[place(wait.on)].is_none());
         open.filter_map(|wait| self.step(wait.on)).collect()
     }
+}
 
-    fn depth(&self, step: &Step, depths: &[Option<usize>]) -> usize {
-        let before = step.waits.iter().filter_map(|wait| depths[place(wait.on)]).max().unwrap_or(0);
-        before + usize::from(!step.work.is_barrier())
-    }
+/// Returns the depth of a step whose waits all have theirs.
+fn depth(step: &Step, depths: &[Option<usize>]) -> usize {
+    let before = step.waits.iter().filter_map(|wait| depths[place(wait.on)]).max().unwrap_or(0);
+    before + usize::from(!step.work.is_barrier())
 }
 
 /// Returns the place of a step in the plan's list.

@@ -1,0 +1,5 @@
+//! Plans of small assemblies, as a reader sees them.
+
+mod golden;
+mod rules;
+mod support;

@@ -1,0 +1,110 @@
+//! Reads descriptors, composes them, and prints plans.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use windlass_descriptor::{Descriptor, Existing, MemoryCatalog, Request, compose, read};
+use windlass_lifecycle::{Current, ElementNow};
+use windlass_model::assembly::ElementKind;
+use windlass_model::record::PairKey;
+use windlass_model::{State, Topology};
+use windlass_plan::{Plan, WaitKind};
+use windlass_source::Source;
+
+/// A resource that declares the transitions of a usual life.
+pub(crate) const USUAL: &str = "[Install, Configure, Start, Stop, Uninstall]";
+
+/// Composes an assembly named `t` of resources given as `name: lifecycle` and the sections of its descriptor.
+pub(crate) fn assembly(resources: &[(&str, &str)], sections: &str) -> Topology {
+    let mut catalog = MemoryCatalog::new();
+    for (name, lifecycle) in resources {
+        let text = format!(
+            "name: resource::{name}::1.0\nproperties:\n  in: {{}}\n  out: {{read-only: true}}\n  fixed: {{default: x}}\nlifecycle: {lifecycle}\noperations: {{Join: {{}}, Leave: {{}}}}\n"
+        );
+        catalog.insert(descriptor(name, &text));
+    }
+    compose_with(&catalog, &format!("name: assembly::t::1.0\n{sections}"), &[], &[])
+}
+
+pub(crate) fn descriptor(name: &str, text: &str) -> Descriptor {
+    let read = read(&Source::new(format!("{name}.yaml"), text));
+    assert!(!read.diagnostics.has_errors(), "{}", read.diagnostics);
+    read.descriptor.expect("it can be read")
+}
+
+pub(crate) fn compose_with(
+    catalog: &MemoryCatalog,
+    text: &str,
+    existing: &[Existing],
+    parameters: &[(&str, &str)],
+) -> Topology {
+    let Descriptor::Assembly(assembly) = descriptor("t", text) else { panic!("an assembly was expected") };
+    let name = assembly.name.as_ref().expect("it has a name").value.name.clone();
+    let parameters: BTreeMap<_, _> =
+        parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();
+    let composed = compose(&assembly, Request { name: &name, parameters: &parameters, catalog, existing });
+    composed.topology.unwrap_or_else(|| panic!("{}", composed.diagnostics))
+}
+
+/// Returns the folder of a fixture.
+pub(crate) fn fixture(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/assemblies").join(path)
+}
+
+/// Prints a plan, a line a step; barriers are told by what they stand for.
+pub(crate) fn show(plan: &Plan) -> String {
+    let mut text = String::new();
+    for step in plan.work() {
+        text.push_str(&format!("{} {}\n", step.id, step.work));
+        for wait in &step.waits {
+            let sign = if wait.kind == WaitKind::Needs { "needs" } else { "after" };
+            text.push_str(&format!("    {sign} {}\n", wait.reason));
+        }
+    }
+    text
+}
+
+/// Prints only what is done, in waves: what could run at once stands in one line.
+pub(crate) fn waves(plan: &Plan) -> String {
+    let mut depth = vec![0_usize; plan.steps().len() + 1];
+    for _ in 0..plan.steps().len() {
+        let mut changed = false;
+        for step in plan.steps() {
+            let before = step.waits.iter().map(|wait| depth[wait.on.0 as usize]).max().unwrap_or(0);
+            let own = before + usize::from(!step.work.is_barrier());
+            changed |= depth[step.id.0 as usize] != own;
+            depth[step.id.0 as usize] = own;
+        }
+        if !changed {
+            break;
+        }
+    }
+    let mut lines: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for step in plan.work() {
+        lines.entry(depth[step.id.0 as usize]).or_default().push(step.work.to_string());
+    }
+    lines.into_values().map(|steps| steps.join(" | ") + "\n").collect()
+}
+
+/// Everything of a topology Active and related.
+pub(crate) fn all_up(topology: &Topology) -> Current {
+    let mut current = Current::default();
+    for element in topology.elements() {
+        if element.kind == ElementKind::Resource {
+            current.element(element.name.clone(), ElementNow { state: State::Active, present: true });
+        }
+    }
+    for relationship in topology.relationships() {
+        for source in relationship.sources.iter().flat_map(|end| topology.nodes(&end.element)) {
+            for target in relationship.targets.iter().flat_map(|end| topology.nodes(&end.element)) {
+                current.pair(PairKey {
+                    assembly: relationship.assembly.clone(),
+                    relationship: relationship.name.clone(),
+                    source: source.name.clone(),
+                    target: target.name.clone(),
+                });
+            }
+        }
+    }
+    current
+}
