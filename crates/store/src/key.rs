@@ -216,6 +216,6 @@ mod tests {
         let text = Sensitive::from("hunter2".to_owned());
         let source = KeySource::Text { text, origin: "`DEMO_KEY`".into() };
         let error = source.obtain(true, &CountingEntropy::default()).unwrap_err().to_string();
-        insta::assert_snapshot!(error, @"");
+        insta::assert_snapshot!(error, @"`DEMO_KEY` holds no key: a sealing key is 64 hexadecimal digits, or 44 characters of base64 (32 bytes)");
     }
 }

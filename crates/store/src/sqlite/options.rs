@@ -54,6 +54,13 @@ impl Options {
         self
     }
 
+    /// Sets where the key comes from.
+    #[must_use]
+    pub fn key(mut self, key: KeySource) -> Self {
+        self.key = key;
+        self
+    }
+
     /// Sets the terms of leases. All who share a store should agree on them.
     #[must_use]
     pub fn terms(mut self, terms: LeaseTerms) -> Self {

@@ -2,10 +2,10 @@
 //!
 //! Orders come through a bounded channel. Whatever waits when the thread is ready becomes one transaction, so that
 //! many batches share one flush to disk; each order has a savepoint of its own, so that a refused one takes nothing
-//! else back. Where the whole transaction fails for want of room, its orders are tried again one by one: the one that
-//! is too large fails, its neighbours need not.
+//! else back. Where the whole transaction fails, for want of room say, its orders are tried again one by one: the one
+//! that is too large fails, its neighbours need not.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -94,7 +94,7 @@ trait Task: Send {
     fn lease(&self) -> Option<&Lease>;
     fn wipes(&self) -> bool;
     /// Does it, and tells whether it is to be kept. `Err` means that the whole transaction can't go on.
-    fn attempt(&mut self, db: &Connection, path: &PathBuf) -> Result<bool, StoreError>;
+    fn attempt(&mut self, db: &Connection, path: &Path) -> Result<bool, StoreError>;
     /// Turns it down without an attempt.
     fn refuse(&mut self, refusal: StoreError);
     /// Tells how it ended: as its last attempt, or as the transaction it ran in.
@@ -120,7 +120,7 @@ where
         self.order.wipes
     }
 
-    fn attempt(&mut self, db: &Connection, path: &PathBuf) -> Result<bool, StoreError> {
+    fn attempt(&mut self, db: &Connection, path: &Path) -> Result<bool, StoreError> {
         self.result = (self.order.work)(db).map_err(|fault| fault.at(path));
         match &self.result {
             Err(error) if !error.is_refusal() => Err(error.clone()),
@@ -165,13 +165,17 @@ impl Clerk {
     fn store(&mut self, mut group: Vec<Box<dyn Task>>) {
         let fence = self.fence.clone();
         match self.transaction(&mut group) {
-            Err(StoreError::Full { .. }) if group.len() > 1 => {
+            Err(error) if group.len() > 1 && !matches!(error, StoreError::Locked { .. }) => {
                 self.fence = fence;
-                group.into_iter().for_each(|task| self.store(vec![task]));
+                for task in group {
+                    self.store(vec![task]);
+                }
             }
             outcome => {
                 self.wipe_after(&group);
-                group.into_iter().for_each(|task| self.answer(task, outcome.clone()));
+                for task in group {
+                    self.answer(task, outcome.clone());
+                }
             }
         }
     }
@@ -215,12 +219,7 @@ impl Clerk {
 }
 
 /// Attempts a batch unless one before it has failed, and remembers when it fails itself.
-fn attempt(
-    task: &mut dyn Task,
-    db: &Connection,
-    fence: &mut Fence,
-    path: &PathBuf,
-) -> Result<bool, StoreError> {
+fn attempt(task: &mut dyn Task, db: &Connection, fence: &mut Fence, path: &Path) -> Result<bool, StoreError> {
     let Some(lease) = task.lease().cloned() else {
         return task.attempt(db, path);
     };

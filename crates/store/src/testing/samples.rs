@@ -1,1 +1,187 @@
-//! Records to store.
+//! Records to store: small, whole, and the same for the same arguments.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use windlass_model::assembly::{PackageDigest, Topology};
+use windlass_model::record::{
+    AssemblyRecord, CallRecord, CallState, Effect, ElementRecord, Event, EventDraft, InstanceRecord, Intent,
+    JobRecord, PackageFile, PackageRecord, PairKey, PairRecord, ProcessRecord, ProcessStatus, Severity,
+    StepRecord, StepState,
+};
+use windlass_model::{
+    Action, AssemblyName, CallId, ElementName, InstanceId, ProcessId, State, StepId, Timestamp, Transition,
+};
+use windlass_secret::{SecretRef, Sensitive};
+
+use crate::holder::Holder;
+
+/// The time of all samples.
+pub const TIME: Timestamp = Timestamp::from_millis(1_769_847_330_000);
+
+const VALID: &str = "samples have valid names";
+
+/// Reads an assembly's name.
+///
+/// # Panics
+/// When it is none, as all readers of names here.
+pub fn name(name: &str) -> AssemblyName {
+    name.parse().expect(VALID)
+}
+
+/// Names a resource of an assembly.
+pub fn part(assembly: &AssemblyName, component: &str) -> ElementName {
+    ElementName::from(assembly).child(&component.parse().expect(VALID))
+}
+
+/// A process on a machine of its own, which the kernel here knows nothing of.
+pub fn holder(pid: u32) -> Holder {
+    Holder { host: "box".into(), realm: "test".into(), pid, started: 1, command: format!("test {pid}") }
+}
+
+/// An assembly without elements that pins packages.
+pub fn assembly(name: &AssemblyName, packages: &[&PackageRecord]) -> AssemblyRecord {
+    AssemblyRecord {
+        name: name.clone(),
+        descriptor: format!("assembly::{name}::1.0").parse().expect(VALID),
+        topology: Topology::new(name.clone(), Vec::new(), Vec::new()),
+        goal: State::Active,
+        parameters: BTreeMap::new(),
+        packages: packages.iter().map(|package| (package.name.clone(), package.digest.clone())).collect(),
+        created: TIME,
+        updated: TIME,
+    }
+}
+
+/// An element that has come `progress` calls far.
+pub fn element(name: &ElementName, progress: u32) -> ElementRecord {
+    ElementRecord {
+        name: name.clone(),
+        id: "abcdefghijkmnpqrstuvwxyz".parse::<InstanceId>().expect(VALID),
+        state: State::Installed,
+        since: TIME,
+        progress,
+        private: BTreeMap::new(),
+        failure: None,
+    }
+}
+
+/// An instance that has changed `revision` times.
+pub fn instance(element: &ElementName, revision: u64) -> InstanceRecord {
+    InstanceRecord { element: element.clone(), natural: None, document: json!({"n": revision}), revision }
+}
+
+/// A relationship between two components.
+pub fn pair(assembly: &AssemblyName, source: &str, target: &str) -> PairRecord {
+    let key = PairKey {
+        assembly: ElementName::from(assembly),
+        relationship: "joins".parse().expect(VALID),
+        source: part(assembly, source),
+        target: part(assembly, target),
+    };
+    PairRecord { key, created: false, progress: 0, since: TIME }
+}
+
+/// A process.
+pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> ProcessRecord {
+    ProcessRecord {
+        id: ProcessId(id),
+        assembly: assembly.clone(),
+        intent: Intent::Up,
+        status,
+        plan: json!({"version": 1}),
+        continues: None,
+        created: TIME,
+        ended: status.is_final().then_some(TIME),
+        reason: None,
+    }
+}
+
+/// A running step.
+pub fn step(process: u64, step: u32) -> StepRecord {
+    StepRecord {
+        process: ProcessId(process),
+        step: StepId(step),
+        title: format!("step {step}"),
+        state: StepState::Running,
+        started: Some(TIME),
+        ended: None,
+    }
+}
+
+/// The id of the only call of a step.
+pub fn call_id(process: u64, step: u32) -> CallId {
+    CallId::of(&"samples".parse().expect(VALID), ProcessId(process), StepId(step), 1)
+}
+
+/// The only call of a step.
+pub fn call(assembly: &AssemblyName, process: u64, step: u32, state: CallState) -> CallRecord {
+    CallRecord {
+        id: call_id(process, step),
+        process: ProcessId(process),
+        step: StepId(step),
+        element: part(assembly, "A"),
+        pair: None,
+        action: Action::Transition(Transition::Install),
+        driver: "script".parse().expect(VALID),
+        effect: Effect::Once,
+        attempt: 1,
+        ended: (!state.is_open()).then_some(TIME),
+        state,
+        started: TIME,
+    }
+}
+
+/// A job that serves calls.
+pub fn job(id: &str, calls: &[CallId]) -> JobRecord {
+    JobRecord {
+        id: id.to_owned(),
+        calls: calls.to_vec(),
+        name: "launch".into(),
+        command: "scripts/launch.sh".into(),
+        runtime: "process".into(),
+        location: "admin@local".into(),
+        submitted: TIME,
+        end: None,
+    }
+}
+
+/// A package with two files; `label` makes it differ from others.
+pub fn package(label: &str) -> PackageRecord {
+    let file = |path: &str, executable, content: &str| PackageFile {
+        path: path.to_owned(),
+        executable,
+        content: content.as_bytes().to_vec(),
+    };
+    PackageRecord {
+        digest: PackageDigest(format!("sha256:{label}")),
+        name: format!("resource::{label}::1.0").parse().expect(VALID),
+        manifest: json!({"label": label}),
+        files: vec![file("Install.sh", true, "#!/bin/sh\n"), file("resource.yaml", false, label)],
+    }
+}
+
+/// An event with a message.
+pub fn event(assembly: &AssemblyName, message: impl Into<String>) -> EventDraft {
+    let element = ElementName::from(assembly);
+    let body = Event::Logged { element, severity: Severity::Info, message: message.into() };
+    EventDraft { at: TIME, assembly: assembly.clone(), process: None, body }
+}
+
+/// The message of a sample event.
+pub fn message(draft: &EventDraft) -> &str {
+    match &draft.body {
+        Event::Logged { message, .. } => message,
+        _ => "",
+    }
+}
+
+/// A secret's name.
+pub fn secret(id: &str) -> SecretRef {
+    id.parse().expect(VALID)
+}
+
+/// A secret's value.
+pub fn value(text: &str) -> Sensitive<Vec<u8>> {
+    Sensitive::new(text.as_bytes().to_vec())
+}

@@ -1,0 +1,124 @@
+//! Batches: durable, whole, in order, without gaps.
+
+use windlass_model::Seq;
+use windlass_model::record::CallState;
+
+use super::{Harness, commit, leased, with_assembly};
+use crate::batch::Batch;
+use crate::error::StoreError;
+use crate::store::Store;
+use crate::testing::samples::{assembly, call, element, event, instance, message, name, part};
+
+async fn messages(store: &dyn Store) -> Vec<String> {
+    let events = store.events(Seq::START, usize::MAX).await.expect("events can be read");
+    events.iter().map(|event| message(&event.draft).to_owned()).collect()
+}
+
+/// A batch whose ticket has resolved is found by whoever opens the store next.
+pub async fn are_durable_when_acknowledged(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    let a = part(&lease.scope, "A");
+    commit(&*store, &lease, Batch::new().put_element(element(&a, 7))).await;
+    drop(store);
+    let snapshot = harness.open().await.load(&lease.scope).await.unwrap().unwrap();
+    assert_eq!(snapshot.elements[&a], element(&a, 7));
+}
+
+/// Batches are applied in the order of the calls, whichever ticket is awaited first.
+pub async fn are_applied_in_order(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    let batch = |n: u64| Batch::new().event(event(&lease.scope, n.to_string()));
+    let mut tickets: Vec<_> = (1..=100).map(|n| store.commit(&lease, batch(n))).collect();
+    tickets.reverse();
+    for (n, ticket) in (1..=100).rev().zip(tickets) {
+        assert_eq!(ticket.await.unwrap(), Seq(n));
+    }
+    assert_eq!(messages(&*store).await, (1..=100).map(|n| n.to_string()).collect::<Vec<_>>());
+}
+
+/// Nothing is left of a batch whose last change is refused.
+pub async fn are_applied_whole_or_not_at_all(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    let a = part(&lease.scope, "A");
+    let batch = Batch::new().put_element(element(&a, 1)).event(event(&lease.scope, "never")).put_call(call(
+        &lease.scope,
+        99,
+        1,
+        CallState::Open,
+    ));
+    let error = store.commit(&lease, batch).await.unwrap_err();
+    assert!(matches!(error, StoreError::Refused { .. }), "{error}");
+    assert!(error.to_string().contains("`put call`"), "{error}");
+    assert!(store.load(&lease.scope).await.unwrap().unwrap().elements.is_empty());
+    assert_eq!(messages(&*store).await, [""; 0]);
+}
+
+/// After a failed batch its lease commits nothing more; a new lease does.
+pub async fn a_failed_batch_stops_its_lease(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    let orphan = Batch::new().put_element(element(&part(&lease.scope, "A"), 1));
+    let failed = store.commit(&lease, orphan);
+    let after = store.commit(&lease, Batch::new().event(event(&lease.scope, "after")));
+    assert!(matches!(failed.await, Err(StoreError::Refused { .. })));
+    assert!(matches!(after.await, Err(StoreError::AfterFailure { .. })));
+
+    store.renew(&lease).await.unwrap();
+    store.release(lease).await.unwrap();
+    let lease = leased(&*store, "h_bta").await;
+    commit(&*store, &lease, Batch::new().event(event(&lease.scope, "anew"))).await;
+    assert_eq!(messages(&*store).await, ["anew"]);
+}
+
+/// Batches that wait together with a refused one are applied.
+pub async fn a_refused_batch_takes_no_other_with_it(harness: &impl Harness) {
+    let store = harness.open().await;
+    let (good, bad) = (leased(&*store, "good").await, leased(&*store, "bad").await);
+    let before = store.commit(&good, Batch::new().event(event(&good.scope, "before")));
+    let refused = store.commit(&bad, Batch::new().put_element(element(&part(&bad.scope, "A"), 1)));
+    let after = store.commit(&good, Batch::new().event(event(&good.scope, "after")));
+    assert!(refused.await.is_err());
+    before.await.unwrap();
+    after.await.unwrap();
+    assert_eq!(messages(&*store).await, ["before", "after"]);
+}
+
+/// A lease on one assembly does not let anything be done to another.
+pub async fn are_refused_beyond_their_scope(harness: &impl Harness) {
+    let store = harness.open().await;
+    let victim = with_assembly(&*store, "victim").await;
+    for batch in [
+        Batch::new().put_assembly(assembly(&victim.scope, &[])),
+        Batch::new().drop_assembly(victim.scope.clone()),
+        Batch::new().put_instance(instance(&part(&victim.scope, "A"), 1)),
+        Batch::new().event(event(&victim.scope, "not mine")),
+    ] {
+        let lease = leased(&*store, "other").await;
+        let error = store.commit(&lease, batch).await.unwrap_err();
+        assert!(matches!(error, StoreError::Refused { .. }), "{error}");
+        assert!(error.to_string().contains("`victim`"), "{error}");
+        store.release(lease).await.unwrap();
+    }
+    assert!(store.load(&name("victim")).await.unwrap().is_some());
+}
+
+/// A dropped ticket changes nothing for its batch.
+pub async fn are_applied_without_their_ticket(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    drop(store.commit(&lease, Batch::new().event(event(&lease.scope, "unasked"))));
+    commit(&*store, &lease, Batch::new().event(event(&lease.scope, "asked"))).await;
+    assert_eq!(messages(&*store).await, ["unasked", "asked"]);
+}
+
+/// An empty batch resolves when all before it is durable.
+pub async fn an_empty_one_is_a_barrier(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    drop(store.commit(&lease, Batch::new().event(event(&lease.scope, "before"))));
+    assert_eq!(store.commit(&lease, Batch::new()).await.unwrap(), Seq(1));
+    assert_eq!(messages(&*store).await, ["before"]);
+}

@@ -1,0 +1,98 @@
+//! The feed: numbered without holes, readable in pages, watched from anywhere.
+
+use futures::future::join_all;
+use windlass_model::Seq;
+
+use super::{Harness, commit, leased};
+use crate::batch::Batch;
+use crate::testing::samples::{element, event, message, part};
+
+/// Committers on several handles leave neither hole nor double.
+pub async fn numbers_have_no_holes_under_concurrent_committers(harness: &impl Harness) {
+    const EACH: usize = 40;
+    let mut handles = Vec::new();
+    for assembly in ["one", "two", "three", "four"] {
+        let store = harness.open().await;
+        let lease = leased(&*store, assembly).await;
+        handles.push((store, lease));
+    }
+    join_all(handles.iter().map(|(store, lease)| async move {
+        let batch = |n: usize| Batch::new().event(event(&lease.scope, n.to_string()));
+        let tickets: Vec<_> = (0..EACH).map(|n| store.commit(lease, batch(n))).collect();
+        for outcome in join_all(tickets).await {
+            outcome.unwrap();
+        }
+    }))
+    .await;
+
+    let events = handles[0].0.events(Seq::START, usize::MAX).await.unwrap();
+    let numbers: Vec<_> = events.iter().map(|event| event.seq.0).collect();
+    assert_eq!(numbers, (1..=(handles.len() * EACH) as u64).collect::<Vec<_>>());
+    for (_, lease) in &handles {
+        let own = events.iter().filter(|event| event.draft.assembly == lease.scope);
+        let own: Vec<_> = own.map(|event| message(&event.draft).to_owned()).collect();
+        assert_eq!(own, (0..EACH).map(|n| n.to_string()).collect::<Vec<_>>());
+    }
+}
+
+/// Pages follow each other without overlap, and the last is short.
+pub async fn events_are_read_in_pages(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    let batch = (1..=5).fold(Batch::new(), |batch, n| batch.event(event(&lease.scope, n.to_string())));
+    commit(&*store, &lease, batch).await;
+    let mut after = Seq::START;
+    let mut sizes = Vec::new();
+    loop {
+        let page = store.events(after, 2).await.unwrap();
+        let Some(last) = page.last() else { break };
+        assert_eq!(page[0].seq, Seq(after.0 + 1));
+        after = last.seq;
+        sizes.push(page.len());
+    }
+    assert_eq!((sizes, after), (vec![2, 2, 1], Seq(5)));
+}
+
+/// A watch wakes for a commit of its own handle, and its events can be read then.
+pub async fn a_watch_sees_its_own_handle(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    let mut watch = store.watch(Seq::START);
+    let (seen, _) =
+        futures::join!(watch.next(), commit(&*store, &lease, Batch::new().event(event(&lease.scope, "x"))));
+    assert_eq!(seen.unwrap(), Seq(1));
+    assert_eq!(store.events(Seq::START, 10).await.unwrap().len(), 1);
+}
+
+/// A watch wakes for a commit of another handle.
+pub async fn a_watch_sees_other_handles(harness: &impl Harness) {
+    let (here, there) = (harness.open().await, harness.open().await);
+    let lease = leased(&*there, "h_bta").await;
+    let mut watch = here.watch(Seq::START);
+    for n in 1..=3 {
+        let batch = Batch::new().event(event(&lease.scope, n.to_string()));
+        let (seen, _) = futures::join!(watch.next(), commit(&*there, &lease, batch));
+        assert_eq!(seen.unwrap(), Seq(n));
+        assert_eq!(watch.seen(), Seq(n));
+    }
+}
+
+/// What lies after the place where a watch starts is told without waiting.
+pub async fn a_watch_tells_what_is_there_at_once(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    let batch = (1..=5).fold(Batch::new(), |batch, n| batch.event(event(&lease.scope, n.to_string())));
+    commit(&*store, &lease, batch).await;
+    assert_eq!(harness.open().await.watch(Seq(3)).next().await.unwrap(), Seq(5));
+}
+
+/// The events of a refused batch take no number.
+pub async fn refused_batches_leave_no_hole(harness: &impl Harness) {
+    let store = harness.open().await;
+    let bad = leased(&*store, "bad").await;
+    let orphan = element(&part(&bad.scope, "A"), 1);
+    let refused = Batch::new().event(event(&bad.scope, "never")).put_element(orphan);
+    assert!(store.commit(&bad, refused).await.is_err());
+    let good = leased(&*store, "good").await;
+    assert_eq!(store.commit(&good, Batch::new().event(event(&good.scope, "first"))).await.unwrap(), Seq(1));
+}

@@ -1,0 +1,113 @@
+//! Leases: one holder, taken over only from the dead and the silent, fenced by epochs.
+
+use std::time::Duration;
+
+use super::{Harness, leased};
+use crate::batch::Batch;
+use crate::error::StoreError;
+use crate::testing::samples::{event, holder, name};
+
+fn is_held(error: &StoreError) -> bool {
+    matches!(error, StoreError::Held { .. })
+}
+
+fn is_lost(error: &StoreError) -> bool {
+    matches!(error, StoreError::LeaseLost { .. })
+}
+
+/// A lease that is held is refused to everyone, its own holder included, on every handle.
+pub async fn has_one_holder(harness: &impl Harness) {
+    let (here, there) = (harness.open().await, harness.open().await);
+    let _lease = leased(&*here, "h_bta").await;
+    assert!(is_held(&here.lease(&name("h_bta"), &holder(1)).await.unwrap_err()));
+    assert!(is_held(&there.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
+}
+
+/// The refusal says who holds it and since when.
+pub async fn names_the_holder(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    harness.clock().advance(Duration::from_secs(3));
+    let error = store.lease(&name("h_bta"), &holder(2)).await.unwrap_err();
+    let StoreError::Held { scope, by, since } = error else { panic!("{error}") };
+    assert_eq!((scope, *by, since), (lease.scope, lease.holder, lease.since));
+}
+
+/// What was given back can be taken.
+pub async fn is_free_again_after_release(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    store.release(lease).await.unwrap();
+    let _lease = store.lease(&name("h_bta"), &holder(2)).await.unwrap();
+}
+
+/// Closing the store gives nothing back.
+pub async fn outlives_its_handle(harness: &impl Harness) {
+    let _lease = leased(&*harness.open().await, "h_bta").await;
+    assert!(is_held(&harness.open().await.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
+}
+
+/// A lease ends when it was not renewed in time, and not before.
+pub async fn is_taken_over_after_expiry(harness: &impl Harness) {
+    let store = harness.open().await;
+    let _lease = leased(&*store, "h_bta").await;
+    harness.clock().advance(store.lease_terms().expire_after);
+    assert!(is_held(&store.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
+    harness.clock().advance(Duration::from_millis(1));
+    let _lease = store.lease(&name("h_bta"), &holder(2)).await.unwrap();
+}
+
+/// A renewed lease lasts for another term.
+pub async fn is_kept_by_renewal(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    for _ in 0..3 {
+        harness.clock().advance(store.lease_terms().expire_after);
+        store.renew(&lease).await.unwrap();
+    }
+    assert!(is_held(&store.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
+}
+
+/// A dead holder's lease is free at once.
+pub async fn is_taken_over_from_the_dead(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    harness.graveyard().bury(&lease.holder);
+    let next = store.lease(&name("h_bta"), &holder(2)).await.unwrap();
+    assert!(next.epoch > lease.epoch);
+}
+
+/// Epochs grow with every lease, however the one before it ended.
+pub async fn every_lease_raises_the_epoch(harness: &impl Harness) {
+    let store = harness.open().await;
+    let first = leased(&*store, "h_bta").await;
+    store.release(first.clone()).await.unwrap();
+    let second = leased(&*store, "h_bta").await;
+    harness.graveyard().bury(&second.holder);
+    let third = store.lease(&name("h_bta"), &holder(2)).await.unwrap();
+    assert!(first.epoch < second.epoch && second.epoch < third.epoch);
+}
+
+/// A holder that was taken over can't commit, renew or release, and harms its successor in no way.
+pub async fn a_lost_lease_can_do_nothing(harness: &impl Harness) {
+    let (here, there) = (harness.open().await, harness.open().await);
+    let lost = leased(&*here, "h_bta").await;
+    harness.graveyard().bury(&lost.holder);
+    let lease = there.lease(&lost.scope, &holder(2)).await.unwrap();
+
+    let late = Batch::new().event(event(&lost.scope, "late"));
+    assert!(is_lost(&here.commit(&lost, late).await.unwrap_err()));
+    assert!(is_lost(&here.renew(&lost).await.unwrap_err()));
+    assert!(is_lost(&here.release(lost.clone()).await.unwrap_err()));
+    there.commit(&lease, Batch::new().event(event(&lease.scope, "in time"))).await.unwrap();
+    assert_eq!(there.events(windlass_model::Seq::START, 10).await.unwrap().len(), 1);
+}
+
+/// Leases on different assemblies have nothing to do with each other.
+pub async fn scopes_do_not_meet(harness: &impl Harness) {
+    let store = harness.open().await;
+    let one = leased(&*store, "one").await;
+    let two = store.lease(&name("two"), &holder(2)).await.unwrap();
+    store.release(one).await.unwrap();
+    store.renew(&two).await.unwrap();
+}

@@ -1,0 +1,105 @@
+//! What every store has to do. Each function is one fact, and panics where it does not hold.
+//!
+//! A store's test names its [`Harness`] once, and gets a test for each fact:
+//!
+//! ```ignore
+//! mod my_store {
+//!     windlass_store::conformance_tests!(super::MyHarness::new());
+//! }
+//! ```
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "to panic is how a fact says that it does not hold"
+)]
+
+pub mod batches;
+pub mod feed;
+pub mod leases;
+pub mod records;
+pub mod secrets;
+
+use async_trait::async_trait;
+
+use super::puppets::{Graveyard, ManualClock};
+use super::samples;
+use crate::batch::Batch;
+use crate::lease::Lease;
+use crate::store::Store;
+
+/// A place with one store, which starts empty.
+#[async_trait]
+pub trait Harness: Send + Sync {
+    /// Opens another handle on the store, as another process would. What was stored stays when all are dropped.
+    async fn open(&self) -> Box<dyn Store>;
+
+    /// The clock that the handles were given.
+    fn clock(&self) -> &ManualClock;
+
+    /// What the handles know of who is dead.
+    fn graveyard(&self) -> &Graveyard;
+}
+
+/// A place whose store keeps its records in files.
+pub trait OnDisk: Harness {
+    /// The bytes of all files of the store but the key.
+    fn files(&self) -> Vec<u8>;
+}
+
+/// Makes a `#[tokio::test]` of each fact. The argument makes a harness, anew for each; `on_disk` before it adds what
+/// is asked of files.
+#[macro_export]
+macro_rules! conformance_tests {
+    (on_disk $harness:expr) => {
+        $crate::conformance_tests!($harness);
+        $crate::conformance_tests!(@each $harness;
+            secrets: do_not_lie_open_in_any_file, are_wiped_with_their_assembly;
+        );
+    };
+    ($harness:expr) => {
+        $crate::conformance_tests!(@each $harness;
+            leases: has_one_holder, names_the_holder, is_free_again_after_release, outlives_its_handle,
+                is_taken_over_after_expiry, is_kept_by_renewal, is_taken_over_from_the_dead,
+                every_lease_raises_the_epoch, a_lost_lease_can_do_nothing, scopes_do_not_meet;
+            batches: are_durable_when_acknowledged, are_applied_in_order, are_applied_whole_or_not_at_all,
+                a_failed_batch_stops_its_lease, a_refused_batch_takes_no_other_with_it,
+                are_refused_beyond_their_scope, are_applied_without_their_ticket, an_empty_one_is_a_barrier;
+            records: load_brings_all_that_was_put, load_of_nothing_is_nothing, puts_replace,
+                drops_remove, load_has_open_calls_with_their_jobs, a_job_serves_many_calls,
+                history_tells_all_in_order, drop_assembly_forgets, history_outlives_its_assembly,
+                packages_are_kept_once_while_pinned, a_pin_needs_its_package, process_ids_are_given_out_once,
+                assemblies_are_sorted, ids_are_kept;
+            feed: numbers_have_no_holes_under_concurrent_committers, events_are_read_in_pages,
+                a_watch_sees_its_own_handle, a_watch_sees_other_handles, a_watch_tells_what_is_there_at_once,
+                refused_batches_leave_no_hole;
+            secrets: are_opened_by_name_and_by_assembly, are_dropped_alone,
+                go_with_their_assembly, belong_to_one_assembly;
+        );
+    };
+    (@each $harness:expr; $($module:ident: $($fact:ident),+;)+) => {
+        $($(
+            #[tokio::test]
+            async fn $fact() {
+                $crate::testing::conformance::$module::$fact(&$harness).await;
+            }
+        )+)+
+    };
+}
+
+/// Takes a lease that must be free.
+async fn leased(store: &dyn Store, assembly: &str) -> Lease {
+    store.lease(&samples::name(assembly), &samples::holder(1)).await.expect("the lease is free")
+}
+
+/// Takes a lease and stores an assembly.
+async fn with_assembly(store: &dyn Store, assembly: &str) -> Lease {
+    let lease = leased(store, assembly).await;
+    commit(store, &lease, Batch::new().put_assembly(samples::assembly(&lease.scope, &[]))).await;
+    lease
+}
+
+/// Commits a batch that must be taken.
+async fn commit(store: &dyn Store, lease: &Lease, batch: Batch) {
+    store.commit(lease, batch).await.expect("the batch is in order");
+}

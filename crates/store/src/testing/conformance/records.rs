@@ -1,0 +1,258 @@
+//! Records: what is put is loaded, what is dropped is forgotten, what was done stays.
+
+use windlass_model::record::{CallState, ProcessStatus};
+use windlass_model::{ElementName, ProcessId};
+
+use super::{Harness, commit, leased, with_assembly};
+use crate::batch::Batch;
+use crate::testing::samples::{
+    assembly, call, call_id, element, instance, job, name, package, pair, part, process, secret, step, value,
+};
+
+/// All that was put comes back in one snapshot, and nothing of other assemblies.
+pub async fn load_brings_all_that_was_put(harness: &impl Harness) {
+    let store = harness.open().await;
+    for assembly in ["h_bta", "other", "h_bta2"] {
+        let lease = with_assembly(&*store, assembly).await;
+        let (scope, a) = (&lease.scope, part(&lease.scope, "A"));
+        let batch = Batch::new()
+            .put_element(element(&a, 1))
+            .put_instance(instance(&a, 2))
+            .put_pair(pair(scope, "A", "B"))
+            .put_secret(secret(assembly), scope.clone(), value("x"));
+        commit(&*store, &lease, batch).await;
+    }
+    let scope = name("h_bta");
+    let a = part(&scope, "A");
+    let snapshot = store.load(&scope).await.unwrap().unwrap();
+    assert_eq!(snapshot.assembly, assembly(&scope, &[]));
+    assert_eq!(snapshot.elements.into_values().collect::<Vec<_>>(), [element(&a, 1)]);
+    assert_eq!(snapshot.instances.into_values().collect::<Vec<_>>(), [instance(&a, 2)]);
+    assert_eq!(snapshot.pairs.into_values().collect::<Vec<_>>(), [pair(&scope, "A", "B")]);
+    assert_eq!(snapshot.secrets.into_keys().collect::<Vec<_>>(), [secret("h_bta")]);
+}
+
+/// An assembly that was never put is not there, leased or not.
+pub async fn load_of_nothing_is_nothing(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    assert!(store.load(&lease.scope).await.unwrap().is_none());
+    assert!(store.history(&lease.scope).await.unwrap().processes.is_empty());
+    assert!(store.package(&package("none").digest).await.unwrap().is_none());
+    assert_eq!(store.assemblies().await.unwrap(), []);
+}
+
+/// A record replaces the one of the same key, and nothing that belongs to it is lost.
+pub async fn puts_replace(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    let a = part(&lease.scope, "A");
+    let mut joined = pair(&lease.scope, "A", "B");
+    let batch =
+        Batch::new().put_element(element(&a, 1)).put_instance(instance(&a, 1)).put_pair(joined.clone());
+    commit(&*store, &lease, batch).await;
+    joined.created = true;
+    let changed = Batch::new()
+        .put_assembly(assembly(&lease.scope, &[]))
+        .put_element(element(&a, 2))
+        .put_instance(instance(&a, 2))
+        .put_pair(joined.clone());
+    commit(&*store, &lease, changed).await;
+    let snapshot = store.load(&lease.scope).await.unwrap().unwrap();
+    assert_eq!(snapshot.elements.into_values().collect::<Vec<_>>(), [element(&a, 2)]);
+    assert_eq!(snapshot.instances.into_values().collect::<Vec<_>>(), [instance(&a, 2)]);
+    assert_eq!(snapshot.pairs.into_values().collect::<Vec<_>>(), [joined]);
+}
+
+/// An element goes with its instance, a pair alone; dropping what is not there is no error.
+pub async fn drops_remove(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    let (a, b) = (part(&lease.scope, "A"), part(&lease.scope, "B"));
+    let (ab, ba) = (pair(&lease.scope, "A", "B"), pair(&lease.scope, "B", "A"));
+    let filled = Batch::new()
+        .put_element(element(&a, 1))
+        .put_element(element(&b, 1))
+        .put_instance(instance(&a, 1))
+        .put_instance(instance(&b, 1))
+        .put_pair(ab.clone())
+        .put_pair(ba.clone());
+    commit(&*store, &lease, filled).await;
+    for _ in 0..2 {
+        commit(&*store, &lease, Batch::new().drop_element(a.clone()).drop_pair(ab.key.clone())).await;
+    }
+    let snapshot = store.load(&lease.scope).await.unwrap().unwrap();
+    assert_eq!(snapshot.elements.into_keys().collect::<Vec<_>>(), [b.clone()]);
+    assert_eq!(snapshot.instances.into_keys().collect::<Vec<_>>(), [b]);
+    assert_eq!(snapshot.pairs.into_keys().collect::<Vec<_>>(), [ba.key]);
+}
+
+/// Process 1 with steps 1 and 2, each with a call, and one job that serves both.
+fn launched(scope: &windlass_model::AssemblyName, states: [CallState; 2]) -> Batch {
+    let [first, second] = states;
+    Batch::new()
+        .put_process(process(scope, 1, ProcessStatus::InProgress))
+        .put_step(step(1, 1))
+        .put_step(step(1, 2))
+        .put_call(call(scope, 1, 2, second))
+        .put_call(call(scope, 1, 1, first))
+        .put_job(job("z", &[call_id(1, 1), call_id(1, 2)]))
+        .put_job(job("a", &[call_id(1, 1)]))
+}
+
+/// Only what still has to be settled is loaded: open calls with their jobs, processes that have not ended.
+pub async fn load_has_open_calls_with_their_jobs(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    let scope = &lease.scope;
+    commit(&*store, &lease, launched(scope, [CallState::Open, CallState::Undecided])).await;
+    let snapshot = store.load(scope).await.unwrap().unwrap();
+    assert_eq!(snapshot.processes.iter().map(|process| process.id).collect::<Vec<_>>(), [ProcessId(1)]);
+    assert_eq!(
+        snapshot.calls.iter().map(|call| &call.id).collect::<Vec<_>>(),
+        [&call_id(1, 2), &call_id(1, 1)]
+    );
+    assert_eq!(snapshot.jobs.iter().map(|job| job.id.as_str()).collect::<Vec<_>>(), ["z", "a"]);
+
+    let settled = Batch::new().put_call(call(scope, 1, 1, CallState::Succeeded)).put_process(process(
+        scope,
+        1,
+        ProcessStatus::Failed,
+    ));
+    commit(&*store, &lease, settled).await;
+    let snapshot = store.load(scope).await.unwrap().unwrap();
+    assert_eq!(snapshot.processes, []);
+    assert_eq!(snapshot.calls, [call(scope, 1, 2, CallState::Undecided)]);
+    assert_eq!(snapshot.jobs, [job("z", &[call_id(1, 1), call_id(1, 2)])]);
+}
+
+/// A job is found under each of its calls.
+pub async fn a_job_serves_many_calls(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    commit(&*store, &lease, launched(&lease.scope, [CallState::Open, CallState::Open])).await;
+    let snapshot = store.load(&lease.scope).await.unwrap().unwrap();
+    let jobs = snapshot.jobs_by_call();
+    let ids = |call| jobs[&call].iter().map(|job| job.id.as_str()).collect::<Vec<_>>();
+    assert_eq!(ids(call_id(1, 1)), ["z", "a"]);
+    assert_eq!(ids(call_id(1, 2)), ["z"]);
+}
+
+/// History has every process with its steps by number, and calls and jobs as they were first recorded.
+pub async fn history_tells_all_in_order(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    let scope = &lease.scope;
+    commit(&*store, &lease, Batch::new().put_process(process(scope, 2, ProcessStatus::Planned))).await;
+    commit(&*store, &lease, launched(scope, [CallState::Open, CallState::Open])).await;
+    commit(
+        &*store,
+        &lease,
+        Batch::new().put_call(call(scope, 1, 1, CallState::Succeeded)).put_step(step(1, 1)),
+    )
+    .await;
+
+    let history = store.history(scope).await.unwrap().processes;
+    assert_eq!(history.iter().map(|done| done.process.id).collect::<Vec<_>>(), [ProcessId(1), ProcessId(2)]);
+    assert_eq!(history[0].steps, [step(1, 1), step(1, 2)]);
+    assert_eq!(
+        history[0].calls,
+        [call(scope, 1, 2, CallState::Open), call(scope, 1, 1, CallState::Succeeded)]
+    );
+    assert_eq!(history[0].jobs.iter().map(|job| job.id.as_str()).collect::<Vec<_>>(), ["z", "a"]);
+    assert!(history[1].steps.is_empty() && history[1].calls.is_empty() && history[1].jobs.is_empty());
+}
+
+/// A dropped assembly leaves nothing for the next one of its name, its open calls included.
+pub async fn drop_assembly_forgets(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    let (scope, a) = (&lease.scope, part(&lease.scope, "A"));
+    let filled = launched(scope, [CallState::Open, CallState::Open])
+        .put_element(element(&a, 1))
+        .put_element(element(&ElementName::from(scope), 1))
+        .put_instance(instance(&a, 1))
+        .put_pair(pair(scope, "A", "B"))
+        .put_secret(secret("key"), scope.clone(), value("x"));
+    commit(&*store, &lease, filled).await;
+    let ended = process(scope, 1, ProcessStatus::Completed);
+    commit(&*store, &lease, Batch::new().drop_assembly(scope.clone()).put_process(ended)).await;
+    assert!(store.load(scope).await.unwrap().is_none());
+
+    commit(&*store, &lease, Batch::new().put_assembly(assembly(scope, &[]))).await;
+    let snapshot = store.load(scope).await.unwrap().unwrap();
+    assert!(snapshot.elements.is_empty() && snapshot.instances.is_empty() && snapshot.pairs.is_empty());
+    assert!(snapshot.calls.is_empty() && snapshot.jobs.is_empty() && snapshot.processes.is_empty());
+    assert!(snapshot.secrets.is_empty());
+}
+
+/// What was done is told after the assembly is gone, as it was.
+pub async fn history_outlives_its_assembly(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    commit(&*store, &lease, launched(&lease.scope, [CallState::Succeeded, CallState::Open])).await;
+    let before = store.history(&lease.scope).await.unwrap();
+    commit(&*store, &lease, Batch::new().drop_assembly(lease.scope.clone())).await;
+    assert_eq!(harness.open().await.history(&lease.scope).await.unwrap(), before);
+    assert_eq!(before.processes[0].jobs.len(), 2);
+}
+
+/// A package of two assemblies is there until the second is dropped.
+pub async fn packages_are_kept_once_while_pinned(harness: &impl Harness) {
+    let store = harness.open().await;
+    let (shared, own) = (package("shared"), package("own"));
+    let pins = [("one", vec![&shared, &own]), ("two", vec![&shared])];
+    for (assembly_name, packages) in &pins {
+        let lease = leased(&*store, assembly_name).await;
+        let batch =
+            packages.iter().fold(Batch::new(), |batch, package| batch.put_package((*package).clone()));
+        commit(&*store, &lease, batch.put_assembly(assembly(&lease.scope, packages))).await;
+        store.release(lease).await.unwrap();
+    }
+    assert_eq!(store.package(&shared.digest).await.unwrap(), Some(shared.clone()));
+
+    let kept = [("one", (true, false)), ("two", (false, false))];
+    for (assembly_name, expected) in kept {
+        let lease = leased(&*store, assembly_name).await;
+        commit(&*store, &lease, Batch::new().drop_assembly(lease.scope.clone())).await;
+        let found = (store.package(&shared.digest).await.unwrap(), store.package(&own.digest).await.unwrap());
+        assert_eq!((found.0.is_some(), found.1.is_some()), expected, "after dropping {assembly_name}");
+    }
+}
+
+/// An assembly can't pin what is not there.
+pub async fn a_pin_needs_its_package(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    let batch = Batch::new().put_assembly(assembly(&lease.scope, &[&package("missing")]));
+    assert!(store.commit(&lease, batch).await.is_err());
+    assert!(store.load(&lease.scope).await.unwrap().is_none());
+}
+
+/// No process id is given out twice, on no handle, before or after reopening.
+pub async fn process_ids_are_given_out_once(harness: &impl Harness) {
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let (here, there) = (harness.open().await, harness.open().await);
+        for store in [&here, &there, &here] {
+            ids.push(store.reserve_process().await.unwrap());
+        }
+    }
+    assert!(ids.is_sorted_by(|earlier, later| earlier < later), "{ids:?}");
+}
+
+/// Assemblies are listed by name.
+pub async fn assemblies_are_sorted(harness: &impl Harness) {
+    let store = harness.open().await;
+    for assembly in ["b", "c", "a"] {
+        let _lease = with_assembly(&*store, assembly).await;
+    }
+    let names: Vec<_> = store.assemblies().await.unwrap().into_iter().map(|assembly| assembly.name).collect();
+    assert_eq!(names, [name("a"), name("b"), name("c")]);
+}
+
+/// A store has one id for its life.
+pub async fn ids_are_kept(harness: &impl Harness) {
+    let id = harness.open().await.id().clone();
+    assert_eq!(*harness.open().await.id(), id);
+}

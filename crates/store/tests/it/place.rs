@@ -1,0 +1,90 @@
+//! A folder with one store in it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tempfile::TempDir;
+use windlass_store::sqlite::Options;
+use windlass_store::testing::conformance::{Harness, OnDisk};
+use windlass_store::testing::{CountingEntropy, Graveyard, ManualClock, samples};
+use windlass_store::{KeySource, SqliteStore, Store, StoreError};
+
+pub(crate) struct Place {
+    folder: TempDir,
+    clock: Arc<ManualClock>,
+    graveyard: Arc<Graveyard>,
+    handles: AtomicU64,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            clock: Arc::new(ManualClock::at(samples::TIME)),
+            graveyard: Arc::default(),
+            handles: AtomicU64::default(),
+        }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("store.db")
+    }
+
+    pub(crate) fn key(&self) -> PathBuf {
+        self.folder.path().join("key")
+    }
+
+    /// Short waits, and entropy that differs from handle to handle.
+    pub(crate) fn options(&self) -> Options {
+        let entropy = CountingEntropy::seeded(self.handles.fetch_add(1, Ordering::SeqCst));
+        Options::new(KeySource::File(self.key()), self.clock.clone(), Arc::new(entropy))
+            .create(true)
+            .processes(self.graveyard.clone())
+            .poll_every(Duration::from_millis(1))
+    }
+
+    pub(crate) fn store(&self) -> SqliteStore {
+        SqliteStore::open(self.path(), self.options()).unwrap()
+    }
+
+    /// Opens what must not open, and returns the message with its paths replaced.
+    pub(crate) fn refusal(&self, options: Options) -> (StoreError, String) {
+        let error = SqliteStore::open(self.path(), options).unwrap_err();
+        let message = self.normal(&error);
+        (error, message)
+    }
+
+    pub(crate) fn normal(&self, error: &StoreError) -> String {
+        error.to_string().replace(&self.folder.path().display().to_string(), "PLACE")
+    }
+
+    /// Another program's connection.
+    pub(crate) fn stranger(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.path()).unwrap()
+    }
+}
+
+#[async_trait]
+impl Harness for Place {
+    async fn open(&self) -> Box<dyn Store> {
+        Box::new(self.store())
+    }
+
+    fn clock(&self) -> &ManualClock {
+        &self.clock
+    }
+
+    fn graveyard(&self) -> &Graveyard {
+        &self.graveyard
+    }
+}
+
+impl OnDisk for Place {
+    fn files(&self) -> Vec<u8> {
+        let files = self.folder.path().read_dir().unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|file| *file != self.key()).flat_map(|file| std::fs::read(file).unwrap()).collect()
+    }
+}
