@@ -162,7 +162,7 @@ impl<'a> Up<'a> {
     }
 
     fn relationship(&mut self, relationship: &'a Relationship, producers: &Producers) {
-        if relationship.create.is_empty() {
+        if relationship.create.is_empty() && relationship.cease.is_empty() {
             self.order_only(relationship);
             return;
         }

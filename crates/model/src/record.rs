@@ -270,12 +270,29 @@ pub struct CallRecord {
     pub effect: Effect,
     /// How often it was started, from 1.
     pub attempt: u32,
+    /// What its success means.
+    pub then: Advance,
     /// How far it is.
     pub state: CallState,
     /// When it started.
     pub started: Timestamp,
     /// When it ended.
     pub ended: Option<Timestamp>,
+}
+
+/// What a call's success means for what it acts on. It is written down before the call is made, so that whoever finds
+/// out later how the call ended knows it too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Advance {
+    /// The element takes this state.
+    State(State),
+    /// The element's transition has more calls, and this many of them are done.
+    Progress(u32),
+    /// The relationship has more operations, and this many of them are done.
+    PairProgress(u32),
+    /// The relationship is made (true) or ended (false).
+    Pair(bool),
 }
 
 /// How far a call is.
