@@ -50,7 +50,7 @@ impl Serialize for Code {
     }
 }
 
-/// What is known about a code: the page behind `--explain`.
+/// What is known about a code: the page that `--explain` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CodeInfo {

@@ -15,23 +15,23 @@ crate::codes! {
         "A line `---` starts a new document, and a file of this kind holds one. A `---` before the first document is \
          fine.\n\nPut each document into a file of its own.";
     INVISIBLE_CHARACTER = "WL0005", "invisible character",
-        "The text has a character that can't be seen, as the zero-width space U+200B, or one that looks like a blank and \
+        "The text has a character that can't be seen, as the zero-width space U+200B, or one that looks like a space and \
          is none, as the no-break space U+00A0. They come with text copied from web pages and word processors. In \
          front of a key they make another key of it, and as indentation they make the document unreadable.\n\n\
-         The fix removes them, or puts blanks in their place.";
+         The fix removes them, or puts spaces in their place.";
     TAB_INDENTATION = "WL0006", "tab as indentation",
-        "YAML takes blanks for indentation, never tabs, since a tab has no fixed width.\n\n\
+        "YAML takes spaces for indentation, never tabs, since a tab has no fixed width.\n\n\
          ```yaml\nproperties:\n→\thost: a     # wrong\n  host: a     # right\n```";
     INDENTATION = "WL0007", "indentation that fits nowhere",
         "A line is indented by an amount that no line around it has, so it belongs to nothing, or it is indented below a \
          key that has its value already.\n\n\
          ```yaml\nDelete: {}\n  drivers: a   # below `Delete`, which is `{}` already\n```";
     MISSING_COLON = "WL0008", "missing colon",
-        "In a mapping each line is `key: value`, or `key:` with its value below. Here the colon is missing, or the blank \
-         behind it.\n\n\
+        "In a mapping each line is `key: value`, or `key:` with its value below. Here the colon is missing, or the space \
+         after it.\n\n\
          ```yaml\nlifecycle      # wrong\nname:web       # wrong\nlifecycle:     # right\nname: web      # right\n```";
-    COLON_IN_TEXT = "WL0009", "colon and blank inside of text",
-        "A colon followed by a blank separates a key from its value, so text without quotes can't contain it.\n\n\
+    COLON_IN_TEXT = "WL0009", "colon and space inside text",
+        "A colon followed by a space separates a key from its value, so text without quotes can't contain it.\n\n\
          ```yaml\ntype: resource:: c_streamer::1.0     # wrong\ntype: resource::c_streamer::1.0      # right\n\
          description: \"Note: not yet tested\"  # right\n```";
     DUPLICATE_KEY = "WL0010", "key given twice",
@@ -49,7 +49,7 @@ crate::codes! {
     REDEFINED_ANCHOR = "WL0014", "anchor defined again",
         "Two nodes have the same anchor. YAML allows it: an alias means the nearest one above. It is seldom meant.";
     RECURSIVE_ALIAS = "WL0015", "alias inside itself",
-        "An alias stands inside of the node that it refers to, so the document would have no end.";
+        "An alias stands inside the node that it refers to, so the document would have no end.";
     ESCAPED_COMMENT = "WL0016", "escaped comment",
         "A line begins with `\\#`, as Markdown writes a `#` that is no heading. In YAML that is text, not a comment.\n\n\
          The fix removes the backslash.";
@@ -58,7 +58,7 @@ crate::codes! {
          it needs no quotes.\n\n\
          ```yaml\nports: [${http.port}]      # wrong\nports: [\"${http.port}\"]    # right\nport: ${http.port}         # right\n```";
     UNCLOSED_QUOTE = "WL0018", "quote that is not closed",
-        "A quoted text has no end, or goes on behind it. In single quotes a quote is written twice (`'it''s'`), in double \
+        "A quoted text has no end, or goes on after it. In single quotes a quote is written twice (`'it''s'`), in double \
          quotes with a backslash (`\"say \\\"yes\\\"\"`).";
     UNCLOSED_BRACKET = "WL0019", "bracket that is not closed",
         "A `[` or `{` has no partner, or one of the other kind. What follows is read as part of the list or mapping that it \
@@ -70,7 +70,7 @@ crate::codes! {
         "In double quotes a backslash begins an escape such as `\\n` or `\\u00e9`. A backslash itself is written twice. In \
          single quotes and without quotes it means nothing: `pattern: '\\d+'`.";
     INVALID_JSON = "WL0030", "not JSON",
-        "The document must be JSON as RFC 8259 has it. Comments, single quotes, bare words and a comma behind the last item are \
+        "The document must be JSON as RFC 8259 has it. Comments, single quotes, bare words and a comma after the last item are \
          not, though YAML or JavaScript take some of them.";
     UNKNOWN_KEY = "WL0040", "unknown key",
         "The key means nothing here. The message names the nearest known key, if one is near.";

@@ -12,7 +12,7 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EmitStyle {
-    /// One entry a line, nested by two blanks.
+    /// One entry a line, nested by two spaces.
     #[default]
     Block,
     /// As `Block`, with a `---` line before it.
@@ -159,7 +159,7 @@ fn number(out: &mut String, number: &serde_json::Number) {
     out.push_str(exponent);
 }
 
-/// A JSON string in ASCII where a reader could stumble: control characters, breaks and blanks of YAML 1.1, byte-order
+/// A JSON string in ASCII where a reader could stumble: control characters, breaks and spaces of YAML 1.1, byte-order
 /// marks, surrogates' neighbours. All else stays readable.
 fn string(out: &mut String, text: &str) {
     out.push('"');

@@ -1,4 +1,4 @@
-//! Places inside of a scalar: from offsets of its text to offsets of the source.
+//! Places inside a scalar: from offsets of its text to offsets of the source.
 //!
 //! Escapes, folding and indentation set the two apart. They are told apart by walking both at once: each notation says
 //! what of the source makes the next character of the text.
@@ -23,38 +23,45 @@ use crate::{Node, Scalar, Source, Span, Style};
 #[derive(Clone, Debug)]
 pub struct Inside {
     whole: Span,
-    /// Offsets in the text and in the source from where both go on in step; empty if they could not be matched.
-    steps: Vec<(usize, usize)>,
+    /// In order, without gaps in the text; none if text and source could not be matched.
+    parts: Vec<Part>,
+}
+
+/// A part of the text and what makes it in the source.
+#[derive(Clone, Debug)]
+struct Part {
+    text: Range<usize>,
+    source: Range<usize>,
+    /// Whether both are the same, byte for byte; else the part is one unit, such as an escape.
+    same: bool,
 }
 
 impl Inside {
     /// The span of a byte range of the text; the whole scalar where that isn't known.
     pub fn span(&self, range: Range<usize>) -> Span {
-        match (self.offset(range.start), self.last(range.clone())) {
-            (Some(start), Some(end)) if start <= end => Span::from(start..end),
-            _ => self.whole,
-        }
-    }
-
-    /// The source offset behind the last byte of a range: behind what makes it, an escape being longer.
-    fn last(&self, range: Range<usize>) -> Option<usize> {
-        let Some(last) = range.end.checked_sub(1).filter(|&last| last >= range.start) else {
-            return self.offset(range.start);
+        let Some(start) = self.part(range.start) else {
+            // Line breaks at the end of a block scalar are not part of its span.
+            return if self.parts.is_empty() { self.whole } else { Span::empty(self.whole.end) };
         };
-        let step = self.steps.partition_point(|&(text, _)| text <= last).checked_sub(1)?;
-        let (text, source) = self.steps[step];
-        let plain = source + (last - text) + 1;
-        // Where the next step starts right behind, all of the source up to it belongs to this character.
-        match self.steps.get(step + 1) {
-            Some(&(next, at)) if next == range.end && plain > at => Some(at),
-            _ => Some(plain),
-        }
+        let from = if start.same {
+            start.source.start + (range.start - start.text.start)
+        } else {
+            start.source.start
+        };
+        let to =
+            match range.end.checked_sub(1).filter(|&last| last >= range.start).map(|last| self.part(last)) {
+                None => from,
+                Some(Some(end)) if end.same => end.source.start + (range.end - end.text.start),
+                Some(Some(end)) => end.source.end,
+                Some(None) => self.whole.end as usize,
+            };
+        Span::from(from..to)
     }
 
-    fn offset(&self, at: usize) -> Option<usize> {
-        let step = self.steps.partition_point(|&(text, _)| text <= at).checked_sub(1)?;
-        let (text, source) = self.steps[step];
-        Some((source + (at - text)).min(self.whole.end as usize))
+    /// The part that a byte of the text belongs to.
+    fn part(&self, at: usize) -> Option<&Part> {
+        let found = self.parts.partition_point(|part| part.text.end <= at);
+        self.parts.get(found)
     }
 }
 
@@ -64,28 +71,24 @@ impl Node {
     /// For a collection, and where text and source can't be matched, each part has the node's own span.
     pub fn inside(&self, source: &Source) -> Inside {
         let whole = self.span();
-        let steps = self.as_scalar().and_then(|scalar| match_up(scalar, source.text(), whole));
-        Inside { whole, steps: steps.unwrap_or_default() }
+        let parts = self.as_scalar().and_then(|scalar| match_up(scalar, source.text(), whole));
+        Inside { whole, parts: parts.unwrap_or_default() }
     }
 }
 
-fn match_up(scalar: &Scalar, source: &str, whole: Span) -> Option<Vec<(usize, usize)>> {
-    let (text, start) = (scalar.text(), whole.start as usize);
-    let raw = source.get(whole.range())?;
-    if scalar.style() == Style::Plain && raw == text {
-        return Some(vec![(0, start)]);
-    }
-    let mut walk = Walk { text, raw, base: start, at: 0, done: 0, steps: Vec::new() };
+fn match_up(scalar: &Scalar, source: &str, whole: Span) -> Option<Vec<Part>> {
+    let (text, base) = (scalar.text(), whole.start as usize);
+    let mut walk = Walk { text, raw: source.get(whole.range())?, base, at: 0, done: 0, parts: Vec::new() };
     let matched = match scalar.style() {
         Style::Plain => walk.flow(None),
         Style::SingleQuoted => walk.flow(Some('\'')),
         Style::DoubleQuoted => walk.flow(Some('"')),
-        // The span starts behind the indentation of the first line.
+        // The span starts after the indentation of the first line.
         Style::Literal | Style::Folded => {
-            walk.block(start - source[..start].rfind('\n').map_or(0, |at| at + 1))
+            walk.block(base - source[..base].rfind('\n').map_or(0, |at| at + 1))
         }
     };
-    matched.then_some(walk.steps)
+    matched.then_some(walk.parts)
 }
 
 /// Text and source, walked at once.
@@ -98,22 +101,44 @@ struct Walk<'a> {
     at: usize,
     /// How far in `text`.
     done: usize,
-    steps: Vec<(usize, usize)>,
+    parts: Vec<Part>,
 }
 
 impl Walk<'_> {
-    /// Notes that the next `text` bytes of the text come from the next `raw` bytes of the source.
-    fn step(&mut self, text: usize, raw: usize) {
-        let in_step = self.steps.last().is_some_and(|&(t, s)| self.done - t == self.base + self.at - s);
-        if !in_step {
-            self.steps.push((self.done, self.base + self.at));
+    /// Notes that a character of the text stands in the source as it is.
+    fn same(&mut self, length: usize) {
+        let source = self.base + self.at;
+        match self.parts.last_mut() {
+            Some(part) if part.same && part.source.end == source => {
+                part.text.end += length;
+                part.source.end += length;
+            }
+            _ => self.parts.push(Part {
+                text: self.done..self.done + length,
+                source: source..source + length,
+                same: true,
+            }),
         }
+        self.done += length;
+        self.at += length;
+    }
+
+    /// Notes that the next `text` bytes of the text are made by the next `raw` bytes of the source.
+    fn made(&mut self, text: usize, raw: usize) {
+        let source = self.base + self.at;
+        self.parts.push(Part {
+            text: self.done..self.done + text,
+            source: source..source + raw,
+            same: false,
+        });
         self.done += text;
         self.at += raw;
     }
 
     /// Plain and quoted scalars. Says whether all of the text was found.
     fn flow(&mut self, quote: Option<char>) -> bool {
+        // A repair may have put the quotes around text that has none in the source.
+        let quote = quote.filter(|&quote| self.raw.starts_with(quote));
         self.at += quote.map_or(0, char::len_utf8);
         while let Some(wanted) = self.text[self.done..].chars().next() {
             let rest = &self.raw[self.at..];
@@ -126,9 +151,9 @@ impl Walk<'_> {
                     return false;
                 }
             } else if quote == Some('\'') && rest.starts_with("''") && wanted == '\'' {
-                self.step(1, 2);
+                self.made(1, 2);
             } else if found == wanted {
-                self.step(found.len_utf8(), found.len_utf8());
+                self.same(found.len_utf8());
             } else {
                 return false;
             }
@@ -136,11 +161,11 @@ impl Walk<'_> {
         true
     }
 
-    /// A line break with the blanks around it, which makes one blank or some line breaks.
+    /// A line break with the spaces around it, which makes one space or some line breaks.
     fn fold(&mut self, raw: usize) {
         let rest = &self.text[self.done..];
         let breaks = rest.len() - rest.trim_start_matches('\n').len();
-        self.step(breaks.max(1), raw);
+        self.made(breaks.max(1), raw);
     }
 
     /// A backslash and what belongs to it.
@@ -165,7 +190,7 @@ impl Walk<'_> {
         if rest.get(..raw).is_none() {
             return false;
         }
-        self.step(made.len_utf8(), raw);
+        self.made(made.len_utf8(), raw);
         true
     }
 
@@ -174,7 +199,7 @@ impl Walk<'_> {
         // Empty lines before the first character are not part of the node's span.
         let empty = self.text.len() - self.text.trim_start_matches('\n').len();
         if empty > 0 {
-            self.step(empty, 0);
+            self.made(empty, 0);
         }
         while let Some(wanted) = self.text[self.done..].chars().next() {
             let rest = &self.raw[self.at..];
@@ -188,7 +213,7 @@ impl Walk<'_> {
                 }
                 self.breaks(indent);
             } else if found == wanted {
-                self.step(found.len_utf8(), found.len_utf8());
+                self.same(found.len_utf8());
             } else {
                 return false;
             }
@@ -196,7 +221,7 @@ impl Walk<'_> {
         true
     }
 
-    /// A run of line breaks in the source, which makes a run of line breaks or one blank.
+    /// A run of line breaks in the source, which makes a run of line breaks or one space.
     fn breaks(&mut self, indent: usize) {
         let before = self.at;
         let mut end = self.at;
@@ -208,7 +233,7 @@ impl Walk<'_> {
         self.at = before;
         let rest = &self.text[self.done..];
         let made = rest.len() - rest.trim_start_matches('\n').len();
-        self.step(made.max(1), end - before);
+        self.made(made.max(1), end - before);
     }
 
     fn skip_indent(&mut self, indent: usize) {
@@ -218,7 +243,7 @@ impl Walk<'_> {
     }
 }
 
-/// Length of a line break with the blanks before it, the empty lines and blanks behind it; 0 if there is none.
+/// Length of a line break with the spaces before it, the empty lines and spaces after it; 0 if there is none.
 fn fold(rest: &str) -> usize {
     let blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
     let run = rest.len() - rest.trim_start_matches(blank).len();

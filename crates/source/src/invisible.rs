@@ -1,4 +1,4 @@
-//! Characters that can't be seen, or look like a blank and are none.
+//! Characters that can't be seen, or look like a space and are none.
 
 /// Whether a character takes no room on the screen: zero-width spaces and joiners, direction marks, soft hyphens.
 pub(crate) fn is_invisible(c: char) -> bool {
@@ -6,7 +6,7 @@ pub(crate) fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Whether a character looks like a blank and is none for YAML.
+/// Whether a character looks like a space and is none for YAML.
 pub(crate) fn is_false_blank(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }

@@ -8,7 +8,8 @@ use crate::{Reading, Span};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     span: Span,
-    tag: Option<Box<str>>,
+    /// Rare, hence boxed: the tree of a large document is mostly nodes.
+    tag: Option<Box<Box<str>>>,
     kind: Kind,
 }
 
@@ -18,7 +19,7 @@ pub enum Kind {
     /// A scalar.
     Scalar(Scalar),
     /// A sequence, in order.
-    Sequence(Vec<Node>),
+    Sequence(Box<[Node]>),
     /// A mapping, in order of declaration.
     Mapping(Mapping),
 }
@@ -70,13 +71,13 @@ impl Node {
 
     /// The same node with a tag, as [`tag`](Self::tag) gives it.
     pub fn with_tag(mut self, tag: Option<Box<str>>) -> Self {
-        self.tag = tag;
+        self.tag = tag.map(Box::new);
         self
     }
 
     /// Where it stands. A block collection goes from its first key or `-` to the end of its last value, a block scalar
-    /// from its first character behind the indentation to its last visible one; a value that is left out is the
-    /// empty span behind its `:` or `-`.
+    /// from its first character after the indentation to its last visible one; a value that is left out is the
+    /// empty span after its `:` or `-`.
     pub fn span(&self) -> Span {
         self.span
     }
@@ -88,7 +89,7 @@ impl Node {
 
     /// Its explicit tag: `!!binary` for those of YAML itself, else as resolved by the document's directives (`!Ref`).
     pub fn tag(&self) -> Option<&str> {
-        self.tag.as_deref()
+        self.tag.as_deref().map(AsRef::as_ref)
     }
 
     /// What it is, for taking apart.
@@ -208,7 +209,10 @@ impl Entry {
 
 /// A mapping: entries in order of declaration, each key once.
 #[derive(Clone, Debug, Default)]
-pub struct Mapping {
+pub struct Mapping(Box<Entries>);
+
+#[derive(Clone, Debug, Default)]
+struct Entries {
     entries: Vec<Entry>,
     /// Numbers of the entries in order of their keys; only where looking through all would be slow.
     index: Option<Box<[u32]>>,
@@ -219,28 +223,30 @@ const SMALL: usize = 12;
 
 impl Mapping {
     /// A mapping of entries with distinct keys; of equal ones [`get`](Self::get) finds one.
-    pub fn new(entries: Vec<Entry>) -> Self {
+    pub fn new(mut entries: Vec<Entry>) -> Self {
+        entries.shrink_to_fit();
         let index = (entries.len() > SMALL).then(|| by_key(&entries));
-        Self { entries, index }
+        Self(Box::new(Entries { entries, index }))
     }
 
     /// The entries in order of declaration.
     pub fn entries(&self) -> &[Entry] {
-        &self.entries
+        &self.0.entries
     }
 
     /// The entries in order of declaration, for taking apart.
     pub fn into_entries(self) -> Vec<Entry> {
-        self.entries
+        self.0.entries
     }
 
     /// The entry of a key; takes logarithmic time.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
-        let Some(index) = &self.index else {
-            return self.entries.iter().find(|entry| entry.key.text() == key);
+        let entries = self.entries();
+        let Some(index) = &self.0.index else {
+            return entries.iter().find(|entry| entry.key.text() == key);
         };
-        let at = index.binary_search_by(|&i| self.entries[i as usize].key.text().cmp(key)).ok()?;
-        self.entries.get(index[at] as usize)
+        let at = index.binary_search_by(|&i| entries[i as usize].key.text().cmp(key)).ok()?;
+        entries.get(index[at] as usize)
     }
 
     /// The value of a key.
@@ -250,22 +256,22 @@ impl Mapping {
 
     /// The keys in order of declaration.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().map(|entry| entry.key.text())
+        self.entries().iter().map(|entry| entry.key.text())
     }
 
     /// The entries in order of declaration.
     pub fn iter(&self) -> std::slice::Iter<'_, Entry> {
-        self.entries.iter()
+        self.entries().iter()
     }
 
     /// Number of entries.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.entries().len()
     }
 
     /// Whether it has no entry.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.entries().is_empty()
     }
 }
 
@@ -279,7 +285,7 @@ pub(crate) fn by_key(entries: &[Entry]) -> Box<[u32]> {
 
 impl PartialEq for Mapping {
     fn eq(&self, other: &Self) -> bool {
-        self.entries == other.entries
+        self.entries() == other.entries()
     }
 }
 

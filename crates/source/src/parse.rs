@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use crate::{Diagnostic, Key, Kind, Node, Reading, Source, codes, suggest};
+use crate::misfit::{Misfit, Unknown};
+use crate::reader::Reader;
+use crate::{Diagnostic, Fix, Key, Kind, Node, Reading, Source, codes, suggest, suggest_unique};
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug)]
@@ -55,15 +57,11 @@ impl Node {
         source: &Arc<Source>,
         reading: Reading,
     ) -> Result<T, Box<Diagnostic>> {
-        serde_path_to_error::deserialize(self.to_value(reading))
+        serde_path_to_error::deserialize(Reader { node: self, reading })
             .map_err(|error| Box::new(self.misfit(source, &error)))
     }
 
-    fn misfit(
-        &self,
-        source: &Arc<Source>,
-        error: &serde_path_to_error::Error<serde_json::Error>,
-    ) -> Diagnostic {
+    fn misfit(&self, source: &Arc<Source>, error: &serde_path_to_error::Error<Misfit>) -> Diagnostic {
         let mut found = Located { node: self, key: None, complete: true };
         for segment in error.path() {
             let stepped = match segment {
@@ -75,21 +73,40 @@ impl Node {
                 break;
             }
         }
-        let message = error.inner().to_string();
-        let mut names = message.split('`').skip(1).step_by(2);
-        let unknown = message.starts_with("unknown field").then(|| names.next()).flatten();
-        let Some(name) = unknown else {
-            return Diagnostic::error(codes::WRONG_TYPE, message.clone()).at(source.place(found.node.span()));
-        };
-        let entry = found.node.as_mapping().and_then(|mapping| mapping.entry(name));
-        let key = entry.map(|entry| &entry.key).or(found.key);
-        let span = key.map_or(found.node.span(), Key::span);
-        let mut diagnostic =
-            Diagnostic::error(codes::UNKNOWN_KEY, format!("unknown key `{name}`")).at(source.place(span));
-        if let Some(near) = suggest(name, names) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+        let Misfit { message, unknown } = error.inner();
+        match unknown {
+            Some(unknown) => unknown_name(source, found, unknown, message),
+            None => Diagnostic::error(codes::WRONG_TYPE, message).at(source.place(found.node.span())),
         }
-        diagnostic
+    }
+}
+
+fn unknown_name(source: &Arc<Source>, found: Located<'_>, unknown: &Unknown, message: &str) -> Diagnostic {
+    let entry =
+        found.node.as_mapping().filter(|_| unknown.is_key).and_then(|mapping| mapping.entry(&unknown.name));
+    let key = entry.map(|entry| &entry.key).or(found.key.filter(|_| unknown.is_key));
+    let span = key.map_or(found.node.span(), Key::span);
+    let code = if unknown.is_key { codes::UNKNOWN_KEY } else { codes::WRONG_TYPE };
+    let diagnostic = Diagnostic::error(code, message).at(source.place(span));
+    let known = || unknown.known.iter().copied();
+    match (suggest_unique(&unknown.name, known()), suggest(&unknown.name, known())) {
+        (Some(near), _) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(
+            format!("write `{near}`"),
+            span,
+            near,
+        )),
+        (None, Some(near)) => diagnostic.help(format!("did you mean `{near}`?")),
+        (None, None) => diagnostic.help(format!("known are {}", listed(unknown.known))),
+    }
+}
+
+/// `` `a`, `b` and `c` ``.
+fn listed(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [] => "no names".to_owned(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
     }
 }
 

@@ -40,7 +40,7 @@ fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Opt
         }
         // Spelling decides between names that differ in nothing else.
         let distance = (strsim::osa_distance(&folded, &other), strsim::osa_distance(name, candidate));
-        if distance.0 > limit || distance.0 >= length.max(1) && length > 0 {
+        if distance.0 > limit || distance.0 >= length {
             continue;
         }
         match &mut best {

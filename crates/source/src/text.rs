@@ -58,7 +58,7 @@ impl Source {
         Place { source: Arc::clone(self), span }
     }
 
-    /// Line and column of a byte offset. An offset behind the end is taken as the end, one inside a character as
+    /// Line and column of a byte offset. An offset after the end is taken as the end, one inside a character as
     /// that character's start.
     pub fn position(&self, offset: u32) -> Position {
         let offset = floor_char_boundary(&self.text, offset as usize);
@@ -127,7 +127,7 @@ fn not_utf8(name: String, bytes: &[u8], valid: usize) -> Box<Diagnostic> {
 pub struct Span {
     /// The first byte.
     pub start: u32,
-    /// One behind the last byte.
+    /// One after the last byte.
     pub end: u32,
 }
 
@@ -222,7 +222,7 @@ impl Place {
         self.source.position(self.span.start)
     }
 
-    /// Line and column behind its last character.
+    /// Line and column after its last character.
     pub fn end(&self) -> Position {
         self.source.position(self.span.end)
     }

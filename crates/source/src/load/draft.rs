@@ -10,7 +10,7 @@ pub(super) struct Draft<'s> {
     text: Cow<'s, str>,
     /// Edits in original offsets, in order, apart from one another.
     edits: Vec<Edit>,
-    /// For each edit: where the text behind it starts in the draft, and in the original.
+    /// For each edit: where the text after it starts in the draft, and in the original.
     behind: Vec<(usize, usize)>,
 }
 

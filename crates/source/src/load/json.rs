@@ -105,7 +105,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    /// Behind a value: a comma and the next value, or the end of the collection.
+    /// After a value: a comma and the next value, or the end of the collection.
     fn after_value(&mut self, open: u8) -> Result<(), Halt> {
         self.blanks();
         match self.peek() {
@@ -115,7 +115,7 @@ impl Reader<'_> {
                 self.blanks();
                 if self.peek() == Some(closing(open)) {
                     self.at = comma;
-                    return Err(self.mistake("no value behind the comma", Some("remove the comma")));
+                    return Err(self.mistake("no value after the comma", Some("remove the comma")));
                 }
                 if open == b'{' {
                     self.key()?;

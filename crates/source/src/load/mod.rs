@@ -7,6 +7,7 @@
 mod cause;
 mod draft;
 mod json;
+mod report;
 mod tree;
 mod yaml;
 
@@ -54,7 +55,6 @@ pub enum MergeKeys {
 
 /// Bounds on what is read, so that no document can take the machine down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Limits {
     /// Bytes of text; the default is 48 MiB.
     pub bytes: usize,
@@ -114,7 +114,7 @@ impl LoadOptions {
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Loaded {
-    /// The documents; incomplete where `diagnostics` has errors. Empty for a text of blanks and comments.
+    /// The documents; incomplete where `diagnostics` has errors. Empty for a text of spaces and comments.
     pub documents: Vec<Node>,
     /// All that was noticed, in the order of the text.
     pub diagnostics: Diagnostics,
@@ -158,11 +158,14 @@ pub fn load_one(source: &Arc<Source>, options: &LoadOptions) -> LoadedOne {
     let mut documents = documents.into_iter();
     let root = documents.next();
     if let Some(second) = documents.next() {
-        let place = source.place(Span::empty(second.span().start));
+        let start = source.position(second.span().start);
+        let line =
+            source.line(start.line).map_or(second.span(), |line| Span::new(second.span().start, line.end));
+        let place = source.place(line);
         diagnostics.push(
             Diagnostic::error(codes::EXTRA_DOCUMENT, "expected one document, found a second")
                 .at(place)
-                .label("the second document")
+                .label("the second begins here")
                 .help("put each document into a file of its own"),
         );
         diagnostics.sort();
@@ -218,8 +221,8 @@ fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
 
 /// What is wrong with the syntax, as far as one round could see.
 fn causes(source: &Arc<Source>, draft: &Draft<'_>, outcome: &Outcome) -> Vec<Cause> {
-    let comments = outcome.escaped_comments.iter().map(|&at| cause::comment_as_text(source, draft, at));
-    let mut causes: Vec<Cause> = comments.collect();
+    let comments = cause::comments_as_text(source, draft, &outcome.escaped_comments);
+    let mut causes: Vec<Cause> = comments.into_iter().collect();
     causes.extend(outcome.error.iter().map(|error| cause::of(source, draft, error)));
     causes
 }

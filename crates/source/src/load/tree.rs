@@ -3,9 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::report::Report;
 use super::{DuplicateKeys, Limits, LoadOptions, MergeKeys};
 use crate::node::by_key;
-use crate::{Diagnostic, Diagnostics, Entry, Key, Kind, Mapping, Node, Scalar, Source, Span, Style, codes};
+use crate::{
+    Diagnostic, Diagnostics, Entry, Key, Kind, Mapping, Node, Scalar, Severity, Source, Span, Style, codes,
+};
 
 /// A limit was met: nothing more is to be read. The diagnostic is already noted.
 pub(super) struct Stop;
@@ -15,7 +18,6 @@ const NODE_WEIGHT: usize = 64;
 
 /// The documents under construction.
 pub(super) struct Tree<'o> {
-    source: Arc<Source>,
     options: &'o LoadOptions,
     open: Vec<Frame>,
     anchors: HashMap<usize, Built>,
@@ -23,7 +25,7 @@ pub(super) struct Tree<'o> {
     nodes: usize,
     expanded: usize,
     documents: Vec<Node>,
-    diagnostics: Diagnostics,
+    report: Report,
 }
 
 /// A collection that is not complete.
@@ -60,7 +62,6 @@ struct Built {
 impl<'o> Tree<'o> {
     pub(super) fn new(source: &Arc<Source>, options: &'o LoadOptions) -> Self {
         Self {
-            source: Arc::clone(source),
             options,
             open: Vec::new(),
             anchors: HashMap::new(),
@@ -68,7 +69,7 @@ impl<'o> Tree<'o> {
             nodes: 0,
             expanded: 0,
             documents: Vec::new(),
-            diagnostics: Diagnostics::new(),
+            report: Report::new(source),
         }
     }
 
@@ -92,12 +93,12 @@ impl<'o> Tree<'o> {
         self.complete(Built { node, weight, height: 0 }, anchor)
     }
 
-    /// A block scalar's span without the line breaks behind it.
+    /// A block scalar's span without the line breaks after it.
     fn trimmed(&self, span: Span, style: Style) -> Span {
         if !matches!(style, Style::Literal | Style::Folded) {
             return span;
         }
-        let text = self.source.slice(span).trim_end_matches(['\n', '\r', ' ', '\t']);
+        let text = self.report.source.slice(span).trim_end_matches(['\n', '\r', ' ', '\t']);
         Span::from(span.start as usize..span.start as usize + text.len())
     }
 
@@ -143,7 +144,7 @@ impl<'o> Tree<'o> {
             (false, None) => Span::empty(frame.span.start),
         };
         let kind = match frame.body {
-            Body::Sequence(items) => Kind::Sequence(items),
+            Body::Sequence(items) => Kind::Sequence(items.into()),
             Body::Mapping { entries, .. } => Kind::Mapping(self.mapping(entries)),
         };
         let node = Node::new(span, kind).with_tag(frame.tag);
@@ -153,11 +154,11 @@ impl<'o> Tree<'o> {
     /// Copies what an alias stands for.
     pub(super) fn alias(&mut self, span: Span, anchor: usize) -> Result<(), Stop> {
         let Some(built) = self.anchors.get(&anchor) else {
-            let diagnostic =
-                Diagnostic::error(codes::RECURSIVE_ALIAS, "an alias stands inside of what it stands for")
-                    .at(self.source.place(span))
-                    .label("part of the node that it refers to");
-            self.diagnostics.push(diagnostic);
+            self.report.error(|source| {
+                Diagnostic::error(codes::RECURSIVE_ALIAS, "an alias stands inside what it stands for")
+                    .at(source.place(span))
+                    .label("part of the node that it refers to")
+            });
             return self.null(span);
         };
         let (weight, height) = (built.weight, built.height);
@@ -169,32 +170,33 @@ impl<'o> Tree<'o> {
 
     /// Reports an alias without an anchor; it reads as null.
     pub(super) fn unknown_alias(&mut self, span: Span, name: &str) -> Result<(), Stop> {
-        let mut diagnostic =
-            Diagnostic::error(codes::UNKNOWN_ANCHOR, format!("no anchor `&{name}` stands before this alias"))
-                .at(self.source.place(span))
-                .help("text that starts with `*` must be quoted");
-        let names = self.anchor_names.keys().map(AsRef::as_ref);
-        if let Some((near, place)) =
-            crate::suggest(name, names).and_then(|near| self.anchor_names.get_key_value(near))
-        {
-            diagnostic = diagnostic
-                .related(self.source.place(*place), "a similar anchor")
-                .help(format!("did you mean `*{near}`?"));
-        }
-        self.diagnostics.push(diagnostic);
+        let names = &self.anchor_names;
+        self.report.error(|source| {
+            let diagnostic = Diagnostic::error(
+                codes::UNKNOWN_ANCHOR,
+                format!("no anchor `&{name}` stands before this alias"),
+            )
+            .at(source.place(span));
+            let near = crate::suggest(name, names.keys().map(AsRef::as_ref));
+            match near.and_then(|near| names.get_key_value(near)) {
+                Some((near, &place)) => diagnostic
+                    .related(source.place(place), "a similar anchor")
+                    .help(format!("did you mean `*{near}`?")),
+                None => diagnostic.help("text that begins with `*` must be quoted"),
+            }
+        });
         self.null(span)
     }
 
     /// Notes an anchor's name; a second one of the same name is allowed by YAML, and seldom meant.
     pub(super) fn anchor_name(&mut self, span: Span, name: &str) {
-        if let Some(first) = self.anchor_names.insert(name.into(), span) {
-            self.diagnostics.push(
-                Diagnostic::warning(codes::REDEFINED_ANCHOR, format!("anchor `&{name}` is defined again"))
-                    .at(self.source.place(span))
-                    .label("aliases from here on mean this one")
-                    .related(self.source.place(first), "first defined here"),
-            );
-        }
+        let Some(first) = self.anchor_names.insert(name.into(), span) else { return };
+        self.report.add(Severity::Warning, |source| {
+            Diagnostic::warning(codes::REDEFINED_ANCHOR, format!("anchor `&{name}` is defined again"))
+                .at(source.place(span))
+                .label("aliases from here on mean this one")
+                .related(source.place(first), "first defined here")
+        });
     }
 
     /// Closes what is open and gives what was read.
@@ -204,7 +206,7 @@ impl<'o> Tree<'o> {
             // A limit that is met now has nothing left to stop.
             let _ = self.close(end);
         }
-        (self.documents, self.diagnostics)
+        (self.documents, self.report.finish())
     }
 
     fn null(&mut self, span: Span) -> Result<(), Stop> {
@@ -222,13 +224,13 @@ impl<'o> Tree<'o> {
             return Ok(());
         };
         frame.weight += built.weight;
-        frame.height = frame.height.max(built.height);
+        frame.height = frame.height.max(built.height - frame.merged_levels(&built.node, self.options));
         match &mut frame.body {
             Body::Sequence(items) => items.push(built.node),
             Body::Mapping { entries, key } => match key.take() {
                 Some(PendingKey::Text(key)) => entries.push(Entry { key, value: built.node }),
                 Some(PendingKey::Unusable) => {}
-                None => *key = Some(pending(&self.source, &mut self.diagnostics, built.node)),
+                None => *key = Some(pending(&mut self.report, built.node)),
             },
         }
         Ok(())
@@ -262,7 +264,7 @@ impl<'o> Tree<'o> {
     }
 
     fn stop(&mut self, span: Span, message: String) -> Stop {
-        self.diagnostics.push(Diagnostic::error(codes::LIMIT, message).at(self.source.place(span)));
+        self.report.last(Diagnostic::error(codes::LIMIT, message).at(self.report.source.place(span)));
         Stop
     }
 
@@ -277,9 +279,10 @@ impl<'o> Tree<'o> {
             return entries;
         }
         let last_wins = self.options.duplicate_keys == DuplicateKeys::LastWins;
+        let severity = if last_wins { Severity::Warning } else { Severity::Error };
         for &(first, second) in &again {
-            let diagnostic = self.duplicate(&entries[first], &entries[second], last_wins);
-            self.diagnostics.push(diagnostic);
+            self.report
+                .add(severity, |source| duplicate(source, severity, &entries[first], &entries[second]));
             if last_wins {
                 entries.swap(first, second);
             }
@@ -289,24 +292,11 @@ impl<'o> Tree<'o> {
         kept.map(|(_, entry)| entry).collect()
     }
 
-    fn duplicate(&self, first: &Entry, second: &Entry, last_wins: bool) -> Diagnostic {
-        let message = format!("key `{}` is given twice", second.key.text());
-        let (diagnostic, label) = if last_wins {
-            (Diagnostic::warning(codes::DUPLICATE_KEY, message), "this one counts")
-        } else {
-            (Diagnostic::error(codes::DUPLICATE_KEY, message), "given again here")
-        };
-        diagnostic
-            .at(self.source.place(second.key.span()))
-            .label(label)
-            .related(self.source.place(first.key.span()), "first given here")
-            .help("remove or rename one of the two")
-    }
-
     /// Takes over the entries of a plain `<<`, as the options have it.
     fn merged(&mut self, entries: Vec<Entry>) -> Vec<Entry> {
-        let is_merge = |entry: &Entry| entry.key.style() == Style::Plain && entry.key.text() == "<<";
-        if self.options.merge_keys == MergeKeys::Keep || !entries.iter().any(is_merge) {
+        let options = self.options;
+        let is_merge = |entry: &Entry| is_merge(&entry.key, options);
+        if !entries.iter().any(is_merge) {
             return entries;
         }
         let mut taken: HashSet<String> = entries
@@ -330,34 +320,50 @@ impl<'o> Tree<'o> {
     fn merge(&mut self, merge: Entry) -> Vec<Entry> {
         let span = merge.key.span();
         if self.options.merge_keys == MergeKeys::Refuse {
-            let diagnostic = Diagnostic::error(codes::MERGE_KEY, "merge keys (`<<`) are not taken here")
-                .help("write the entries out; quote the key if it is meant as text");
-            self.diagnostics.push(diagnostic.at(self.source.place(span)));
+            self.report.error(|source| {
+                Diagnostic::error(codes::MERGE_KEY, "merge keys (`<<`) are not taken here")
+                    .at(source.place(span))
+                    .help("write the entries out, or quote the key if it is meant as text")
+            });
             return Vec::new();
         }
         let sources = match merge.value.into_kind() {
             Kind::Sequence(items) => items,
-            kind => vec![Node::new(span, kind)],
+            kind => Box::new([Node::new(span, kind)]),
         };
         let mut out = Vec::new();
         for source in sources {
-            match source.into_kind() {
-                Kind::Mapping(mapping) => out.extend(mapping.into_entries()),
-                _ => self.diagnostics.push(
-                    Diagnostic::error(
-                        codes::MERGE_KEY,
-                        "a merge key (`<<`) takes a mapping or a list of mappings",
-                    )
-                    .at(self.source.place(span))
-                    .help("quote the key if it is meant as text"),
-                ),
-            }
+            let Kind::Mapping(mapping) = source.into_kind() else {
+                self.report.error(|source| {
+                    let message = "a merge key (`<<`) takes a mapping or a list of mappings";
+                    Diagnostic::error(codes::MERGE_KEY, message)
+                        .at(source.place(span))
+                        .help("quote the key if it is meant as text")
+                });
+                continue;
+            };
+            out.extend(mapping.into_entries());
         }
         out
     }
 }
 
 impl Frame {
+    /// How many levels of the next value disappear, as it is the value of a merge key.
+    fn merged_levels(&self, value: &Node, options: &LoadOptions) -> usize {
+        let merge = match &self.body {
+            Body::Mapping { key: Some(PendingKey::Text(key)), .. } => is_merge(key, options),
+            _ => false,
+        };
+        match value.kind() {
+            Kind::Mapping(_) if merge => 1,
+            Kind::Sequence(items) if merge => {
+                1 + usize::from(items.iter().any(|item| item.as_mapping().is_some()))
+            }
+            _ => 0,
+        }
+    }
+
     /// The end of what it holds.
     fn end(&self) -> Option<u32> {
         match &self.body {
@@ -369,18 +375,32 @@ impl Frame {
     }
 }
 
+/// Whether a key means a merge.
+fn is_merge(key: &Key, options: &LoadOptions) -> bool {
+    options.merge_keys != MergeKeys::Keep && key.style() == Style::Plain && key.text() == "<<"
+}
+
 /// A node as a key; a collection is reported.
-fn pending(source: &Arc<Source>, diagnostics: &mut Diagnostics, node: Node) -> PendingKey {
+fn pending(report: &mut Report, node: Node) -> PendingKey {
     let (span, what) = (node.span(), node.describe());
     if let Kind::Scalar(scalar) = node.into_kind() {
         return PendingKey::Text(Key::new(span, scalar));
     }
-    diagnostics.push(
+    report.error(|source| {
         Diagnostic::error(codes::KEY_NOT_TEXT, format!("a key must be text, found {what}"))
             .at(source.place(span))
-            .help("quote it if it is meant as text"),
-    );
+            .help("quote it if it is meant as text")
+    });
     PendingKey::Unusable
+}
+
+fn duplicate(source: &Arc<Source>, severity: Severity, first: &Entry, second: &Entry) -> Diagnostic {
+    let label = if severity == Severity::Error { "given again here" } else { "this one counts" };
+    Diagnostic::new(severity, codes::DUPLICATE_KEY, format!("key `{}` is given twice", second.key.text()))
+        .at(source.place(second.key.span()))
+        .label(label)
+        .related(source.place(first.key.span()), "first given here")
+        .help("remove or rename one of the two")
 }
 
 /// Pairs of entries with equal keys: the first of each key, and each later one, in order of the later ones.

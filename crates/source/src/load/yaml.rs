@@ -9,7 +9,7 @@ pub(super) use granit_parser::ErrorKind;
 use super::LoadOptions;
 use super::draft::Draft;
 use super::tree::{Stop, Tree};
-use crate::{Diagnostics, Limits, Node, Scalar, Source, Style};
+use crate::{Diagnostics, Limits, Node, Scalar, Source, Span, Style};
 
 /// What one round of reading came to.
 pub(super) struct Outcome {
@@ -75,11 +75,15 @@ fn escaped_comment(text: &str, event: &Event<'_>, mark: &Mark) -> Option<usize> 
 }
 
 fn feed(tree: &mut Tree<'_>, draft: &Draft<'_>, event: Event<'_>, mark: &Mark) -> Result<(), Stop> {
-    let span = draft.span(mark.byte_range().unwrap_or_default());
+    let range = mark.byte_range().unwrap_or_default();
+    let span = draft.span(range.clone());
     match event {
         Event::Scalar(text, style, anchor, tag) => {
-            // The parser writes `~` for a value that is left out.
-            let text = if span.is_empty() && style == ScalarStyle::Plain { "".into() } else { text };
+            let (span, text) = if range.is_empty() && style == ScalarStyle::Plain {
+                (left_out(draft, range.start), "".into())
+            } else {
+                (span, text)
+            };
             let scalar = Scalar::new(Box::<str>::from(text), style_of(style));
             tree.scalar(span, scalar, anchor, tag.as_deref().map(tag_text))
         }
@@ -102,6 +106,12 @@ fn feed(tree: &mut Tree<'_>, draft: &Draft<'_>, event: Event<'_>, mark: &Mark) -
         }
         _ => Ok(()),
     }
+}
+
+/// The span of a value that is left out: the parser writes `~` for it, and places it before the colon.
+fn left_out(draft: &Draft<'_>, at: usize) -> Span {
+    let behind = at + usize::from(draft.text()[at..].starts_with(':'));
+    draft.span(behind..behind)
 }
 
 fn style_of(style: ScalarStyle) -> Style {

@@ -1,4 +1,4 @@
-//! Mistakes inside of `{…}` and `[…]`.
+//! Mistakes inside `{…}` and `[…]`.
 
 use super::line::{Line, Unclosed, closer, unclosed};
 use super::scalar::quote;
@@ -14,21 +14,22 @@ pub(super) fn reference(site: &Site<'_>) -> Option<Cause> {
         return None;
     }
     let line = site.line();
-    // The parser stops at the brace, or behind it where `x}` was read as an entry of a mapping.
-    let dollar = line.start + site.text[line.start..(site.at + 1).min(line.end())].rfind("${")?;
+    // The parser stops at the brace, or after it where `x}` was read as an entry of a mapping.
+    let stop = site.at + site.text[site.at..].chars().next().map_or(0, char::len_utf8);
+    let dollar = line.start + site.text[line.start..stop.min(line.end())].rfind("${")?;
     let bounds: &[char] = &[',', '[', '{', ' ', '\t'];
     let before = &site.text[line.start..dollar];
     let start = line.start + before.rfind(bounds).map_or(line.indent(), |found| found + 1);
     let end = text_end(site.text, dollar, line.end())?;
     let text = &site.text[start..end];
     let diagnostic = site
-        .error(codes::REFERENCE_IN_FLOW, format!("`{text}` must be quoted inside of brackets"), start..end)
+        .error(codes::REFERENCE_IN_FLOW, format!("`{text}` must be quoted inside brackets"), start..end)
         .help(format!("write `\"{text}\"`, or a block without brackets"));
     let quoted = if text.contains(['"', '\\']) { quote(text) } else { format!("\"{text}\"") };
     Some(site.fixed(diagnostic, "quote the reference", vec![edit(start..end, quoted)]))
 }
 
-/// The end of the text around a reference: behind its closing brace, up to the next separator.
+/// The end of the text around a reference: after its closing brace, up to the next separator.
 fn text_end(text: &str, dollar: usize, line_end: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (at, c) in text[dollar..line_end].char_indices() {
@@ -78,41 +79,53 @@ pub(super) fn unclosed_bracket(site: &Site<'_>) -> Option<Cause> {
         return None;
     }
     let here = site.line();
-    let at_end = site.text[site.at..].trim().is_empty();
+    let opened = matches!(site.kind, ErrorKind::UnclosedFlowCollection { .. });
+    let at_end = opened || site.text[site.at..].trim().is_empty();
     let own = at_end.then_some(here);
-    let (line, at, open, closers) = own.into_iter().chain(here.above(site.text)).find_map(opens)?;
-    if !at_end && here.indent() > line.indent() {
+    let (line, at, open) = own.into_iter().chain(here.above(site.text)).find_map(opens)?;
+    // The first line that can't be part of it, if any.
+    let next = if at_end {
+        line.below_all(site.text).find(|below| below.indent() <= line.indent())
+    } else {
+        Some(here)
+    };
+    if next.is_some_and(|next| next.indent() > line.indent()) {
         return None;
     }
-    let last = here.above(site.text).next().filter(|_| !at_end || here.content().is_empty()).unwrap_or(here);
     let mut diagnostic = site
         .error(codes::UNCLOSED_BRACKET, format!("`{open}` is never closed"), at..at + 1)
         .label("opened here")
         .help(format!("close it with `{}`, or quote the text", closer(open)));
-    if !at_end {
-        diagnostic = diagnostic.related(site.place(here.content_range()), "this was read as part of it");
+    if let Some(next) = next {
+        diagnostic = diagnostic.related(site.place(next.content_range()), "this was read as part of it");
     }
-    if last != line {
-        return Some(site.left_out(diagnostic, at..last.end()));
+    let last = match next {
+        Some(next) => next.above(site.text).next()?,
+        None => line.below_all(site.text).last().unwrap_or(line),
+    };
+    match unclosed(&site.text[line.start..last.end()]) {
+        Some(Unclosed::Bracket { closers, .. }) => {
+            let end = code_end(last);
+            Some(site.fixed(diagnostic, format!("add `{closers}`"), vec![edit(end..end, closers)]))
+        }
+        _ => Some(site.left_out(diagnostic, at..last.end())),
     }
-    let end = code_end(line);
-    Some(site.fixed(diagnostic, format!("add `{closers}`"), vec![edit(end..end, closers)]))
 }
 
-fn opens(line: Line<'_>) -> Option<(Line<'_>, usize, char, String)> {
+fn opens(line: Line<'_>) -> Option<(Line<'_>, usize, char)> {
     match unclosed(line.text) {
-        Some(Unclosed::Bracket { at, open, closers }) => Some((line, line.start + at, open, closers)),
+        Some(Unclosed::Bracket { at, open, .. }) => Some((line, line.start + at, open)),
         _ => None,
     }
 }
 
-/// The end of a line without a comment and blanks.
+/// The end of a line without a comment and spaces.
 fn code_end(line: Line<'_>) -> usize {
     let text = line.text.find(" #").map_or(line.text, |comment| &line.text[..comment]);
     line.start + text.trim_end().len()
 }
 
-/// A colon and a blank inside of a value in brackets: `{a: b: c}`.
+/// A colon and a space inside a value in brackets: `{a: b: c}`.
 pub(super) fn colon(site: &Site<'_>) -> Option<Cause> {
     let flow = matches!(
         site.kind,

@@ -54,7 +54,7 @@ fn judge(line: &str, at: usize, c: char) -> Option<(Severity, &'static str)> {
     if opens(before) || ends(after) {
         return Some((Severity::Error, ""));
     }
-    // Joiners and direction marks have their place inside of words of many scripts.
+    // Joiners and direction marks have their place inside words of many scripts.
     matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}').then_some((Severity::Warning, ""))
 }
 
@@ -82,11 +82,11 @@ fn is_comment(before: &str) -> bool {
 fn report(source: &Arc<Source>, severity: Severity, c: char, edits: Vec<Edit>) -> Diagnostic {
     let (first, count) = (edits[0].span, edits.len());
     let blank = is_false_blank(c);
-    let what = if blank { "instead of a blank" } else { "in the text" };
+    let what = if blank { "instead of a space" } else { "in the text" };
     let more = if count > 1 { format!(", {count} times in all") } else { String::new() };
     let message = format!("{} (U+{:04X}) {what}{more}", name(c), u32::from(c));
     let help = if blank {
-        "put blanks in their place"
+        "put spaces in their place"
     } else {
         "remove them; they come with text copied from web pages"
     };
@@ -95,7 +95,7 @@ fn report(source: &Arc<Source>, severity: Severity, c: char, edits: Vec<Edit>) -
         .label("here, though it can't be seen")
         .help(help)
         .fix(Fix::edits(
-            if blank { "put blanks in their place" } else { "remove the invisible characters" },
+            if blank { "put spaces in their place" } else { "remove the invisible characters" },
             edits,
         ))
 }

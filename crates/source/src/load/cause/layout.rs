@@ -20,11 +20,11 @@ pub(super) fn tab(site: &Site<'_>) -> Option<Cause> {
     if !about_tabs && line.start > site.at {
         return None;
     }
-    let blanks = |line: &Line<'_>| line.text.len() - line.text.trim_start_matches(' ').len();
-    let tabs = line.start + blanks(&line)..line.start + line.indent();
+    let leading = |line: &Line<'_>| line.text.len() - line.text.trim_start_matches(' ').len();
+    let tabs = line.start + leading(&line)..line.start + line.indent();
     let diagnostic = site
         .error(codes::TAB_INDENTATION, "a tab is used as indentation", tabs)
-        .label("a tab, where YAML takes blanks only");
+        .label("a tab, where YAML takes spaces only");
     let unit = unit(site.text);
     let tabbed = |line: &Line<'_>| line.text.starts_with('\t') && !line.content().is_empty();
     let lines: Vec<Line<'_>> = lines(site.text).filter(|other| tabbed(other) || *other == line).collect();
@@ -34,12 +34,12 @@ pub(super) fn tab(site: &Site<'_>) -> Option<Cause> {
     });
     let edits = edits.collect();
     let deepest = lines_indent(site.text).max().unwrap_or(0);
-    // With deeper lines that are indented by blanks, which level a tab stands for is a guess.
+    // With deeper lines that are indented by spaces, which level a tab stands for is a guess.
     if deepest > unit {
-        let help = "put as many blanks as the lines beside it have";
+        let help = "put as many spaces as the lines beside it have";
         return Some(Cause { diagnostic: diagnostic.help(help), repair: Some(edits) });
     }
-    let description = format!("put {unit} blanks in place of each tab");
+    let description = format!("put {unit} spaces in place of each tab");
     Some(site.fixed(diagnostic.help(description.clone()), description, edits))
 }
 
@@ -52,14 +52,14 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     whole.into_iter()
 }
 
-/// How far lines are indented that are indented by blanks.
+/// How far lines are indented that are indented by spaces.
 fn lines_indent(text: &str) -> impl Iterator<Item = usize> {
     lines(text)
         .filter(|line| !line.content().is_empty() && !line.text.starts_with('\t'))
         .map(|line| line.indent())
 }
 
-/// The blanks that one level has in this text; 2 where none is indented.
+/// The spaces that one level has in this text; 2 where none is indented.
 fn unit(text: &str) -> usize {
     lines_indent(text).filter(|&indent| indent > 0).min().unwrap_or(2)
 }
@@ -68,12 +68,17 @@ fn unit(text: &str) -> usize {
 pub(super) fn escaped_comment(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     line.content().strip_prefix("\\#")?;
-    let at = line.content_range().start;
+    Some(escaped_comments(site, &[line.content_range().start]))
+}
+
+/// `\#` at some offsets.
+pub(super) fn escaped_comments(site: &Site<'_>, at: &[usize]) -> Cause {
+    let more = if at.len() > 1 { format!(", {} times in all", at.len()) } else { String::new() };
     let diagnostic = site
-        .error(codes::ESCAPED_COMMENT, "`\\#` does not begin a comment", at..at + 2)
+        .error(codes::ESCAPED_COMMENT, format!("`\\#` does not begin a comment{more}"), at[0]..at[0] + 2)
         .label("read as text")
         .help("remove the backslash");
-    Some(site.fixed(diagnostic, "remove the backslash", vec![edit(at..at + 1, "")]))
+    site.fixed(diagnostic, "remove the backslash", at.iter().map(|&at| edit(at..at + 1, "")).collect())
 }
 
 /// `...` where something was left out.
@@ -101,7 +106,7 @@ pub(super) fn missing_colon(site: &Site<'_>) -> Option<Cause> {
     }
     let diagnostic = site.error(
         codes::MISSING_COLON,
-        format!("no colon behind the key `{entry}`"),
+        format!("no colon after the key `{entry}`"),
         start..start + entry.len(),
     );
     let owns = |below: Line<'_>| {
@@ -119,8 +124,8 @@ pub(super) fn missing_colon(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic.label("expected `key: value`").help(help), site.at..site.at))
 }
 
-/// A key whose colon has no blank behind it: `name:web`.
-pub(super) fn missing_blank(site: &Site<'_>) -> Option<Cause> {
+/// A key whose colon has no space after it: `name:web`.
+pub(super) fn missing_space(site: &Site<'_>) -> Option<Cause> {
     let line = match site.kind {
         ErrorKind::SimpleKeyExpected => site.line(),
         // The parser took `name:web` for text that goes on with the next line.
@@ -137,10 +142,10 @@ pub(super) fn missing_blank(site: &Site<'_>) -> Option<Cause> {
     }
     let at = start + key.len();
     let diagnostic = site
-        .error(codes::MISSING_COLON, format!("no blank behind the colon of `{key}`"), start..at + 1)
+        .error(codes::MISSING_COLON, format!("no space after the colon of `{key}`"), start..at + 1)
         .label("read as text, not as a key")
         .help(format!("write `{key}: {value}`"));
-    Some(site.fixed(diagnostic, "add the blank", vec![edit(at + 1..at + 1, " ")]))
+    Some(site.fixed(diagnostic, "add the space", vec![edit(at + 1..at + 1, " ")]))
 }
 
 /// A key without its colon that the parser took for text which goes on below.
@@ -158,7 +163,7 @@ pub(super) fn continued_key(site: &Site<'_>) -> Option<Cause> {
     }
     let end = start + entry.len();
     let diagnostic = site
-        .error(codes::MISSING_COLON, format!("no colon behind the key `{entry}`"), start..end)
+        .error(codes::MISSING_COLON, format!("no colon after the key `{entry}`"), start..end)
         .related(site.place(line.content_range()), "so this can't be below it")
         .help(format!("write `{entry}:`"));
     Some(site.fixed(diagnostic, "add the colon", vec![edit(end..end, ":")]))
@@ -182,7 +187,7 @@ pub(super) fn below_a_value(site: &Site<'_>) -> Option<Cause> {
             format!("this line is indented below `{key}`, which has a value already"),
             line.content_range(),
         )
-        .label(format!("indented by {}, `{key}` by {}", blanks(line.indent()), above.indent()))
+        .label(format!("indented by {}, `{key}` by {}", spaces(line.indent()), above.indent()))
         .related(site.place(value), format!("the value of `{key}`"))
         .help(format!("give it the indentation of `{key}`, or remove the value"));
     let repair = vec![edit(line.start..line.start + line.indent(), " ".repeat(above.indent()))];
@@ -206,7 +211,7 @@ pub(super) fn fits_nowhere(site: &Site<'_>) -> Option<Cause> {
     let diagnostic = site
         .error(
             codes::INDENTATION,
-            format!("indented by {}, as no line above", blanks(line.indent())),
+            format!("indented by {}, as no line above", spaces(line.indent())),
             line.content_range(),
         )
         .label(format!("expected {}", expected.join(" or ")))
@@ -247,7 +252,7 @@ pub(super) fn item(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 
-/// Something behind the end of the document's only value.
+/// Something after the end of the document's only value.
 pub(super) fn behind_the_end(site: &Site<'_>) -> Option<Cause> {
     if *site.kind != ErrorKind::ExpectedDocumentStart {
         return None;
@@ -259,12 +264,12 @@ pub(super) fn behind_the_end(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 
-/// Whether a text could be a key that someone wrote: a word without blanks, which may be quoted.
+/// Whether a text could be a key that someone wrote: a word without spaces, which may be quoted.
 fn is_word(text: &str) -> bool {
     !text.is_empty()
         && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '"' | '\'' | '$'))
 }
 
-fn blanks(count: usize) -> String {
-    if count == 1 { "1 blank".to_owned() } else { format!("{count} blanks") }
+fn spaces(count: usize) -> String {
+    if count == 1 { "1 space".to_owned() } else { format!("{count} spaces") }
 }

@@ -21,12 +21,12 @@ impl<'t> Line<'t> {
         self.start + self.text.len()
     }
 
-    /// Number of leading blanks and tabs.
+    /// Number of leading spaces and tabs.
     pub(super) fn indent(&self) -> usize {
         self.text.len() - self.text.trim_start_matches([' ', '\t']).len()
     }
 
-    /// What is on it, without blanks around.
+    /// What is on it, without spaces around.
     pub(super) fn content(&self) -> &'t str {
         self.text.trim_matches([' ', '\t'])
     }
@@ -48,16 +48,21 @@ impl<'t> Line<'t> {
         std::iter::successors(step(&self), step).filter(|line| !line.is_blank())
     }
 
-    /// The next line below with content.
-    pub(super) fn below(self, text: &'t str) -> Option<Line<'t>> {
+    /// The lines below with content, nearest first.
+    pub(super) fn below_all(self, text: &'t str) -> impl Iterator<Item = Line<'t>> {
         let step = move |line: &Line<'t>| {
             let next = line.start + text[line.start..].find('\n')? + 1;
             (next < text.len()).then(|| Line::around(text, next))
         };
-        std::iter::successors(step(&self), step).find(|line| !line.is_blank())
+        std::iter::successors(step(&self), step).filter(|line| !line.is_blank())
     }
 
-    /// The content behind `- ` markers, and where it starts.
+    /// The next line below with content.
+    pub(super) fn below(self, text: &'t str) -> Option<Line<'t>> {
+        self.below_all(text).next()
+    }
+
+    /// The content after `- ` markers, and where it starts.
     pub(super) fn entry(&self) -> (usize, &'t str) {
         let mut rest = self.content();
         while let Some(inner) = rest.strip_prefix("- ") {
@@ -83,20 +88,20 @@ pub(super) enum Unclosed {
     Bracket { at: usize, open: char, closers: String },
 }
 
-/// What a line leaves open, were it read on its own.
-pub(super) fn unclosed(line: &str) -> Option<Unclosed> {
-    let bytes = line.as_bytes();
+/// What one or more lines leave open, were they read on their own.
+pub(super) fn unclosed(lines: &str) -> Option<Unclosed> {
+    let bytes = lines.as_bytes();
     let mut brackets: Vec<(usize, char)> = Vec::new();
     let mut at = 0;
     // Whether a value may begin here; text without quotes runs to the next separator.
     let mut fresh = true;
     while let Some(&byte) = bytes.get(at) {
         let next = bytes.get(at + 1).copied();
-        let blank_next = matches!(next, None | Some(b' ' | b'\t'));
+        let blank_next = next.is_none_or(is_space);
         let flow = !brackets.is_empty();
         match byte {
-            b'#' if at == 0 || matches!(bytes[at - 1], b' ' | b'\t') => break,
-            b' ' | b'\t' => {}
+            b'#' if at == 0 || is_space(bytes[at - 1]) => at += comment(&bytes[at..]),
+            b if is_space(b) => {}
             b'"' | b'\'' if fresh => match closing_quote(bytes, at) {
                 Some(end) => (at, fresh) = (end, false),
                 None => return Some(Unclosed::Quote { at, quote: char::from(byte) }),
@@ -113,7 +118,7 @@ pub(super) fn unclosed(line: &str) -> Option<Unclosed> {
             b':' if blank_next => fresh = true,
             b'-' | b'?' if fresh && blank_next => {}
             b'&' | b'!' if fresh => {
-                while bytes.get(at + 1).is_some_and(|b| !matches!(b, b' ' | b'\t')) {
+                while bytes.get(at + 1).is_some_and(|&b| !is_space(b)) {
                     at += 1;
                 }
             }
@@ -124,6 +129,15 @@ pub(super) fn unclosed(line: &str) -> Option<Unclosed> {
     let &(first, open) = brackets.first()?;
     let closers = brackets.iter().rev().map(|&(_, open)| closer(open)).collect();
     Some(Unclosed::Bracket { at: first, open, closers })
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// Length of a comment, without the line break.
+fn comment(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len())
 }
 
 /// The bracket that closes another.

@@ -41,7 +41,7 @@ pub(super) fn of(source: &Arc<Source>, draft: &Draft<'_>, failure: &Failure) -> 
         flow::unclosed_bracket,
         flow::colon,
         layout::missing_colon,
-        layout::missing_blank,
+        layout::missing_space,
         layout::continued_key,
         scalar::colon_in_text,
         scalar::reserved_character,
@@ -61,10 +61,11 @@ pub(super) fn of(source: &Arc<Source>, draft: &Draft<'_>, failure: &Failure) -> 
     MISTAKES.iter().find_map(|mistake| mistake(&site)).unwrap_or_else(|| unknown(&site))
 }
 
-/// A `\#` that was read as text, at a span of the original.
-pub(super) fn comment_as_text(source: &Arc<Source>, draft: &Draft<'_>, at: usize) -> Cause {
-    let site = Site { source, draft, text: draft.text(), at, kind: &ErrorKind::SimpleKeyExpected };
-    layout::escaped_comment(&site).unwrap_or_else(|| unknown(&site))
+/// Lines that begin with `\#` and were read as text; all as one diagnostic.
+pub(super) fn comments_as_text(source: &Arc<Source>, draft: &Draft<'_>, at: &[usize]) -> Option<Cause> {
+    let site =
+        Site { source, draft, text: draft.text(), at: *at.first()?, kind: &ErrorKind::SimpleKeyExpected };
+    Some(layout::escaped_comments(&site, at))
 }
 
 /// Where the parser stopped, and the text as it was then. All offsets are the draft's.

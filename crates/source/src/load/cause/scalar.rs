@@ -1,10 +1,10 @@
-//! Mistakes inside of a scalar: colons, quotes, escapes, characters that need quotes.
+//! Mistakes inside a scalar: colons, quotes, escapes, characters that need quotes.
 
 use super::line::{Unclosed, unclosed};
 use super::{Cause, ErrorKind, Site, edit};
 use crate::codes;
 
-/// A colon and a blank inside of text without quotes: `type: resource:: c_streamer::1.0`.
+/// A colon and a space inside text without quotes: `type: resource:: c_streamer::1.0`.
 pub(super) fn colon_in_text(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     let (start, entry) = line.entry();
@@ -20,7 +20,7 @@ pub(super) fn colon_in_text(site: &Site<'_>) -> Option<Cause> {
     let diagnostic = site
         .error(
             codes::COLON_IN_TEXT,
-            format!("colon and blank inside of the text `{text}`"),
+            format!("colon and space inside the text `{text}`"),
             site.at..site.at + 2,
         )
         .label("this separates a key from its value");
@@ -30,7 +30,7 @@ pub(super) fn colon_in_text(site: &Site<'_>) -> Option<Cause> {
         let joined = format!("{}{}", &site.text[value..blank], &site.text[next..end]);
         let cause = site.fixed(
             diagnostic.help(format!("write `{joined}`")),
-            "remove the blank",
+            "remove the space",
             vec![edit(blank..next, "")],
         );
         return Some(cause);
@@ -101,7 +101,7 @@ fn bad_escape(text: &str, from: usize) -> Option<(usize, char)> {
     None
 }
 
-/// Something behind the closing quote, on the same line.
+/// Something after the closing quote, on the same line.
 pub(super) fn trailing_text(site: &Site<'_>) -> Option<Cause> {
     let quote = match site.kind {
         ErrorKind::InvalidTrailingSingleQuotedScalar => '\'',
@@ -116,13 +116,13 @@ pub(super) fn trailing_text(site: &Site<'_>) -> Option<Cause> {
     }
     let end = line.content_range().end;
     let help = if quote == '\'' {
-        "write a quote inside of single quotes twice"
+        "write a quote inside single quotes twice"
     } else {
-        "write a quote inside of double quotes as `\\\"`"
+        "write a quote inside double quotes as `\\\"`"
     };
     let trailing = end - site.text[site.at..end].trim_start().len()..end;
     let diagnostic = site
-        .error(codes::UNCLOSED_QUOTE, "text behind the closing quote", trailing)
+        .error(codes::UNCLOSED_QUOTE, "text after the closing quote", trailing)
         .related(site.place(value..value + 1), "the text begins here");
     let inner = &site.text[value + 1..end];
     match inner.strip_suffix(quote).filter(|inner| inner.len() > site.at.saturating_sub(value + 1)) {
@@ -156,7 +156,7 @@ pub(super) fn unclosed_quote(site: &Site<'_>) -> Option<Cause> {
     })?;
     let at = line.start + at;
     let help = if quote == '\'' {
-        "close it, or write an apostrophe inside of single quotes twice"
+        "close it, or write an apostrophe inside single quotes twice"
     } else {
         "close it"
     };
@@ -174,7 +174,7 @@ pub(super) fn unclosed_quote(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, at..at))
 }
 
-/// Where text without quotes ends on its line: before a comment, without blanks.
+/// Where text without quotes ends on its line: before a comment, without spaces.
 fn plain_end(text: &str, start: usize, end: usize) -> usize {
     let value = &text[start..end];
     let value = value.find(" #").map_or(value, |comment| &value[..comment]);

@@ -1,0 +1,96 @@
+//! What is written reads the same everywhere.
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use serde_json::{Map, Number, Value, json};
+use windlass_source::{EmitStyle, LoadOptions, Reading, Source, emit, load_one};
+
+/// Any data: texts that look like something else, numbers of all kinds, nested and empty collections.
+pub(crate) fn data() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![
+        "\\PC{0,12}",
+        any::<String>(),
+        prop::sample::select(vec![
+            "yes", "~", "1e3", "22:22", "- a", "a: b", "# c", "\u{2028}", "\u{feff}", "<<", "=", "\t", "é\n"
+        ])
+        .prop_map(str::to_owned),
+    ];
+    let number = prop_oneof![
+        any::<i64>().prop_map(Number::from),
+        any::<u64>().prop_map(Number::from),
+        any::<f64>().prop_filter_map("finite", Number::from_f64),
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        number.prop_map(Value::Number),
+        text.clone().prop_map(Value::String),
+    ];
+    leaf.prop_recursive(4, 32, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::Array),
+            prop::collection::vec((text.clone(), inner), 0..5)
+                .prop_map(|entries| Value::Object(Map::from_iter(entries))),
+        ]
+    })
+}
+
+fn read_back(text: &str) -> Value {
+    let loaded = load_one(&Source::new("emitted", text), &LoadOptions::default());
+    assert!(loaded.diagnostics.is_empty(), "{}\n{text}", loaded.diagnostics);
+    loaded.root.expect("a document").to_value(Reading::Script)
+}
+
+#[test]
+fn layout() {
+    let data = json!({
+        "b": [[1, [2]], {"x": {}, "y": []}, {}, []],
+        "a": null,
+        "no": "no",
+        "a key": "line\nbreak \u{2028}\u{feff}\u{85} 😀 é",
+        "n": [0, -1, 1.0, 1e300, 1.5e-7, 18_446_744_073_709_551_615_u64],
+    });
+    assert_snapshot!(emit(&data, EmitStyle::Block), @r#"
+    a: null
+    "a key": "line\nbreak \u2028\uFEFF\u0085 😀 é"
+    b:
+      - - 1
+        - - 2
+      - x: {}
+        "y": []
+      - {}
+      - []
+    "n":
+      - 0
+      - -1
+      - 1.0
+      - 1.0e+300
+      - 1.5e-7
+      - 18446744073709551615
+    "no": "no"
+    "#);
+    assert_eq!(read_back(&emit(&data, EmitStyle::Block)), data);
+    assert_eq!(emit(&json!([]), EmitStyle::Document), "---\n[]\n");
+    assert_eq!(emit(&json!("a"), EmitStyle::Block), "\"a\"\n");
+}
+
+#[test]
+fn keys_longer_than_yaml_s_limit_are_written_out() {
+    let data = json!({"a": [{"k".repeat(2000): {"b": 1}}]});
+    assert_eq!(read_back(&emit(&data, EmitStyle::Block)), data);
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(data in data()) {
+        prop_assert_eq!(read_back(&emit(&data, EmitStyle::Block)), data);
+    }
+
+    /// A second opinion on what was written.
+    #[test]
+    fn another_reader_agrees(data in data()) {
+        let text = emit(&data, EmitStyle::Block);
+        let read: Value = serde_yaml::from_str(&text).map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+        prop_assert_eq!(read, data);
+    }
+}

@@ -1,0 +1,80 @@
+//! Arbitrary input: no panic, places inside the text, fixes that apply.
+
+use proptest::prelude::*;
+use windlass_source::{Diagnostics, Kind, LoadOptions, Node, Reading, Source, apply_fixes, load};
+
+fn check(text: &str, options: &LoadOptions) -> Result<(), TestCaseError> {
+    let source = Source::new("f", text);
+    let loaded = load(&source, options);
+    for document in &loaded.documents {
+        inside(text, document)?;
+        let _ = (document.to_value(Reading::Text), document.to_value(Reading::Script));
+    }
+    places(text, &loaded.diagnostics)?;
+    let _ = apply_fixes(text, loaded.diagnostics.fixes());
+    Ok(())
+}
+
+fn inside(text: &str, node: &Node) -> Result<(), TestCaseError> {
+    prop_assert!(text.get(node.span().range()).is_some(), "{:?}", node.span());
+    let _ = node.inside(&Source::new("f", text)).span(0..1);
+    match node.kind() {
+        Kind::Scalar(_) => Ok(()),
+        Kind::Sequence(items) => items.iter().try_for_each(|item| inside(text, item)),
+        Kind::Mapping(mapping) => mapping.iter().try_for_each(|entry| {
+            prop_assert!(text.get(entry.key.span().range()).is_some());
+            inside(text, &entry.value)
+        }),
+    }
+}
+
+fn places(text: &str, diagnostics: &Diagnostics) -> Result<(), TestCaseError> {
+    for diagnostic in diagnostics {
+        let labels = diagnostic.primary.iter().chain(&diagnostic.related);
+        for label in labels {
+            prop_assert!(
+                text.get(label.place.span().range()).is_some(),
+                "{diagnostic}: {:?}",
+                label.place.span()
+            );
+        }
+        for edit in diagnostic.fixes.iter().flat_map(|fix| &fix.edits) {
+            prop_assert!(text.get(edit.span.range()).is_some(), "{diagnostic}: {edit:?}");
+        }
+    }
+    Ok(())
+}
+
+/// Pieces that YAML, and the search for causes, make something of.
+const PIECES: [&str; 50] = [
+    "a", "b: ", "key:", ": ", ":", "- ", "-", "? ", "\n", "\n", "\n  ", "\n    ", "\n\t", "\t", " ", "[",
+    "]", "{", "}", ",", "\"", "'", "''", "\\", "\\#", "\\q", "\\u00e9", "# c", "#", "&x ", "*x", "!t ",
+    "!!str ", "|", ">", "|2-\n", "...", "---\n", "%", "@", "`", "${x}", "<<: ", "é", "\u{200b}", "\u{a0}",
+    "\u{feff}", "\r\n", "~", "x:: y",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_text(text in any::<String>()) {
+        check(&text, &LoadOptions::default())?;
+        check(&text, &LoadOptions::json())?;
+    }
+
+    #[test]
+    fn any_pieces(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40)) {
+        let text = pieces.concat();
+        check(&text, &LoadOptions::default())?;
+        check(&text, &LoadOptions::default().last_key_wins())?;
+        check(&text, &LoadOptions::json())?;
+    }
+
+    #[test]
+    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        match Source::from_bytes("f", bytes.clone()) {
+            Ok(source) => check(source.text(), &LoadOptions::default())?,
+            Err(diagnostic) => prop_assert!(diagnostic.to_string().contains("WL0002")),
+        }
+    }
+}

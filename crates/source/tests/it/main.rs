@@ -1,0 +1,16 @@
+//! What a stranger can rely on, seen from outside.
+
+mod causes;
+mod corpus;
+mod diagnostics;
+mod emitting;
+mod fuzz;
+mod inside;
+mod json;
+mod limits;
+mod nodes;
+mod parsing;
+mod readings;
+mod render;
+mod suggesting;
+mod texts;
