@@ -1,0 +1,60 @@
+//! The codes of this crate: `WL0300` to `WL0349`.
+
+windlass_source::codes! {
+    NO_SUCH_FILE = "WL0300", "no such file",
+        "Nothing has this path. Paths are taken from the working folder.";
+    UNREADABLE = "WL0301", "file can't be read",
+        "The file or folder is there, and the system refuses to read it. The message has the system's words. Often the permissions are missing: `ls -l` shows them.";
+    TOO_LARGE = "WL0302", "file is too large",
+        "A document of more than 8 MiB is not read: no descriptor made by people comes near, and what is given is probably something else.";
+    NO_DESCRIPTOR = "WL0303", "folder without an assembly",
+        "The folder has none of `assembly.yaml`, `assembly.yml`, `Descriptor/assembly.yml` and `Descriptor/assembly.yaml`. Name the folder of the assembly, or the file itself.";
+    MANY_DESCRIPTORS = "WL0304", "folder with several assemblies",
+        "The folder has more than one assembly descriptor, so it doesn't say which one is meant. Name the file, or remove what is left over.";
+    VERSION = "WL0310", "version of the document",
+        "`windlass.yaml` begins with `version: 1`, so that a later windlass can still read it. A higher number was written for a newer windlass.\n\n```yaml\nversion: 1\n```";
+    UNKNOWN_KEY = "WL0311", "unknown key",
+        "`windlass.yaml` is a document of windlass, so a key that means nothing is a mistake: what it should say would be missing.";
+    WRONG_SORT = "WL0312", "wrong sort of value",
+        "A mapping, a list or a text was expected and something else was found.";
+    MISSING_KEY = "WL0313", "missing key",
+        "An entry of `existing` needs `type` and `name`:\n\n```yaml\nexisting:\n  - type: resource::network::1.0\n    name: VIDEO\n    properties: {id: net-1}\n```";
+    BAD_NAME = "WL0314", "bad name",
+        "The name of a location is what components give as `deploymentLocation`, and `type` is the name of a descriptor, as `resource::network::1.0`. A range of versions is for `references` of an assembly only: what exists is of one version.";
+    UNKNOWN_RUNTIME = "WL0315", "unknown runtime",
+        "`runtime` says what runs the scripts of a location: `process`, `sandbox`, `docker` or `kubernetes`.";
+    BAD_VOLUME = "WL0316", "bad volume",
+        "A volume is a name and the absolute path where container runtimes mount it. Its folder is chosen by the runtime. A folder of the host can't be named, so that a project does the same on every machine.\n\n```yaml\nvolumes:\n  state: /var/lib/demo\n```";
+    SAME_EXISTING = "WL0317", "listed twice",
+        "Two entries of `existing` have the same type, name and place, so no reference could tell them apart. Remove one.";
+    FILE_NAME = "WL0318", "project file with another name",
+        "The project file is called `windlass.yaml`. One with another ending would be passed over in silence, and the folder above it would become the project.";
+    NOT_USED = "WL0319", "key that has no effect yet",
+        "The key is part of the document, and this version of windlass does nothing with it.";
+    UNKNOWN_LOCATION = "WL0320", "unknown location",
+        "The component's `deploymentLocation` is not a key of `locations` in `windlass.yaml`. Where the file has no `locations` at all, every location is the local process runtime.\n\n```yaml\nlocations:\n  admin@local:\n    runtime: process\n```";
+    WRONG_MANAGER = "WL0321", "location of another resource manager",
+        "`resourceManager` and `deploymentLocation` together say where a component goes. The location is there, and belongs to another resource manager. A location without `resource-manager` takes any.";
+    TWO_FILES = "WL0330", "one name in two files",
+        "Two descriptors that can be reached have the same name, so it is not clear which is meant. Remove one, or give one of them another version. Versions that differ only in zeros at the end, as `1.0` and `1.0.0`, are the same.";
+    UNNAMED = "WL0331", "descriptor without a usable name",
+        "A descriptor is found by its `name`. This one has none, or none that can be read, so nothing can be made from it.";
+    TOO_MANY = "WL0332", "too many folders",
+        "The search for descriptors stops after 20 000 folders, and 12 levels down. Name the folders of the packages with `--catalog`.";
+    NOT_IN_CATALOG = "WL0340", "package not found",
+        "No folder of the catalog has a resource descriptor of this name, so there are no scripts to run.";
+    LINK = "WL0341", "link in a package",
+        "A package is copied when an assembly comes up, and its copy must do the same on another machine. So a link may lead to a file of the same package only, not out of it and not to a folder.";
+    NOT_A_FILE = "WL0342", "neither file nor folder",
+        "A package has files and folders. Sockets, pipes and devices can't be copied, and names that are not UTF-8 can't be recorded.";
+    PACKAGE_TOO_LARGE = "WL0343", "package too large",
+        "A package has at most 4096 files and 64 MiB in all, since it is kept with every assembly that uses it. Put large files where the scripts can fetch them.";
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn codes_are_in_range_and_explained() {
+        assert_eq!(windlass_source::code_problems(super::CODES, 300..=349), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,127 @@
+//! The only door to the disk: every error carries the path, and paths are shown as people write them.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_descriptor::{Read, read};
+use windlass_source::{Diagnostic, Source};
+
+use crate::codes;
+
+/// The most bytes that a document may have.
+pub const MAX_DOCUMENT: u64 = 8 << 20;
+
+/// Reads a descriptor from a file. What can't be read is said in its diagnostics.
+///
+/// ```no_run
+/// let read = windlass_project::load("shop/assembly.yaml".as_ref());
+/// if let Some(descriptor) = read.descriptor {
+///     assert_eq!(descriptor.source().name(), "shop/assembly.yaml");
+/// }
+/// ```
+pub fn load(path: &Path) -> Read {
+    match source(path) {
+        Ok(source) => read(&source),
+        Err(diagnostic) => Read { descriptor: None, diagnostics: vec![*diagnostic].into() },
+    }
+}
+
+/// Reads the text of a file, under the name that [`shown`] gives it.
+///
+/// # Errors
+/// When the file isn't there, can't be read, has more than [`MAX_DOCUMENT`] bytes or isn't UTF-8.
+pub fn source(path: &Path) -> Result<Arc<Source>, Box<Diagnostic>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes));
+    read.map_err(|error| unreadable(path, &error))?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_DOCUMENT) {
+        let message = format!("`{}` has more than {} MiB", shown(path), MAX_DOCUMENT >> 20);
+        return Err(Box::new(Diagnostic::error(codes::TOO_LARGE, message)));
+    }
+    Source::from_bytes(shown(path), bytes)
+}
+
+/// Returns a path for people: relative to the working folder where that is shorter to write, without needless dots.
+pub fn shown(path: &Path) -> String {
+    let clean = without_dots(path);
+    let relative = std::env::current_dir().ok().filter(|_| clean.is_absolute());
+    let relative = relative.and_then(|folder| relative_to(&folder, &clean));
+    let path = relative.unwrap_or(clean);
+    if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
+}
+
+/// Removes `.` components; `..` stays, since a link may stand before it.
+fn without_dots(path: &Path) -> PathBuf {
+    path.components().filter(|component| *component != Component::CurDir).collect()
+}
+
+/// Leads from a folder to a path by way of a folder above both, unless only the root of the disk is above both.
+fn relative_to(folder: &Path, path: &Path) -> Option<PathBuf> {
+    let shared = folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+    let ups = folder.components().count() - shared;
+    let down: PathBuf = path.components().skip(shared).collect();
+    let way: PathBuf = std::iter::repeat_n(Component::ParentDir, ups).collect();
+    (shared > 1).then(|| way.join(down)).filter(|way| way.components().count() < path.components().count())
+}
+
+/// Says why a path can't be read.
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
+    let shown = shown(path);
+    Box::new(match error.kind() {
+        io::ErrorKind::NotFound => {
+            let diagnostic =
+                Diagnostic::error(codes::NO_SUCH_FILE, format!("there is no file or folder `{shown}`"));
+            match nearest_sibling(path) {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None => diagnostic,
+            }
+        }
+        io::ErrorKind::IsADirectory => {
+            Diagnostic::error(codes::UNREADABLE, format!("`{shown}` is a folder, and a file is needed"))
+        }
+        _ => Diagnostic::error(codes::UNREADABLE, format!("`{shown}` can't be read: {}", in_words(error))),
+    })
+}
+
+/// Returns the system's words for an error, without its number.
+fn in_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    let words = text.split(" (os error").next().unwrap_or_default();
+    words.to_lowercase()
+}
+
+/// Finds what lies in the same folder under nearly the same name.
+fn nearest_sibling(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut names: Vec<String> =
+        fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    let near = windlass_source::suggest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(shown(&folder.join(near)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_shown_from_the_working_folder() {
+        let way = |from: &str, to: &str| {
+            relative_to(from.as_ref(), to.as_ref()).map(|path| path.display().to_string())
+        };
+        assert_eq!(way("/home/a/p", "/home/a/p/x/y").as_deref(), Some("x/y"));
+        assert_eq!(way("/home/a/p/x", "/home/a/p/windlass.yaml").as_deref(), Some("../windlass.yaml"));
+        assert_eq!(way("/home/a", "/home/a").as_deref(), Some(""));
+        assert_eq!(way("/home/a", "/tmp/x"), None);
+        assert_eq!(way("/srv/a/b/c/d", "/srv/x"), None);
+    }
+
+    #[test]
+    fn needless_dots_are_left_out() {
+        assert_eq!(shown(Path::new("./a/./b")), "a/b");
+        assert_eq!(shown(Path::new(".")), ".");
+        assert_eq!(shown(Path::new("../a")), "../a");
+    }
+}

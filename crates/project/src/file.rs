@@ -1,0 +1,214 @@
+//! `windlass.yaml`, the document of a project: the places where parts go, and what exists beside them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::Value;
+use windlass_descriptor::Existing;
+use windlass_driver::Location;
+use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
+use windlass_executor::VolumeName;
+use windlass_model::DescriptorName;
+use windlass_source::{
+    Diagnostic, Diagnostics, Entry, LoadOptions, Mapping, Node, Place, Reading, Source, Span, load_one,
+    suggest,
+};
+
+use crate::codes;
+use crate::reader::{Reader, listed};
+
+/// The name of the file.
+pub const FILE_NAME: &str = "windlass.yaml";
+
+/// The runtimes that a location may name.
+pub const RUNTIMES: [&str; 4] = ["process", "sandbox", "docker", "kubernetes"];
+
+/// The version of the document that is read.
+const VERSION: &str = "1";
+
+/// What a `windlass.yaml` says, as far as it could be read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ProjectFile {
+    /// The locations by name, in the order of declaration.
+    pub(crate) locations: IndexMap<String, Declared>,
+    /// What references may resolve to.
+    pub(crate) existing: Vec<Existing>,
+}
+
+/// A location and where its name stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Declared {
+    pub(crate) location: Location,
+    pub(crate) place: Place,
+}
+
+/// Reads a `windlass.yaml`; all that is wrong with it is reported at once.
+pub(crate) fn read(source: &Arc<Source>) -> (ProjectFile, Diagnostics) {
+    let loaded = load_one(source, &LoadOptions::default());
+    let mut diagnostics = loaded.diagnostics;
+    let mut reader = Reader { source, diagnostics: &mut diagnostics };
+    let file = loaded.root.as_ref().map(|root| read_root(&mut reader, root));
+    if file.is_none() && !reader.diagnostics.has_errors() {
+        missing_version(&mut reader, Span::empty(0));
+    }
+    diagnostics.sort();
+    (file.unwrap_or_default(), diagnostics)
+}
+
+fn read_root(reader: &mut Reader<'_>, root: &Node) -> ProjectFile {
+    let Some(root) = reader.mapping(root, "`windlass.yaml`", &["version", "locations", "existing"]) else {
+        return ProjectFile::default();
+    };
+    version(reader, root);
+    let locations = root.get("locations").and_then(|node| reader.any_mapping(node, "`locations`"));
+    let locations = locations.map(Mapping::entries).unwrap_or_default();
+    let locations = locations.iter().filter_map(|entry| location(reader, entry)).collect();
+    let existing = root.get("existing").map(|node| existing(reader, node)).unwrap_or_default();
+    ProjectFile { locations, existing }
+}
+
+fn version(reader: &mut Reader<'_>, root: &Mapping) {
+    let Some(node) = root.get("version") else {
+        let first = root.entries().first().map_or(Span::empty(0), |entry| entry.key.span());
+        return missing_version(reader, first);
+    };
+    if node.as_str() == Some(VERSION) {
+        return;
+    }
+    let found = node.as_str().map_or_else(|| node.describe().to_owned(), |text| format!("`{text}`"));
+    let message = format!("the document's version is {found}, and this windlass reads version `{VERSION}`");
+    let diagnostic = Diagnostic::error(codes::VERSION, message).at(reader.place(node.span()));
+    let newer = node.as_str().and_then(|text| text.parse::<u64>().ok()).is_some_and(|version| version > 1);
+    let help = if newer { "use the windlass that it was written for" } else { "write `version: 1`" };
+    reader.diagnostics.push(diagnostic.help(help));
+}
+
+fn missing_version(reader: &mut Reader<'_>, span: Span) {
+    let diagnostic = Diagnostic::error(codes::VERSION, "`windlass.yaml` has no `version`")
+        .at(reader.place(span))
+        .help("begin it with a line `version: 1`");
+    reader.diagnostics.push(diagnostic);
+}
+
+const LOCATION_KEYS: [&str; 7] =
+    ["resource-manager", "infrastructure-type", "runtime", "volumes", "image", "network", "properties"];
+
+fn location(reader: &mut Reader<'_>, entry: &Entry) -> Option<(String, Declared)> {
+    let name = entry.key.text().to_owned();
+    if name.trim().is_empty() {
+        reader.error(codes::BAD_NAME, entry.key.span(), "the name of a location is empty");
+        return None;
+    }
+    let what = format!("the location `{name}`");
+    let body = reader.mapping(&entry.value, &what, &LOCATION_KEYS);
+    let field = |key: &str| body.and_then(|body| body.get(key)).filter(|node| !node.is_null());
+    let mut text =
+        |key: &str| field(key).and_then(|node| reader.text(node, &format!("`{key}`"))).map(str::to_owned);
+    let mut location = Location::local(&name);
+    location.manager = text("resource-manager");
+    location.infrastructure = text("infrastructure-type").unwrap_or(location.infrastructure);
+    location.image = text("image");
+    location.network = text("network");
+    location.runtime = field("runtime").and_then(|node| runtime(reader, node)).unwrap_or(location.runtime);
+    location.volumes = field("volumes").map(|node| volumes(reader, node)).unwrap_or_default();
+    location.properties =
+        field("properties").map(|node| properties(reader, node, Reading::Script)).unwrap_or_default();
+    Some((name, Declared { location, place: reader.place(entry.key.span()) }))
+}
+
+fn runtime(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    let text = reader.text(node, "`runtime`")?;
+    if RUNTIMES.contains(&text) {
+        return Some(text.to_owned());
+    }
+    let message = format!("there is no runtime `{text}`");
+    let help = match suggest(text, RUNTIMES) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", listed(RUNTIMES)),
+    };
+    let diagnostic =
+        Diagnostic::error(codes::UNKNOWN_RUNTIME, message).at(reader.place(node.span())).help(help);
+    reader.diagnostics.push(diagnostic);
+    None
+}
+
+/// Reads `volumes`: names and the absolute paths where container runtimes mount them.
+fn volumes(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
+    let entries = reader.any_mapping(node, "`volumes`").map(Mapping::entries).unwrap_or_default();
+    let mut volumes = BTreeMap::new();
+    for entry in entries {
+        let name = entry.key.text();
+        if let Err(error) = name.parse::<VolumeName>() {
+            let help =
+                "a volume is a name; the runtime chooses its folder, and a folder of the host can't be named";
+            let diagnostic = Diagnostic::error(codes::BAD_VOLUME, error.to_string())
+                .at(reader.place(entry.key.span()))
+                .help(help);
+            reader.diagnostics.push(diagnostic);
+            continue;
+        }
+        let Some(path) = reader.text(&entry.value, "the path of a volume") else { continue };
+        if is_mount_path(path) {
+            volumes.insert(name.to_owned(), path.to_owned());
+        } else {
+            let message = format!("`{path}` is no absolute path, as `/var/lib/{name}` is");
+            reader.error(codes::BAD_VOLUME, entry.value.span(), message);
+        }
+    }
+    volumes
+}
+
+fn is_mount_path(path: &str) -> bool {
+    path.len() > 1 && path.starts_with('/') && !path.split('/').any(|part| part == "..")
+}
+
+fn properties(reader: &mut Reader<'_>, node: &Node, reading: Reading) -> BTreeMap<String, Value> {
+    let entries = reader.any_mapping(node, "`properties`").map(Mapping::entries).unwrap_or_default();
+    entries.iter().map(|entry| (entry.key.text().to_owned(), entry.value.to_value(reading))).collect()
+}
+
+/// Reads `existing`, and refuses entries that no reference could tell apart.
+fn existing(reader: &mut Reader<'_>, node: &Node) -> Vec<Existing> {
+    let mut found = Vec::new();
+    let mut seen: HashMap<_, Span> = HashMap::new();
+    for item in reader.list(node, "`existing`") {
+        let Some(entry) = existing_entry(reader, item) else { continue };
+        let place = [DEPLOYMENT_LOCATION, RESOURCE_MANAGER].map(|key| entry.properties.get(key).cloned());
+        let key = (entry.descriptor.to_string(), entry.name.clone(), format!("{place:?}"));
+        if let Some(first) = seen.insert(key, item.span()) {
+            let message = format!("`{}`, a `{}`, is listed twice", entry.name, entry.descriptor);
+            let diagnostic = Diagnostic::error(codes::SAME_EXISTING, message)
+                .at(reader.place(item.span()))
+                .related(reader.place(first), "listed here first");
+            reader.diagnostics.push(diagnostic);
+        }
+        found.push(entry);
+    }
+    found
+}
+
+fn existing_entry(reader: &mut Reader<'_>, node: &Node) -> Option<Existing> {
+    let what = "an entry of `existing`";
+    let body = reader.mapping(node, what, &["type", "name", "properties", "package"])?;
+    for key in ["type", "name"] {
+        if body.get(key).is_none() {
+            reader.error(codes::MISSING_KEY, node.span(), format!("{what} has no `{key}`"));
+        }
+    }
+    if let Some(entry) = body.entry("package") {
+        let message = "`package` has no effect yet: relationships can't call operations of what exists";
+        let place = reader.place(entry.key.span());
+        reader.diagnostics.push(Diagnostic::warning(codes::NOT_USED, message).at(place));
+    }
+    let descriptor = body.get("type").and_then(|node| descriptor_name(reader, node));
+    let name = body.get("name").and_then(|node| reader.text(node, "`name`")).map(str::to_owned);
+    let properties =
+        body.get("properties").map(|node| properties(reader, node, Reading::Text)).unwrap_or_default();
+    Some(Existing { descriptor: descriptor?, name: name?, properties })
+}
+
+fn descriptor_name(reader: &mut Reader<'_>, node: &Node) -> Option<DescriptorName> {
+    let text = reader.text(node, "`type`")?;
+    text.parse().map_err(|error| reader.error(codes::BAD_NAME, node.span(), format!("{error}"))).ok()
+}

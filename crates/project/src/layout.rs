@@ -1,0 +1,63 @@
+//! How a package lies on the disk.
+//!
+//! ```text
+//! <package>/Definitions/lm/resource.yaml     or  <package>/resource.yaml
+//! <package>/Lifecycle/<driver type>/scripts/<Transition or Operation>[.ext]
+//! <assembly>/Descriptor/assembly.yml         or  <assembly>/assembly.yaml
+//! <assembly>/Contains/<package>/…
+//! ```
+
+use std::path::{Path, PathBuf};
+
+/// The folder of an assembly that has the packages of its parts.
+pub(crate) const CONTAINS: &str = "Contains";
+
+/// Where an assembly descriptor may be in its package.
+pub(crate) const ASSEMBLY: [&str; 4] =
+    ["assembly.yaml", "assembly.yml", "Descriptor/assembly.yml", "Descriptor/assembly.yaml"];
+
+/// Where a resource descriptor may be in its package.
+pub(crate) const RESOURCE: [&str; 4] =
+    ["Definitions/lm/resource.yaml", "Definitions/lm/resource.yml", "resource.yaml", "resource.yml"];
+
+/// Folders of a package that have no packages in them.
+pub(crate) const INNER: [&str; 3] = ["Definitions", "Descriptor", "Lifecycle"];
+
+/// Returns the descriptors of a package folder: those of `layouts` that are there.
+pub(crate) fn descriptors_in(folder: &Path, layouts: &[&str]) -> Vec<PathBuf> {
+    layouts.iter().map(|layout| folder.join(layout)).filter(|file| file.is_file()).collect()
+}
+
+/// Returns the package folder that a descriptor's file belongs to.
+pub(crate) fn package_of(file: &Path) -> PathBuf {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let depth = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("Descriptor") => 1,
+        Some("lm") if folder.parent().is_some_and(|above| above.ends_with("Definitions")) => 2,
+        _ => 0,
+    };
+    folder.ancestors().nth(depth).unwrap_or(folder).to_path_buf()
+}
+
+/// Tells whether the search for packages passes a folder over.
+pub(crate) fn is_skipped(name: &str) -> bool {
+    name.starts_with('.') || matches!(name, "_lmctl" | "target" | "node_modules")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_belong_to_their_package() {
+        for (file, package) in [
+            ("/p/Contains/web/Definitions/lm/resource.yaml", "/p/Contains/web"),
+            ("/p/web/resource.yaml", "/p/web"),
+            ("/p/Descriptor/assembly.yml", "/p"),
+            ("/p/assembly.yaml", "/p"),
+            ("/p/lm/resource.yaml", "/p/lm"),
+        ] {
+            assert_eq!(package_of(Path::new(file)), Path::new(package), "{file}");
+        }
+    }
+}

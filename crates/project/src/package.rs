@@ -1,0 +1,166 @@
+//! From a package folder to a [`Package`]: its files with their run bits, and what the descriptor says of drivers.
+//!
+//! All files of the folder are part of it but those that programs leave behind or that belong to others: folders whose
+//! name begins with a dot, `_lmctl`, `__pycache__`, and `Contains` at the top, which has packages of its own. A link
+//! may lead to a file of the same package; it is kept as a file.
+
+use std::fs::{self, File, Metadata};
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use windlass_descriptor::ResourceDescriptor;
+use windlass_descriptor::resource::{ActionDecl, DriverDecl};
+use windlass_driver::{Binding, Bindings, Package};
+use windlass_model::DescriptorName;
+use windlass_model::record::PackageFile;
+use windlass_source::{Code, Diagnostic, Diagnostics};
+
+use crate::codes;
+use crate::disk::{shown, unreadable};
+use crate::layout::CONTAINS;
+
+/// The most files that a package may have.
+pub const MAX_FILES: usize = 4096;
+
+/// The most bytes that the files of a package may have together.
+pub const MAX_BYTES: u64 = 64 << 20;
+
+/// The deepest folder in a package.
+const MAX_DEPTH: usize = 32;
+
+/// Reads the package of a resource.
+pub(crate) fn read(
+    name: &DescriptorName,
+    resource: &ResourceDescriptor,
+    folder: &Path,
+) -> Result<Package, Diagnostics> {
+    let mut reader =
+        Reader { root: folder, files: Vec::new(), bytes: 0, full: false, diagnostics: Diagnostics::new() };
+    reader.folder(folder, 0);
+    if reader.diagnostics.has_errors() {
+        reader.diagnostics.sort();
+        return Err(reader.diagnostics);
+    }
+    Ok(Package::new(name.clone(), bindings(resource), reader.files))
+}
+
+/// Returns what a descriptor says of drivers.
+fn bindings(resource: &ResourceDescriptor) -> Bindings {
+    let drivers = |action: &ActionDecl| action.drivers.iter().map(binding).collect();
+    Bindings {
+        transitions: resource.transitions.iter().map(|(name, action)| (*name, drivers(action))).collect(),
+        operations: resource
+            .operations
+            .iter()
+            .map(|(name, action)| (name.to_string(), drivers(action)))
+            .collect(),
+        default: resource.default_drivers.iter().map(binding).collect(),
+    }
+}
+
+fn binding(driver: &DriverDecl) -> Binding {
+    Binding {
+        driver: driver.driver.clone(),
+        infrastructure: driver.infrastructure.clone(),
+        properties: driver.properties.clone().into_iter().collect(),
+    }
+}
+
+struct Reader<'a> {
+    root: &'a Path,
+    files: Vec<PackageFile>,
+    bytes: u64,
+    full: bool,
+    diagnostics: Diagnostics,
+}
+
+impl Reader<'_> {
+    fn refuse(&mut self, code: Code, message: String, help: &str) {
+        self.diagnostics.push(Diagnostic::error(code, message).help(help));
+    }
+
+    fn folder(&mut self, folder: &Path, depth: usize) {
+        let mut entries: Vec<PathBuf> = match fs::read_dir(folder) {
+            Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+            Err(error) => return self.diagnostics.push(unreadable(folder, &error)),
+        };
+        entries.sort();
+        for path in entries {
+            match path.symlink_metadata() {
+                _ if self.full => return,
+                Ok(metadata) if metadata.is_dir() && is_left_out(&path, depth) => {}
+                Ok(metadata) if metadata.is_dir() && depth == MAX_DEPTH => self.too_large(&path),
+                Ok(metadata) if metadata.is_dir() => self.folder(&path, depth + 1),
+                Ok(metadata) if metadata.is_symlink() => self.link(&path),
+                Ok(metadata) => self.file(&path, &metadata),
+                Err(error) => self.diagnostics.push(unreadable(&path, &error)),
+            }
+        }
+    }
+
+    fn link(&mut self, path: &Path) {
+        let help = "put a copy of the file there";
+        match path.canonicalize().and_then(|target| Ok((target.metadata()?, target))) {
+            Ok((_, target)) if !target.starts_with(self.root) => {
+                let message =
+                    format!("`{}` is a link out of the package, to `{}`", shown(path), shown(&target));
+                self.refuse(codes::LINK, message, help);
+            }
+            Ok((metadata, _)) if metadata.is_dir() => {
+                let message =
+                    format!("`{}` is a link to a folder, and a package may link to files only", shown(path));
+                self.refuse(codes::LINK, message, "put a folder with copies of the files there");
+            }
+            Ok((metadata, _)) => self.file(path, &metadata),
+            Err(_) => {
+                let message = format!("`{}` is a link that leads nowhere", shown(path));
+                self.refuse(codes::LINK, message, help);
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path, metadata: &Metadata) {
+        let relative = path.strip_prefix(self.root).unwrap_or(path);
+        let Some(name) = relative.to_str() else {
+            let message = format!("the name of `{}` is not UTF-8", shown(path));
+            return self.refuse(codes::NOT_A_FILE, message, "rename it");
+        };
+        if !metadata.is_file() {
+            let message = format!("`{}` is neither a file nor a folder", shown(path));
+            return self.refuse(codes::NOT_A_FILE, message, "move it out of the package");
+        }
+        self.bytes += metadata.len();
+        if self.files.len() == MAX_FILES || self.bytes > MAX_BYTES {
+            return self.too_large(path);
+        }
+        let mut content = Vec::new();
+        match File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut content)) {
+            Ok(_) => self.files.push(PackageFile {
+                path: name.to_owned(),
+                executable: metadata.permissions().mode() & 0o111 != 0,
+                content,
+            }),
+            Err(error) => self.diagnostics.push(unreadable(path, &error)),
+        }
+    }
+
+    fn too_large(&mut self, path: &Path) {
+        self.full = true;
+        let message = format!(
+            "the package `{}` has more than {MAX_FILES} files, {} MiB or {MAX_DEPTH} levels of folders; `{}` is beyond that",
+            shown(self.root),
+            MAX_BYTES >> 20,
+            shown(path)
+        );
+        self.refuse(codes::PACKAGE_TOO_LARGE, message, "have the scripts fetch what is large");
+    }
+}
+
+/// Tells whether a folder in a package is no part of it.
+fn is_left_out(folder: &Path, depth: usize) -> bool {
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name.starts_with('.')
+        || matches!(name.as_str(), "_lmctl" | "__pycache__")
+        || (depth == 0 && name == CONTAINS)
+}

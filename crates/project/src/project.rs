@@ -1,0 +1,203 @@
+//! A project: the folder of a `windlass.yaml`, the places it declares, and where its state is.
+
+use std::path::{Path, PathBuf};
+
+use indexmap::IndexMap;
+use thiserror::Error;
+use windlass_descriptor::Existing;
+use windlass_driver::{Location, Placement};
+use windlass_source::{Diagnostic, Diagnostics, Place, suggest};
+
+use crate::codes;
+use crate::disk::{shown, source, unreadable};
+use crate::file::{Declared, FILE_NAME, ProjectFile, read};
+use crate::reader::listed;
+
+/// The folder of the state, below the root.
+const STATE_FOLDER: &str = ".windlass";
+
+/// The location that stands in where a component names none.
+const LOCAL: &str = "local";
+
+/// A project: a root folder, and what its `windlass.yaml` says, if it has one.
+#[derive(Debug, Clone)]
+pub struct Project {
+    root: PathBuf,
+    file: Option<PathBuf>,
+    locations: IndexMap<String, Declared>,
+    existing: Vec<Existing>,
+    warnings: Diagnostics,
+}
+
+impl Project {
+    /// Opens the project that `start`, a file or a folder, belongs to: that of the nearest `windlass.yaml` at or above
+    /// it. Where there is none, the project has no file, and its root is `fallback`.
+    ///
+    /// # Errors
+    /// When `start` or `fallback` isn't there, or the file can't be read or has mistakes: all of them.
+    pub fn open(start: &Path, fallback: &Path) -> Result<Self, Diagnostics> {
+        let start = real(start)?;
+        match find_file(&start)? {
+            Some(file) => Self::read(file),
+            None => Ok(Self::without_file(real(fallback)?)),
+        }
+    }
+
+    fn read(file: PathBuf) -> Result<Self, Diagnostics> {
+        let source = source(&file).map_err(|diagnostic| Diagnostics::from(vec![*diagnostic]))?;
+        let (ProjectFile { locations, existing }, warnings) = read(&source);
+        if warnings.has_errors() {
+            return Err(warnings);
+        }
+        let root = file.parent().unwrap_or(&file).to_path_buf();
+        Ok(Self { root, file: Some(file), locations, existing, warnings })
+    }
+
+    fn without_file(root: PathBuf) -> Self {
+        Self {
+            root,
+            file: None,
+            locations: IndexMap::new(),
+            existing: Vec::new(),
+            warnings: Diagnostics::new(),
+        }
+    }
+
+    /// Returns the root folder, absolute and without links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the folder of the state. It need not exist.
+    pub fn state_dir(&self) -> PathBuf {
+        self.root.join(STATE_FOLDER)
+    }
+
+    /// Returns the path of the `windlass.yaml`, if there is one.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// Returns what is not wrong with the file, but worth saying.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// Returns the declared locations, in the order of declaration.
+    pub fn locations(&self) -> impl Iterator<Item = &Location> {
+        self.locations.values().map(|declared| &declared.location)
+    }
+
+    /// Returns what references may resolve to: the entries of `existing`.
+    pub fn existing(&self) -> &[Existing] {
+        &self.existing
+    }
+
+    /// Finds the location of a component.
+    ///
+    /// Without declared locations each is the local process runtime, under the name that the component gives. A
+    /// component that names no location goes to the only one, and to the local process runtime where there are several.
+    /// What a component doesn't say about its resource manager is taken as fitting.
+    ///
+    /// # Errors
+    /// When the location is not declared, or belongs to another resource manager.
+    pub fn location(&self, placement: &Placement) -> Result<Location, PlacementError> {
+        let declared = match &placement.location {
+            Some(name) if self.locations.is_empty() => return Ok(Location::local(name)),
+            Some(name) => self.locations.get(name).ok_or_else(|| self.unknown(name))?,
+            None if self.locations.len() == 1 => &self.locations[0],
+            None => return Ok(Location::local(LOCAL)),
+        };
+        match (&declared.location.manager, &placement.manager) {
+            (Some(has), Some(wanted)) if has != wanted => Err(PlacementError::OtherManager {
+                location: declared.location.name.clone(),
+                has: has.clone(),
+                wanted: wanted.clone(),
+                declared: declared.place.clone(),
+            }),
+            _ => Ok(declared.location.clone()),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> PlacementError {
+        PlacementError::Unknown {
+            location: name.to_owned(),
+            file: self.file().map(shown).unwrap_or_default(),
+            known: self.locations.keys().cloned().collect(),
+        }
+    }
+}
+
+/// A component that can't be placed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PlacementError {
+    /// No location has the name.
+    #[error("`{file}` declares no location `{location}`")]
+    Unknown {
+        /// The name that was asked for.
+        location: String,
+        /// The project file, as it is shown.
+        file: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// The location belongs to another resource manager.
+    #[error("the location `{location}` belongs to the resource manager `{has}`, not to `{wanted}`")]
+    OtherManager {
+        /// The location.
+        location: String,
+        /// Its resource manager.
+        has: String,
+        /// The one that was asked for.
+        wanted: String,
+        /// Where the location is declared.
+        declared: Place,
+    },
+}
+
+impl PlacementError {
+    /// Returns the error with its code, what can be done, and where the location is declared. The place of the
+    /// component is for the caller to add.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let message = self.to_string();
+        match self {
+            Self::Unknown { location, known, .. } => {
+                let names = || known.iter().map(String::as_str);
+                let help = match suggest(location, names()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("it declares {}", listed(names())),
+                };
+                Diagnostic::error(codes::UNKNOWN_LOCATION, message).help(help)
+            }
+            Self::OtherManager { declared, has, .. } => Diagnostic::error(codes::WRONG_MANAGER, message)
+                .related(declared.clone(), "declared here")
+                .help(format!("set the component's `resourceManager` to `{has}`")),
+        }
+    }
+}
+
+/// Returns an absolute path without links, or says why there is none.
+pub(crate) fn real(path: &Path) -> Result<PathBuf, Diagnostics> {
+    // An empty path is the working folder, as for `Path::parent` of a bare file name.
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    path.canonicalize().map_err(|error| vec![*unreadable(path, &error)].into())
+}
+
+/// Finds the nearest project file at or above a path.
+fn find_file(start: &Path) -> Result<Option<PathBuf>, Diagnostics> {
+    for folder in start.ancestors() {
+        let file = folder.join(FILE_NAME);
+        if file.is_file() {
+            return Ok(Some(file));
+        }
+        let other = folder.join("windlass.yml");
+        if other.is_file() {
+            let message = format!("`{}` is not read: a project file is called `{FILE_NAME}`", shown(&other));
+            let diagnostic =
+                Diagnostic::error(codes::FILE_NAME, message).help(format!("rename it to `{FILE_NAME}`"));
+            return Err(vec![diagnostic].into());
+        }
+    }
+    Ok(None)
+}

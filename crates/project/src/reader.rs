@@ -1,0 +1,94 @@
+//! Reading nodes of our own documents: every problem is reported at its place, and unknown keys are errors.
+
+use std::sync::Arc;
+
+use windlass_source::{Code, Diagnostic, Diagnostics, Fix, Mapping, Node, Place, Source, Span, suggest};
+
+use crate::codes;
+
+/// Reads nodes of one source.
+pub(crate) struct Reader<'a> {
+    pub(crate) source: &'a Arc<Source>,
+    pub(crate) diagnostics: &'a mut Diagnostics,
+}
+
+impl Reader<'_> {
+    pub(crate) fn place(&self, span: Span) -> Place {
+        self.source.place(span)
+    }
+
+    pub(crate) fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::error(code, message).at(self.source.place(span)));
+    }
+
+    /// Reads a mapping that has only the keys of `known`; null is an empty one.
+    pub(crate) fn mapping<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Option<&'n Mapping> {
+        let mapping = self.any_mapping(node, what)?;
+        for entry in mapping {
+            let key = entry.key.text();
+            if !known.contains(&key) {
+                let message = format!("{what} has no key `{key}`");
+                let mut diagnostic =
+                    Diagnostic::error(codes::UNKNOWN_KEY, message).at(self.place(entry.key.span()));
+                diagnostic = match suggest(key, known.iter().copied()) {
+                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(
+                        format!("write `{near}`"),
+                        entry.key.span(),
+                        near,
+                    )),
+                    None => diagnostic.help(format!("it may have {}", listed(known.iter().copied()))),
+                };
+                self.diagnostics.push(diagnostic);
+            }
+        }
+        Some(mapping)
+    }
+
+    /// Reads a mapping whose keys are names; null is an empty one.
+    pub(crate) fn any_mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n Mapping> {
+        if node.as_mapping().is_none() && !node.is_null() {
+            self.wrong_sort(node, what, "a mapping");
+        }
+        node.as_mapping()
+    }
+
+    /// Reads a list; null is an empty one.
+    pub(crate) fn list<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
+        if node.as_sequence().is_none() && !node.is_null() {
+            self.wrong_sort(node, what, "a list");
+        }
+        node.as_sequence().unwrap_or_default()
+    }
+
+    /// Reads text that is not empty; a scalar keeps its spelling.
+    pub(crate) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
+        let text = node.as_str().filter(|text| !node.is_null() && !text.trim().is_empty());
+        if text.is_none() {
+            self.wrong_sort(node, what, "text");
+        }
+        text
+    }
+
+    fn wrong_sort(&mut self, node: &Node, what: &str, expected: &str) {
+        let found = match node.as_str() {
+            Some(text) if !node.is_null() && text.trim().is_empty() => "empty",
+            _ => node.describe(),
+        };
+        self.error(codes::WRONG_SORT, node.span(), format!("{what} must be {expected}, and this is {found}"));
+    }
+}
+
+/// Lists names in backticks, the first few of them when there are many.
+pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 8;
+    let names: Vec<&str> = names.into_iter().collect();
+    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    if names.len() > SHOWN {
+        shown.push(format!("{} more", names.len() - SHOWN));
+    }
+    match shown.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => "nothing".to_owned(),
+    }
+}

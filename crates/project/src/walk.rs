@@ -1,0 +1,122 @@
+//! Walks folders for the files that may be descriptors: in a fixed order, each file once, and not for ever.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use windlass_source::{Diagnostic, Diagnostics};
+
+use crate::codes;
+use crate::disk::{shown, unreadable};
+use crate::layout::{ASSEMBLY, CONTAINS, INNER, RESOURCE, descriptors_in, is_skipped};
+
+/// The most folders that are looked into.
+const MAX_FOLDERS: usize = 20_000;
+
+/// The deepest level below a root.
+const MAX_DEPTH: usize = 12;
+
+/// What becomes of the `Contains` folder of a package that is met on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Contained {
+    /// It is looked into.
+    Open,
+    /// It belongs to its assembly alone.
+    Private,
+}
+
+/// A walk, and what it has met so far.
+#[derive(Debug, Default)]
+pub(crate) struct Walk {
+    /// Files in the layout of a descriptor, absolute and without links.
+    pub(crate) files: BTreeSet<PathBuf>,
+    /// What could not be looked into.
+    pub(crate) diagnostics: Diagnostics,
+    entered: HashSet<PathBuf>,
+    looked_into: usize,
+}
+
+impl Walk {
+    /// Adds the packages directly in a folder.
+    pub(crate) fn packages_in(&mut self, folder: &Path) {
+        for child in self.folders_in(folder) {
+            self.package(&child);
+        }
+    }
+
+    /// Adds the packages that an assembly's package contains.
+    pub(crate) fn contained_in(&mut self, package: &Path) {
+        let folder = package.join(CONTAINS);
+        if folder.is_dir() {
+            self.packages_in(&folder);
+        }
+    }
+
+    /// Adds all packages at and below a folder.
+    pub(crate) fn below(&mut self, root: &Path, contained: Contained) {
+        let mut open = vec![(root.to_path_buf(), 0)];
+        while let Some((folder, depth)) = open.pop() {
+            // A link may lead back up; each real folder is entered once.
+            let Ok(real) = folder.canonicalize() else { continue };
+            if !self.entered.insert(real) {
+                continue;
+            }
+            let is_package = self.package(&folder);
+            let mut inside = self.folders_in(&folder);
+            inside.retain(|child| match child.file_name().and_then(|name| name.to_str()) {
+                _ if !is_package => true,
+                Some(CONTAINS) => depth == 0 || contained == Contained::Open,
+                Some(name) => depth == 0 && !INNER.contains(&name),
+                None => false,
+            });
+            if depth == MAX_DEPTH && !inside.is_empty() {
+                self.too_many(&folder);
+                continue;
+            }
+            open.extend(inside.into_iter().rev().map(|child| (child, depth + 1)));
+        }
+    }
+
+    /// Adds the descriptors of a package folder; tells whether it has any.
+    fn package(&mut self, folder: &Path) -> bool {
+        let mut files = descriptors_in(folder, &RESOURCE);
+        files.extend(descriptors_in(folder, &ASSEMBLY));
+        self.files.extend(files.iter().filter_map(|file| file.canonicalize().ok()));
+        !files.is_empty()
+    }
+
+    /// Returns the folders in a folder that are not passed over, in the order of their names.
+    fn folders_in(&mut self, folder: &Path) -> Vec<PathBuf> {
+        if self.looked_into == MAX_FOLDERS {
+            self.too_many(folder);
+        }
+        self.looked_into += 1;
+        if self.looked_into > MAX_FOLDERS {
+            return Vec::new();
+        }
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.diagnostics.push(as_warning(*unreadable(folder, &error)));
+                return Vec::new();
+            }
+        };
+        let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+        let mut names: Vec<_> = names.filter(|name| !is_skipped(&name.to_string_lossy())).collect();
+        names.sort();
+        names.into_iter().map(|name| folder.join(name)).filter(|child| child.is_dir()).collect()
+    }
+
+    fn too_many(&mut self, folder: &Path) {
+        let message = format!("the search for descriptors stops at `{}`", shown(folder));
+        let diagnostic = Diagnostic::warning(codes::TOO_MANY, message)
+            .help("name the folders of the packages with `--catalog`");
+        self.diagnostics.push(diagnostic);
+    }
+}
+
+/// Makes a warning of what is an error where a file is named by the user.
+pub(crate) fn as_warning(mut diagnostic: Diagnostic) -> Diagnostic {
+    diagnostic.severity = windlass_source::Severity::Warning;
+    diagnostic
+}
