@@ -52,7 +52,13 @@ pub(crate) fn read(
         operations: section(reader, root, "operations", codes::NAME, promotion),
         composition: section(reader, root, "composition", codes::NAME, component),
         references: section(reader, root, "references", codes::NAME, reference),
-        relationships: section::<RelationshipName, _>(reader, root, "relationships", codes::NAME, relationship),
+        relationships: section::<RelationshipName, _>(
+            reader,
+            root,
+            "relationships",
+            codes::NAME,
+            relationship,
+        ),
         policies: policies(reader, root),
     }
 }
@@ -81,11 +87,8 @@ where
     };
     let mut entries = IndexMap::new();
     for entry in mapping.entries() {
-        let body = Body {
-            name: entry.key.text().to_owned(),
-            name_span: entry.key.span(),
-            node: &entry.value,
-        };
+        let body =
+            Body { name: entry.key.text().to_owned(), name_span: entry.key.span(), node: &entry.value };
         let value = read(reader, &body);
         if let Some(name) = reader.key::<K>(&entry.key, code) {
             entries.insert(name.value, value);
@@ -177,10 +180,12 @@ fn component_type(
     match text.value.parse::<DescriptorName>() {
         Ok(value) => Some(Spanned { value, span: text.span }),
         Err(windlass_model::name::NameError::Version(VersionError::RangeForVersion(range))) => {
-            let diagnostic =
-                Diagnostic::error(codes::BAD_TYPE, format!("{what} is made from a range of versions, `{range}`"))
-                    .at(reader.place(text.span))
-                    .help("name one version; ranges are for `references`");
+            let diagnostic = Diagnostic::error(
+                codes::BAD_TYPE,
+                format!("{what} is made from a range of versions, `{range}`"),
+            )
+            .at(reader.place(text.span))
+            .help("name one version; ranges are for `references`");
             reader.diagnostics.push(diagnostic);
             None
         }
@@ -215,13 +220,11 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
         reader.unknown_keys(mapping, &["type", "properties", "description"], "a reference");
     }
     let field = |key: &str| mapping.and_then(|mapping| mapping.get(key));
-    let kind = match field("type") {
-        Some(node) => reader.text(node, "`type`").and_then(|text| reference_type(reader, &text)),
-        None => {
-            reader.error(codes::MISSING_TYPE, body.name_span, format!("{what} has no `type`"));
-            None
-        }
-    };
+    if field("type").is_none() {
+        reader.error(codes::MISSING_TYPE, body.name_span, format!("{what} has no `type`"));
+    }
+    let text = field("type").and_then(|node| reader.text(node, "`type`"));
+    let kind = text.and_then(|text| reference_type(reader, &text));
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
     ReferenceDecl { name_span: body.name_span, kind, properties }
 }
@@ -229,8 +232,10 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
 fn reference_type(reader: &mut Reader<'_>, text: &Spanned<String>) -> Option<Spanned<ReferenceType>> {
     let parts: Vec<&str> = text.value.split("::").collect();
     let [kind, name, versions] = parts[..] else {
-        let message =
-            format!("`{}` is not of the form `kind::name::version`, as `assembly::shop::^1.0` is", text.value);
+        let message = format!(
+            "`{}` is not of the form `kind::name::version`, as `assembly::shop::^1.0` is",
+            text.value
+        );
         reader.error(codes::BAD_TYPE, text.span, message);
         return None;
     };
@@ -312,12 +317,10 @@ fn endpoint(reader: &mut Reader<'_>, node: &Node, key: &str) -> Option<Spanned<E
 
 fn state(reader: &mut Reader<'_>, node: Option<&Node>, body: &Body<'_>, key: &str) -> State {
     let Some(node) = node else {
-        let diagnostic = Diagnostic::error(
-            codes::BAD_STATE,
-            format!("the relationship `{}` has no `{key}`", body.name),
-        )
-        .at(reader.place(body.name_span))
-        .help("write `Installed`, `Inactive` or `Active`");
+        let diagnostic =
+            Diagnostic::error(codes::BAD_STATE, format!("the relationship `{}` has no `{key}`", body.name))
+                .at(reader.place(body.name_span))
+                .help("write `Installed`, `Inactive` or `Active`");
         reader.diagnostics.push(diagnostic);
         return State::Active;
     };
@@ -325,7 +328,8 @@ fn state(reader: &mut Reader<'_>, node: Option<&Node>, body: &Body<'_>, key: &st
     match text.value.parse() {
         Ok(state) => state,
         Err(error) => {
-            let diagnostic = Diagnostic::error(codes::BAD_STATE, error.to_string()).at(reader.place(text.span));
+            let diagnostic =
+                Diagnostic::error(codes::BAD_STATE, error.to_string()).at(reader.place(text.span));
             let states = ["Installed", "Inactive", "Active"];
             reader.diagnostics.push(did_you_mean(diagnostic, &text.value, states));
             State::Active
@@ -370,16 +374,11 @@ fn operation_calls(
     items.iter().filter_map(|item| operation_call(reader, item, ends)).collect()
 }
 
-fn operation_call(
-    reader: &mut Reader<'_>,
-    node: &Node,
-    ends: &Ends<'_>,
-) -> Option<Spanned<OperationCall>> {
+fn operation_call(reader: &mut Reader<'_>, node: &Node, ends: &Ends<'_>) -> Option<Spanned<OperationCall>> {
     let text = reader.text(node, "an operation")?;
     let parts = text.value.split_once('.');
-    let call = parts.and_then(|(end, name)| {
-        Some(OperationCall { end: ends.find(end)?, operation: name.parse().ok()? })
-    });
+    let call = parts
+        .and_then(|(end, name)| Some(OperationCall { end: ends.find(end)?, operation: name.parse().ok()? }));
     if call.is_none() {
         let diagnostic = Diagnostic::error(
             codes::BAD_OPERATION,

@@ -101,8 +101,9 @@ impl<'a> Check<'a> {
     fn own_properties(&mut self) {
         for (name, decl) in &self.assembly.properties {
             if decl.required && decl.read_only && decl.effective().is_none() {
-                let message =
-                    format!("`{name}` is required and read-only, so it can never be given the value it lacks");
+                let message = format!(
+                    "`{name}` is required and read-only, so it can never be given the value it lacks"
+                );
                 self.error(codes::NEVER_SATISFIED, decl.name_span, message);
             }
         }
@@ -191,7 +192,9 @@ impl<'a> Check<'a> {
         };
         let diagnostic = Diagnostic::new(severity, codes::MISSING_DESCRIPTOR, message)
             .at(self.source().place(kind.span))
-            .help("put its package into `Contains/` beside the assembly, or name its folder with `--catalog`");
+            .help(
+                "put its package into `Contains/` beside the assembly, or name its folder with `--catalog`",
+            );
         let text = kind.value.to_string();
         self.diagnostics.push(did_you_mean(diagnostic, &text, names.iter().map(String::as_str)));
     }
@@ -208,7 +211,8 @@ impl<'a> Check<'a> {
         let scope = Scope::assembly(self.assembly);
         value.for_each_reference(&mut |reference| match scope.meaning(reference) {
             Ok(Meaning::Part(..)) => {
-                let message = format!("{what} can't depend on a component: it must be known before any is made");
+                let message =
+                    format!("{what} can't depend on a component: it must be known before any is made");
                 self.error(codes::BAD_NUMBER, reference.span, message);
             }
             _ => self.reference(reference, scope),
@@ -346,8 +350,8 @@ impl<'a> Check<'a> {
                 if !self.assembly.composition.contains_key(component) && metric.value.contains('.') {
                     let message = format!("the metric `{}` is of no component", metric.value);
                     let parts = self.assembly.composition.keys().map(ComponentName::as_str).collect();
-                    let diagnostic = unknown_component(&message, component, parts)
-                        .at(self.source().place(metric.span));
+                    let diagnostic =
+                        unknown_component(&message, component, parts).at(self.source().place(metric.span));
                     self.diagnostics.push(diagnostic);
                 }
             }
@@ -413,4 +417,3 @@ impl Bounds {
         (self.increment == Some(0)).then(|| "scaling-increment is 0, and must be at least 1".to_owned())
     }
 }
-

@@ -119,7 +119,7 @@ struct Binder<'s> {
     instance: &'s ElementName,
 }
 
-impl<'a> Composer<'a> {
+impl Composer<'_> {
     fn error(&mut self, source: &Arc<Source>, code: windlass_source::Code, span: Span, message: String) {
         self.diagnostics.push(Diagnostic::error(code, message).at(source.place(span)));
     }
@@ -171,10 +171,12 @@ impl<'a> Composer<'a> {
         for (name, decl) in &assembly.properties {
             let given = self.request.parameters.get(name.as_str()).is_some_and(|value| !value.is_null());
             if decl.required && !decl.read_only && decl.effective().is_none() && !given {
-                let diagnostic =
-                    Diagnostic::error(codes::MISSING_PARAMETER, format!("`{name}` is required and has no value"))
-                        .at(assembly.source.place(decl.name_span))
-                        .help(format!("give it with `-p {name}=…`"));
+                let diagnostic = Diagnostic::error(
+                    codes::MISSING_PARAMETER,
+                    format!("`{name}` is required and has no value"),
+                )
+                .at(assembly.source.place(decl.name_span))
+                .help(format!("give it with `-p {name}=…`"));
                 self.diagnostics.push(diagnostic);
             }
         }
@@ -283,8 +285,9 @@ impl<'a> Composer<'a> {
         }
         let single = part.cluster.as_ref().map_or(part.quantity.as_ref(), |cluster| cluster.maximum.as_ref());
         if single.and_then(Value::literal) != Some("1") {
-            let message =
-                format!("`{component}` may have several nodes; the value of the lowest one, `{component}__1`, is taken");
+            let message = format!(
+                "`{component}` may have several nodes; the value of the lowest one, `{component}__1`, is taken"
+            );
             let diagnostic = Diagnostic::warning(codes::MANY_NODES, message).at(binder.source.place(span));
             self.diagnostics.push(diagnostic);
         }
@@ -421,8 +424,7 @@ impl<'a> Composer<'a> {
             return None;
         }
         let minimum = bounds.minimum.unwrap_or(1);
-        let cluster =
-            Cluster { minimum, maximum: bounds.maximum, increment: bounds.increment.unwrap_or(1) };
+        let cluster = Cluster { minimum, maximum: bounds.maximum, increment: bounds.increment.unwrap_or(1) };
         Some((bounds.initial.unwrap_or(minimum), Some(cluster)))
     }
 
@@ -435,12 +437,8 @@ impl<'a> Composer<'a> {
         value: Option<&Value>,
     ) -> Option<Option<u32>> {
         let Some(value) = value else { return Some(None) };
-        let binder = Binder {
-            scope: Scope::assembly(assembly),
-            source: &assembly.source,
-            owner,
-            instance: owner,
-        };
+        let binder =
+            Binder { scope: Scope::assembly(assembly), source: &assembly.source, owner, instance: owner };
         let template = self.bind(value, binder, false);
         let text = self.evaluate(&template);
         match text.as_deref().map(|text| text.trim().parse()) {
@@ -498,15 +496,10 @@ impl<'a> Composer<'a> {
             Descriptor::Assembly(nested) => Scope::assembly(nested),
             Descriptor::Resource(resource) => Scope::resource(&resource.properties),
         };
-        let own =
-            Binder { scope: own_scope, source: descriptor.source(), owner: &name, instance: &name };
+        let own = Binder { scope: own_scope, source: descriptor.source(), owner: &name, instance: &name };
         let mut properties = self.own_properties(descriptor.properties(), own);
-        let outer = Binder {
-            scope: Scope::assembly(assembly),
-            source: &assembly.source,
-            owner,
-            instance: &name,
-        };
+        let outer =
+            Binder { scope: Scope::assembly(assembly), source: &assembly.source, owner, instance: &name };
         for (property, given) in &decl.properties {
             self.overlay(&mut properties, descriptor, property, given, outer);
         }
@@ -536,8 +529,8 @@ impl<'a> Composer<'a> {
         let fixed = declared.is_some_and(|decl| decl.read_only || decl.value.is_some());
         if let (true, Some(value)) = (fixed, given.effective()) {
             let message = format!("`{name}` decides its value itself, so the one given here is ignored");
-            let mut diagnostic = Diagnostic::warning(codes::OVERRIDES_READ_ONLY, message)
-                .at(binder.source.place(value.span));
+            let mut diagnostic =
+                Diagnostic::warning(codes::OVERRIDES_READ_ONLY, message).at(binder.source.place(value.span));
             if let Some(decl) = declared {
                 let place = descriptor.source().place(decl.name_span);
                 diagnostic = diagnostic.related(place, "declared here");
@@ -569,9 +562,10 @@ impl<'a> Composer<'a> {
         self.resources.insert(descriptor.clone());
         let mut transitions: Vec<_> = resource.transitions.keys().copied().collect();
         transitions.sort();
-        let operations = resource.operations.keys().map(|name| {
-            (name.clone(), Operation { element: seat.name.clone(), operation: name.clone() })
-        });
+        let operations = resource
+            .operations
+            .keys()
+            .map(|name| (name.clone(), Operation { element: seat.name.clone(), operation: name.clone() }));
         let operations = operations.collect();
         self.push(Element {
             name: seat.name,
@@ -638,12 +632,8 @@ impl<'a> Composer<'a> {
         owner: &ElementName,
         decl: &ReferenceDecl,
     ) -> BTreeMap<String, String> {
-        let binder = Binder {
-            scope: Scope::assembly(assembly),
-            source: &assembly.source,
-            owner,
-            instance: owner,
-        };
+        let binder =
+            Binder { scope: Scope::assembly(assembly), source: &assembly.source, owner, instance: owner };
         let mut wanted = BTreeMap::new();
         for (key, property) in &decl.properties {
             let Some(value) = property.effective() else { continue };
@@ -712,12 +702,8 @@ impl<'a> Composer<'a> {
         name: &windlass_model::name::RelationshipName,
         decl: &RelationshipDecl,
     ) -> Relationship {
-        let binder = Binder {
-            scope: Scope::relationship(assembly),
-            source: &assembly.source,
-            owner,
-            instance: owner,
-        };
+        let binder =
+            Binder { scope: Scope::relationship(assembly), source: &assembly.source, owner, instance: owner };
         let endpoint = |end: &Spanned<EndpointDecl>| Endpoint {
             element: owner.child(&end.value.component),
             capability: end.value.capability.clone(),

@@ -251,14 +251,12 @@ fn read_root(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnostics) -
         );
         return None;
     };
-    let name = match mapping.get("name") {
-        Some(node) => reader.parse::<DescriptorName>(node, "`name`", codes::NAME),
-        None => {
-            let span = mapping.entries().first().map_or(root.span(), |entry| entry.key.span());
-            reader.error(codes::MISSING_NAME, span, "the descriptor has no `name`");
-            None
-        }
-    };
+    if mapping.get("name").is_none() {
+        let span = mapping.entries().first().map_or(root.span(), |entry| entry.key.span());
+        reader.error(codes::MISSING_NAME, span, "the descriptor has no `name`");
+    }
+    let name =
+        mapping.get("name").and_then(|node| reader.parse::<DescriptorName>(node, "`name`", codes::NAME));
     let kind = name.as_ref().map(|name| name.value.kind);
     let looks_like = if mapping.get("composition").is_some() || mapping.get("references").is_some() {
         DescriptorKind::Assembly

@@ -25,6 +25,7 @@ const KEYS: [&str; 9] = [
 
 /// An entry of a property section.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of the language, each on its own")]
 pub struct PropertyDecl {
     /// Where its name stands.
     pub name_span: Span,

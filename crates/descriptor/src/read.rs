@@ -47,7 +47,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) diagnostics: &'a mut Diagnostics,
 }
 
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     pub(crate) fn place(&self, span: Span) -> Place {
         self.source.place(span)
     }
@@ -157,9 +157,11 @@ impl<'a> Reader<'a> {
         let message = format!("{what} has no `{}`; it is ignored", key.text());
         let diagnostic = Diagnostic::warning(codes::UNKNOWN_KEY, message).at(place);
         match suggest_unique(key.text(), known.iter().copied()) {
-            Some(near) => diagnostic
-                .help(format!("did you mean `{near}`?"))
-                .fix(Fix::replace(format!("write `{near}`"), key.span(), near)),
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(
+                format!("write `{near}`"),
+                key.span(),
+                near,
+            )),
             None => diagnostic,
         }
     }

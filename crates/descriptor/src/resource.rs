@@ -126,20 +126,14 @@ fn add_transition(
     if matches!(word, "Adopt" | "Upgrade") {
         return;
     }
-    match word.parse() {
-        Ok(transition) => {
-            found.insert(transition, decl);
-        }
-        Err(_) => {
-            let diagnostic = Diagnostic::warning(
-                codes::UNKNOWN_KEY,
-                format!("there is no transition `{word}`; it is ignored"),
-            )
-            .at(reader.place(decl.name_span));
-            let words = Transition::ALL.map(Transition::as_str);
-            reader.diagnostics.push(did_you_mean(diagnostic, word, words));
-        }
+    if let Ok(transition) = word.parse() {
+        found.insert(transition, decl);
+        return;
     }
+    let message = format!("there is no transition `{word}`; it is ignored");
+    let diagnostic = Diagnostic::warning(codes::UNKNOWN_KEY, message).at(reader.place(decl.name_span));
+    let words = Transition::ALL.map(Transition::as_str);
+    reader.diagnostics.push(did_you_mean(diagnostic, word, words));
 }
 
 fn operations(reader: &mut Reader<'_>, node: Option<&Node>) -> IndexMap<OperationName, ActionDecl> {
@@ -176,7 +170,7 @@ fn drivers(reader: &mut Reader<'_>, node: &Node) -> Vec<DriverDecl> {
         found.push(DriverDecl {
             name_span: driver.span,
             driver: driver.value,
-            infrastructure: infrastructure.map(|node| texts(reader, node)).unwrap_or_else(|| vec!["*".into()]),
+            infrastructure: infrastructure.map_or_else(|| vec!["*".into()], |node| texts(reader, node)),
             properties: properties.and_then(|p| p.as_object().cloned()).unwrap_or_default(),
         });
     }
@@ -185,9 +179,11 @@ fn drivers(reader: &mut Reader<'_>, node: &Node) -> Vec<DriverDecl> {
 
 fn texts(reader: &mut Reader<'_>, node: &Node) -> Vec<String> {
     match node.as_sequence() {
-        Some(items) => {
-            items.iter().filter_map(|item| reader.text(item, "an infrastructure type")).map(|t| t.value).collect()
-        }
+        Some(items) => items
+            .iter()
+            .filter_map(|item| reader.text(item, "an infrastructure type"))
+            .map(|t| t.value)
+            .collect(),
         None => reader.text(node, "an infrastructure type").map(|t| vec![t.value]).unwrap_or_default(),
     }
 }

@@ -58,7 +58,7 @@ impl<'a> Scope<'a> {
             },
             ("source", Some(property)) => self.end(End::Source, property, text),
             ("target", Some(property)) => self.end(End::Target, property, text),
-            (component, Some(property)) if self.has_part(component) => self.part(component, property, text),
+            (component, Some(property)) if self.has_part(component) => part(component, property, text),
             _ => self.own(text),
         }
     }
@@ -89,13 +89,6 @@ impl<'a> Scope<'a> {
         Ok(Meaning::End(end, parse(property, text)?))
     }
 
-    fn part(&self, component: &str, property: &str, text: &str) -> Result<Meaning, Box<Diagnostic>> {
-        let component = component.parse().map_err(|error| {
-            Box::new(Diagnostic::error(codes::TEMPLATE, format!("in `${{{text}}}`: {error}")))
-        })?;
-        Ok(Meaning::Part(component, parse(property, text)?))
-    }
-
     fn has_part(&self, name: &str) -> bool {
         self.assembly.is_some_and(|a| a.composition.contains_key(name) || a.references.contains_key(name))
     }
@@ -106,10 +99,17 @@ impl<'a> Scope<'a> {
     }
 }
 
-fn parse(property: &str, text: &str) -> Result<PropertyName, Box<Diagnostic>> {
-    property.parse().map_err(|error| {
+fn part(component: &str, property: &str, text: &str) -> Result<Meaning, Box<Diagnostic>> {
+    let component = component.parse().map_err(|error| {
         Box::new(Diagnostic::error(codes::TEMPLATE, format!("in `${{{text}}}`: {error}")))
-    })
+    })?;
+    Ok(Meaning::Part(component, parse(property, text)?))
+}
+
+fn parse(property: &str, text: &str) -> Result<PropertyName, Box<Diagnostic>> {
+    property
+        .parse()
+        .map_err(|error| Box::new(Diagnostic::error(codes::TEMPLATE, format!("in `${{{text}}}`: {error}"))))
 }
 
 fn unknown_field(text: &str, field: &str) -> Box<Diagnostic> {
@@ -138,11 +138,11 @@ pub(crate) fn unknown_component(message: &str, name: &str, parts: Vec<&str>) -> 
 /// Lists names, the first few of them when there are many.
 pub(crate) fn quoted(names: &[&str]) -> String {
     const SHOWN: usize = 8;
-    let mut list: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
     if names.len() > SHOWN {
-        list.push(format!("{} more", names.len() - SHOWN));
+        shown.push(format!("{} more", names.len() - SHOWN));
     }
-    match list.split_last() {
+    match shown.split_last() {
         Some((last, [])) => last.clone(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
         None => String::new(),

@@ -61,16 +61,14 @@ impl Value {
     pub fn read(source: &Arc<Source>, node: &Node, diagnostics: &mut Diagnostics) -> Self {
         let kind = match node.kind() {
             _ if node.is_null() => ValueKind::Null,
-            Kind::Scalar(scalar) => {
-                ValueKind::Text(Cutter { source, node, diagnostics }.cut(scalar.text()))
-            }
+            Kind::Scalar(scalar) => ValueKind::Text(Cutter { source, node, diagnostics }.cut(scalar.text())),
             Kind::Sequence(items) => {
                 ValueKind::List(items.iter().map(|item| Self::read(source, item, diagnostics)).collect())
             }
             Kind::Mapping(mapping) => {
                 let entries = mapping.entries().iter();
-                let read = entries
-                    .map(|e| (e.key.text().to_owned(), Self::read(source, &e.value, diagnostics)));
+                let read =
+                    entries.map(|e| (e.key.text().to_owned(), Self::read(source, &e.value, diagnostics)));
                 ValueKind::Map(read.collect())
             }
         };
