@@ -12,6 +12,8 @@ mod limits;
 mod outcome;
 pub mod process;
 mod runtime;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod work_path;
 
 pub use crate::{

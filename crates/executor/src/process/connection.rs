@@ -62,6 +62,9 @@ impl SupervisorCommand {
     }
 }
 
+/// Why there is no supervisor, for people.
+pub(crate) type Problem = String;
+
 /// A supervisor that has said hello.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -74,7 +77,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Starts a supervisor and waits for its hello.
-    pub(crate) async fn open(command: &SupervisorCommand, state: &StateDir) -> Result<Self, RuntimeError> {
+    pub(crate) async fn open(command: &SupervisorCommand, state: &StateDir) -> Result<Self, Problem> {
         let mut child = Command::new(&command.program)
             .arg0("windlass-supervisor")
             .args(&command.args)
@@ -85,10 +88,10 @@ impl Connection {
             .spawn()
             .map_err(|error| {
                 let program = command.program.display();
-                unavailable(&format!("its supervisor `{program}` can't be started: {error}"))
+                format!("its supervisor `{program}` can't be started: {error}")
             })?;
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
-            return Err(unavailable("its supervisor has no streams"));
+            return Err("its supervisor has no streams".to_owned());
         };
         let replies = BufReader::new(stdout).lines();
         let mut connection = Self { stdin: child.stdin.take(), child, replies, stderr };
@@ -101,20 +104,19 @@ impl Connection {
         }
     }
 
-    async fn greet(&mut self) -> Result<(), RuntimeError> {
+    async fn greet(&mut self) -> Result<(), Problem> {
         match timeout(PATIENCE, self.replies.next_line()).await {
             Ok(Ok(Some(hello))) => match serde_json::from_str(&hello) {
                 Ok(Reply::Hello { version: VERSION }) => Ok(()),
-                Ok(Reply::Hello { version }) => Err(unavailable(&format!(
+                Ok(Reply::Hello { version }) => Err(format!(
                     "its supervisor speaks version {version}, this program {VERSION}: restart the older one"
-                ))),
-                _ => Err(unavailable("its supervisor's program doesn't call `supervise`")),
+                )),
+                _ => Err("its supervisor's program doesn't call `supervise`".to_owned()),
             },
             Ok(Ok(None) | Err(_)) => {
-                let problem = format!("its supervisor ended at once: {}", self.last_words().await);
-                Err(unavailable(&problem))
+                Err(format!("its supervisor ended at once: {}", self.last_words().await))
             }
-            Err(_) => Err(unavailable("its supervisor doesn't say hello")),
+            Err(_) => Err("its supervisor doesn't say hello".to_owned()),
         }
     }
 

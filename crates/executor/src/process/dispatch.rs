@@ -22,7 +22,7 @@ use tokio::{
 use crate::{
     End, JobId, OnOwnerDeath, Owner, RuntimeError, Stream, Timestamp,
     process::{
-        connection::{Connection, SupervisorCommand, unavailable},
+        connection::{Connection, Problem, SupervisorCommand, unavailable},
         layout::{JobFolder, StateDir},
         look::{self, Look},
         record::Ending,
@@ -198,13 +198,13 @@ impl Dispatcher {
                 Ok(true) => {}
                 // It is dead, of which we are about to hear; then another takes the queue over.
                 Ok(false) => return self.queue.push_front(id),
-                Err(error) => self.fail(&id, &error.to_string()),
+                Err(problem) => self.fail(&id, &problem),
             }
         }
     }
 
     /// Hands a job to the supervisor. `false` if nobody heard it.
-    async fn hand_over(&mut self, id: &JobId) -> Result<bool, RuntimeError> {
+    async fn hand_over(&mut self, id: &JobId) -> Result<bool, Problem> {
         let Some(job) = self.jobs.get_mut(id) else { return Ok(true) };
         let connection = match &mut self.connection {
             Some(connection) => connection,

@@ -2,17 +2,22 @@
 
 use std::{fs, io, os::unix::ffi::OsStrExt, path::Path};
 
-use rustix::process::{Pid, PidfdFlags, Signal, getsid, pidfd_open, pidfd_send_signal};
+use rustix::{
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, test_kill_process},
+};
 
 /// The variable that marks every process of a job with the job's folder.
 pub(crate) const MARK: &str = "WINDLASS_JOB";
 
 /// One living process. Those that have ended and only wait to be reaped don't count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
     pub(crate) parent: i32,
     pub(crate) session: i32,
+    /// The name of what it executes, cut by the kernel to 15 bytes.
+    pub(crate) name: String,
     /// When it started, in ticks since boot: tells it from a later one with the same number.
     start: u64,
 }
@@ -63,8 +68,10 @@ impl Process {
     }
 }
 
+/// Tells whether there is a process, or a thread, with this number.
 fn exists(pid: i32) -> bool {
-    Pid::from_raw(pid).is_some_and(|pid| getsid(Some(pid)).is_ok())
+    // Not `getsid`: for a session outside our pid namespace it answers 0, which rustix takes for impossible.
+    Pid::from_raw(pid).is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
 }
 
 /// The number that was given out last: the end of `0.00 0.01 0.05 1/90 4430`.
@@ -73,12 +80,14 @@ fn last_pid() -> Option<i32> {
 }
 
 fn read(pid: i32) -> Option<Process> {
-    parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    parse(pid, &String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
 }
 
-/// Reads `/proc/<pid>/stat` (proc_pid_stat(5)): `pid (any text) state ppid pgrp session …`, start is field 22.
+/// Reads `/proc/<pid>/stat` (proc_pid_stat(5)): `pid (name) state ppid pgrp session …`, start is field 22. The name
+/// may be any text.
 fn parse(pid: i32, stat: &str) -> Option<Process> {
-    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    let (name, fields) = stat.split_once(" (")?.1.rsplit_once(") ")?;
+    let fields: Vec<&str> = fields.split(' ').collect();
     if matches!(*fields.first()?, "Z" | "X") {
         return None;
     }
@@ -86,6 +95,7 @@ fn parse(pid: i32, stat: &str) -> Option<Process> {
         pid,
         parent: fields.get(1)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
+        name: name.to_owned(),
         start: fields.get(19)?.parse().ok()?,
     })
 }
@@ -93,7 +103,7 @@ fn parse(pid: i32, stat: &str) -> Option<Process> {
 #[cfg(test)]
 impl Process {
     pub(crate) fn new(pid: i32, parent: i32, session: i32) -> Self {
-        Self { pid, parent, session, start: 0 }
+        Self { pid, parent, session, name: String::new(), start: 0 }
     }
 }
 
@@ -103,8 +113,9 @@ mod tests {
 
     #[test]
     fn a_stat_line_with_an_odd_name_is_read() {
-        let stat = "7 (a) (b) c) S 3 7 5 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 9900 2 3";
-        assert_eq!(parse(7, stat), Some(Process { pid: 7, parent: 3, session: 5, start: 9900 }));
+        let stat = "7 ((a) (b) c) S 3 7 5 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 9900 2 3";
+        let expected = Process { pid: 7, parent: 3, session: 5, name: "(a) (b) c".to_owned(), start: 9900 };
+        assert_eq!(parse(7, stat), Some(expected));
     }
 
     #[test]

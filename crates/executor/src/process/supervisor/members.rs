@@ -6,7 +6,14 @@
 //! that it could belong to. What is missed is a process that left its session, lost its parent *and* cleared its
 //! environment, for as long as other jobs run; it is ended when the last of them does.
 
-use std::{cell::RefCell, collections::BTreeSet, io, path::PathBuf, rc::Rc, time::Duration};
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashSet},
+    io,
+    path::PathBuf,
+    rc::Rc,
+    time::Duration,
+};
 
 use rustix::process::{Signal, WaitIdOptions, getpid, waitid};
 use tokio::time::{Instant, sleep};
@@ -37,20 +44,15 @@ impl Members {
         Self { main, folder, mains }
     }
 
-    /// Asks all to end.
-    pub(crate) fn terminate(&self) {
-        self.signal(Signal::TERM);
-    }
-
-    /// Tells whether none is left.
-    pub(crate) fn are_gone(&self) -> bool {
-        // The cheap answer first: without any child, running or not yet reaped, there is nobody.
-        has_no_child() || self.alive().is_ok_and(|alive| alive.is_empty())
-    }
-
-    /// Waits until none is left, at the longest until `deadline`, which may come closer meanwhile.
-    pub(crate) async fn are_gone_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
+    /// Asks all to end and waits until none is left, at the longest until `deadline`, which may come closer meanwhile.
+    ///
+    /// What a process starts after it was asked is left alone: it may be what it needs to clean up. If its parent is
+    /// gone, it is not: then it was started at the very moment, and was not asked, or was asked when it had not yet
+    /// become what it is: a shell's child forgets a signal that comes before it executes its program.
+    pub(crate) async fn leave_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
+        let mut asked = HashSet::new();
         let mut pause = FIRST_PAUSE;
+        self.ask(&mut asked, |_| true);
         while !self.are_gone() {
             let left =
                 deadline().map_or(pause, |deadline| deadline.saturating_duration_since(Instant::now()));
@@ -59,8 +61,23 @@ impl Members {
             }
             sleep(pause.min(left)).await;
             pause = (pause * 2).min(LAST_PAUSE);
+            self.ask(&mut asked, |process| process.parent == supervisor());
         }
         true
+    }
+
+    fn ask(&self, asked: &mut HashSet<(i32, String)>, whom: impl Fn(&Process) -> bool) {
+        for process in self.alive().unwrap_or_default().iter().filter(|process| whom(process)) {
+            if asked.insert((process.pid, process.name.clone())) {
+                process.signal(Signal::TERM);
+            }
+        }
+    }
+
+    /// Tells whether none is left.
+    fn are_gone(&self) -> bool {
+        // The cheap answer first: without any child, running or not yet reaped, there is nobody.
+        has_no_child() || self.alive().is_ok_and(|alive| alive.is_empty())
     }
 
     /// Ends all that are left, again and again, since some may start others in the meantime.
@@ -68,24 +85,18 @@ impl Members {
         let limit = Instant::now() + KILL_LIMIT;
         let mut pause = FIRST_PAUSE;
         while !self.are_gone() && Instant::now() < limit {
-            self.signal(Signal::KILL);
+            self.alive().unwrap_or_default().iter().for_each(|process| process.signal(Signal::KILL));
             sleep(pause).await;
             pause = (pause * 2).min(LAST_PAUSE);
-        }
-    }
-
-    fn signal(&self, signal: Signal) {
-        for process in self.alive().unwrap_or_default() {
-            process.signal(signal);
         }
     }
 
     fn alive(&self) -> io::Result<Vec<Process>> {
         let mains = self.mains.borrow();
         let alone = mains.iter().all(|main| *main == self.main);
-        let supervisor = getpid().as_raw_nonzero().get();
+        let supervisor = supervisor();
         let all = processes_since(if alone { supervisor } else { self.main })?;
-        Ok(members(&all, self.main, |process| {
+        Ok(members(all, self.main, |process| {
             process.parent == supervisor
                 && !mains.contains(&process.pid)
                 && (alone || process.is_marked(&self.folder))
@@ -100,10 +111,10 @@ impl Drop for Members {
 }
 
 /// Picks a job's processes: its main process, its session, the orphans that are its own, and all below these.
-fn members(all: &[Process], main: i32, is_own_orphan: impl Fn(&Process) -> bool) -> Vec<Process> {
+fn members(all: Vec<Process>, main: i32, is_own_orphan: impl Fn(&Process) -> bool) -> Vec<Process> {
     let is_root =
         |process: &Process| process.pid == main || process.session == main || is_own_orphan(process);
-    let (mut found, mut others): (Vec<_>, Vec<_>) = all.iter().copied().partition(is_root);
+    let (mut found, mut others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_root);
     let mut next = 0;
     while let Some(parent) = found.get(next).map(|process| process.pid) {
         let (children, rest): (Vec<_>, Vec<_>) =
@@ -113,6 +124,10 @@ fn members(all: &[Process], main: i32, is_own_orphan: impl Fn(&Process) -> bool)
         next += 1;
     }
     found
+}
+
+fn supervisor() -> i32 {
+    getpid().as_raw_nonzero().get()
 }
 
 fn has_no_child() -> bool {
@@ -130,7 +145,7 @@ mod tests {
     }
 
     /// The supervisor is 1, the job 10.
-    fn picked(all: &[Process], is_own_orphan: impl Fn(&Process) -> bool) -> Vec<i32> {
+    fn picked(all: Vec<Process>, is_own_orphan: impl Fn(&Process) -> bool) -> Vec<i32> {
         let mut picked: Vec<_> = members(all, 10, is_own_orphan).iter().map(|process| process.pid).collect();
         picked.sort_unstable();
         picked
@@ -138,25 +153,25 @@ mod tests {
 
     #[test]
     fn the_main_process_and_all_below_it_belong_to_the_job() {
-        let all = [
+        let all = vec![
             process(1, 0, 1),
             process(10, 1, 10),
             process(11, 10, 10),
             process(12, 11, 12),
             process(20, 1, 20),
         ];
-        assert_eq!(picked(&all, |_| false), [10, 11, 12]);
+        assert_eq!(picked(all, |_| false), [10, 11, 12]);
     }
 
     #[test]
     fn the_session_belongs_to_the_job_when_the_main_process_is_gone() {
-        let all = [process(1, 0, 1), process(11, 1, 10), process(12, 11, 12), process(20, 1, 20)];
-        assert_eq!(picked(&all, |_| false), [11, 12]);
+        let all = vec![process(1, 0, 1), process(11, 1, 10), process(12, 11, 12), process(20, 1, 20)];
+        assert_eq!(picked(all, |_| false), [11, 12]);
     }
 
     #[test]
     fn an_orphan_of_another_session_belongs_to_the_job_that_marked_it() {
-        let all = [process(1, 0, 1), process(12, 1, 12), process(13, 12, 12), process(20, 1, 20)];
-        assert_eq!(picked(&all, |process| process.pid == 12), [12, 13]);
+        let all = vec![process(1, 0, 1), process(12, 1, 12), process(13, 12, 12), process(20, 1, 20)];
+        assert_eq!(picked(all, |process| process.pid == 12), [12, 13]);
     }
 }

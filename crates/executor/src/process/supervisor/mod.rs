@@ -77,6 +77,7 @@ pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn serve(args: impl IntoIterator<Item = OsString>) -> io::Result<()> {
     let state = args.into_iter().next().ok_or_else(|| io::Error::other("no state folder was given"))?;
+    die_of_any_panic();
     keep_files_from_jobs()?;
     // Not of the terminal's session: an interrupt typed there is for the owner, who decides.
     setsid()?;
@@ -85,6 +86,16 @@ fn serve(args: impl IntoIterator<Item = OsString>) -> io::Result<()> {
     std::env::set_current_dir("/")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, Supervisor::run(StateDir::new(PathBuf::from(state))))
+}
+
+/// A panic in one task would leave a job that nobody looks after. Our death is something that everybody is prepared for:
+/// jobs end with us, and their owner reads the reason on stderr.
+fn die_of_any_panic() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        print(panic);
+        std::process::abort();
+    }));
 }
 
 /// Marks everything that the owner's program left open as not for jobs.

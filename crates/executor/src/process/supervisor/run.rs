@@ -162,8 +162,7 @@ impl Running {
             _ => None,
         };
         let patience = || own.into_iter().chain(wishes.borrow().cancel).min();
-        self.members.terminate();
-        if !self.members.are_gone_by(patience).await {
+        if !self.members.leave_by(patience).await {
             self.members.kill().await;
         }
         end

@@ -1,0 +1,105 @@
+//! What a job is given, and what is brought back.
+#![expect(clippy::missing_panics_doc, reason = "a case panics when it fails")]
+
+use std::collections::BTreeSet;
+
+use super::{Subject, path};
+use crate::{End, Output, VolumeName};
+
+/// What every job has, and what shells and images add by themselves.
+const USUAL: [&str; 11] =
+    ["PATH", "HOME", "TMPDIR", "LANG", "WINDLASS_JOB", "PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "TERM"];
+
+/// A job sees no variable of the process that submitted it, and those that it is given.
+pub async fn environment_is_cleared(subject: &Subject) {
+    let job = subject.sh("env").env("GIVEN", "by the job").env("LANG", "C");
+    let printed = subject.printed(job).await;
+    assert!(printed.lines().any(|line| line == "GIVEN=by the job"), "{printed}");
+    assert!(printed.lines().any(|line| line == "LANG=C"), "{printed}");
+    let seen: BTreeSet<&str> = printed.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    let ours = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in ours.filter(|name| !USUAL.contains(&name.as_str())) {
+        assert!(!seen.contains(name.as_str()), "`{name}` reached the job");
+    }
+}
+
+/// A job starts in its home, which it may write, and has a folder for temporary files.
+pub async fn folders_of_a_job(subject: &Subject) {
+    let script = r#"[ "$(pwd)" = "$HOME" ] && : > file && : > "$TMPDIR/file" && ls"#;
+    assert_eq!(subject.printed(subject.sh(script)).await, "file\n");
+}
+
+/// Files are there when the job starts, where and as they should be.
+pub async fn files_are_placed(subject: &Subject) {
+    let job = subject
+        .sh("ls -l run data/deep/a.bin open | cut -c1-10; ./run; wc -c < data/deep/a.bin")
+        .script(path("run"), "#!/bin/sh\necho it runs\n")
+        .file(path("data/deep/a.bin"), &[0_u8, 255, 10])
+        .file_with_mode(path("open"), 0o644, "");
+    // `ls` sorts its arguments.
+    assert_eq!(
+        subject.printed(job).await.replace(' ', ""),
+        "-rw-------\n-rw-r--r--\n-rwx------\nitruns\n3\n"
+    );
+}
+
+/// Every output that was asked for is answered for by name: what it is, or why there is none.
+pub async fn outputs_are_brought_back(subject: &Subject) {
+    let script = r"
+        mkdir -p out folder && printf '\000\377' > out/data && : > empty && printf 12345 > large
+        mkfifo pipe && ln -s /etc/passwd absolute && ln -s ../../../../../../etc/passwd upwards
+        ln -s out/data inside && ln -s / root && ln -s nowhere dangling";
+    let mut job = subject.sh(script);
+    let places = [
+        "out/data",
+        "empty",
+        "large",
+        "pipe",
+        "folder",
+        "absolute",
+        "upwards",
+        "root/etc/passwd",
+        "inside",
+        "dangling",
+        "not-there",
+        "empty/below",
+    ];
+    for place in places {
+        job = job.output(place, path(place), 4);
+    }
+    let outcome = subject.run(job).await;
+    assert_eq!(outcome.end, End::Exited(0), "{}", outcome.stderr.text());
+    let expected = [
+        Output::Content(vec![0, 255]),
+        Output::Content(vec![]),
+        Output::TooLarge { bytes: 5 },
+        Output::NotAFile,
+        Output::NotAFile,
+        Output::Outside,
+        Output::Outside,
+        Output::Outside,
+        Output::Content(vec![0, 255]),
+        Output::Missing,
+        Output::Missing,
+        Output::Missing,
+    ];
+    for (place, expected) in places.into_iter().zip(expected) {
+        assert_eq!(outcome.outputs.get(place), Some(&expected), "{place}");
+    }
+}
+
+/// A job that failed leaves its outputs too.
+pub async fn outputs_of_a_failed_job(subject: &Subject) {
+    let outcome = subject.run(subject.sh("echo why > log; exit 3").output("log", path("log"), 100)).await;
+    assert_eq!(outcome.end, End::Exited(3));
+    assert_eq!(outcome.outputs.get("log"), Some(&Output::Content(b"why\n".to_vec())));
+}
+
+/// A volume is the same folder for each job that names it.
+pub async fn volumes_outlive_jobs(subject: &Subject) {
+    let name: VolumeName = subject.name.parse().expect("the name of a case makes a volume name");
+    let variable = format!("WINDLASS_VOLUME_{}", subject.name.to_uppercase().replace('-', "_"));
+    let job = |script| subject.sh(&format!("cd \"${variable}\" && {script}")).volume(name.clone(), "/volume");
+    subject.printed(job("echo 42 > kept")).await;
+    assert_eq!(subject.printed(job("cat kept && rm kept")).await, "42\n");
+}

@@ -1,0 +1,147 @@
+//! A job's life as its caller sees it: submitted, found, cancelled, removed.
+#![expect(clippy::missing_panics_doc, reason = "a case panics when it fails")]
+
+use std::time::{Duration, Instant};
+
+use super::Subject;
+use crate::{End, Found, JobId, Owner, RuntimeError};
+
+const LONG: Duration = Duration::from_secs(600);
+
+/// Of several submissions with one id the first runs, once, also when it has ended long before the last.
+pub async fn submitted_twice_runs_once(subject: &Subject) {
+    let (runtime, id) = (subject.runtime(), subject.id());
+    let (first, second) = (subject.sh("echo first"), subject.sh("echo second"));
+    runtime.submit(&id, &first).await.expect("the first is taken");
+    runtime.submit(&id, &second).await.expect("the second is no error");
+    assert_eq!(subject.wait(&id).await.stdout.text(), "first\n");
+    runtime.submit(&id, &second).await.expect("nor is the third");
+    assert_eq!(subject.wait(&id).await.stdout.text(), "first\n");
+    subject.remove(&id).await;
+}
+
+/// A job is found as what it is: not there, running, ended with its outcome, and not there again.
+pub async fn found_at_each_stage(subject: &Subject) {
+    let runtime = subject.runtime();
+    let find = async |id: &JobId| runtime.find(id).await.expect("find answers");
+    assert_eq!(find(&subject.id()).await, Found::Never);
+    let id = subject.submit_and_see(subject.sh("echo ready; sleep 600")).await;
+    assert_eq!(find(&id).await, Found::Running);
+    runtime.cancel(&id, LONG).await.expect("it can be cancelled");
+    let outcome = subject.wait(&id).await;
+    assert!(outcome.started <= Some(outcome.ended), "{outcome:?}");
+    assert_eq!(find(&id).await, Found::Ended(Box::new(outcome)));
+    subject.remove(&id).await;
+    assert_eq!(find(&id).await, Found::Never);
+}
+
+/// After a job was removed there is no trace of it, and removing it again is fine.
+pub async fn removed_leaves_nothing(subject: &Subject) {
+    let runtime = subject.runtime();
+    let id = subject.submit(subject.sh("mkdir -p a/b; chmod 500 a; echo out; echo err >&2")).await;
+    subject.wait(&id).await;
+    subject.remove(&id).await;
+    subject.remove(&id).await;
+    assert_eq!(runtime.find(&id).await.expect("find answers"), Found::Never);
+    assert_eq!(runtime.list(&subject.owner()).await.expect("list answers"), []);
+    let again = runtime.wait(&id).await;
+    assert!(matches!(again, Err(RuntimeError::UnknownJob { .. })), "{again:?}");
+}
+
+/// A job that runs is not removed.
+pub async fn running_is_not_removed(subject: &Subject) {
+    let runtime = subject.runtime();
+    let id = subject.submit_and_see(subject.sh("echo ready; sleep 600")).await;
+    let removed = runtime.remove(&id).await;
+    assert!(matches!(removed, Err(RuntimeError::StillRunning { .. })), "{removed:?}");
+    runtime.cancel(&id, LONG).await.expect("it can be cancelled");
+    subject.wait(&id).await;
+    subject.remove(&id).await;
+}
+
+/// A cancelled job is asked to end, and made to when it doesn't. A second, less patient wish counts.
+pub async fn cancelled_while_running(subject: &Subject) {
+    let runtime = subject.runtime();
+    let polite = "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done";
+    let id = subject.submit_and_see(subject.sh(polite)).await;
+    runtime.cancel(&id, LONG).await.expect("it can be cancelled");
+    let outcome = subject.wait(&id).await;
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Cancelled, "ready\nbye\n"));
+    subject.remove(&id).await;
+
+    let deaf = "trap '' TERM; echo ready; while :; do sleep 600; done";
+    let id = subject.submit_and_see(subject.sh(deaf)).await;
+    runtime.cancel(&id, LONG).await.expect("it can be cancelled");
+    runtime.cancel(&id, Duration::ZERO).await.expect("and again");
+    assert_eq!(subject.wait(&id).await.end, End::Cancelled);
+    subject.remove(&id).await;
+}
+
+/// A job that is cancelled before anybody knows whether it has started ends all the same.
+pub async fn cancelled_at_once(subject: &Subject) {
+    let id = subject.submit(subject.sh("sleep 600")).await;
+    subject.runtime().cancel(&id, Duration::ZERO).await.expect("it can be cancelled");
+    assert_eq!(subject.wait(&id).await.end, End::Cancelled);
+    subject.remove(&id).await;
+}
+
+/// Cancelling a job that has ended changes nothing.
+pub async fn cancelled_when_over(subject: &Subject) {
+    let id = subject.submit(subject.sh("exit 4")).await;
+    let outcome = subject.wait(&id).await;
+    subject.runtime().cancel(&id, Duration::ZERO).await.expect("it is no error");
+    assert_eq!(subject.wait(&id).await, outcome);
+    assert_eq!(outcome.end, End::Exited(4));
+    subject.remove(&id).await;
+}
+
+/// A list has the jobs of its owner that were not removed, whatever their state, in order.
+pub async fn listed_by_owner(subject: &Subject) {
+    let runtime = subject.runtime();
+    let other: Owner = format!("{}/other", subject.owner()).parse().expect("it is an owner");
+    let ended = subject.submit(subject.sh("exit 0")).await;
+    subject.wait(&ended).await;
+    let running = subject.submit_and_see(subject.sh("echo ready; sleep 600")).await;
+    let foreign = subject.submit(subject.sh("exit 0").owner(other.clone())).await;
+    let list = async |owner: &Owner| runtime.list(owner).await.expect("list answers");
+    assert_eq!(list(&subject.owner()).await, [ended.clone(), running.clone()]);
+    assert_eq!(list(&other).await, [foreign.clone()]);
+    runtime.cancel(&running, LONG).await.expect("it can be cancelled");
+    for id in [ended, running, foreign] {
+        subject.wait(&id).await;
+        subject.remove(&id).await;
+    }
+}
+
+/// Many jobs at once each get their own input and give their own output.
+pub async fn many_at_once(subject: &Subject) {
+    let mut ids = Vec::new();
+    for number in 0..32 {
+        let job = subject.sh("read number; echo $number; echo $number >&2; exit $number");
+        ids.push((number, subject.submit(job.stdin(format!("{number}\n"))).await));
+    }
+    for (number, id) in ids {
+        let outcome = subject.wait(&id).await;
+        assert_eq!(outcome.end, End::Exited(number));
+        assert_eq!(
+            [outcome.stdout.text(), outcome.stderr.text()],
+            [format!("{number}\n"), format!("{number}\n")]
+        );
+        subject.remove(&id).await;
+    }
+}
+
+/// Asking for a job that isn't there is an error that says so, at once.
+pub async fn unknown_is_said(subject: &Subject) {
+    let (runtime, id, begun) = (subject.runtime(), subject.id(), Instant::now());
+    let answers = [
+        runtime.wait(&id).await.err(),
+        runtime.events(&id).await.err(),
+        runtime.cancel(&id, Duration::ZERO).await.err(),
+    ];
+    for answer in answers {
+        let text = answer.map(|error| error.to_string());
+        assert_eq!(text, Some(format!("there is no job `{id}`")));
+    }
+    assert!(begun.elapsed() < Duration::from_secs(10), "it took {:?}", begun.elapsed());
+}

@@ -1,0 +1,188 @@
+//! The conformance suite: what a [`Runtime`] must do, as tests that any implementation can be put to.
+//!
+//! A runtime's own tests call [`conformance_tests!`](crate::conformance_tests) with a function that makes a
+//! [`Subject`]; each case becomes a test of its own:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use windlass_executor::{Job, Runtime, testing::Subject};
+//! # use windlass_executor::{Capabilities, Events, Found, JobId, Outcome, Owner, RuntimeError};
+//! # struct MyRuntime;
+//! # #[async_trait::async_trait]
+//! # impl Runtime for MyRuntime {
+//! #     fn kind(&self) -> &str { "mine" }
+//! #     fn capabilities(&self) -> Capabilities { Capabilities::none() }
+//! #     async fn submit(&self, _: &JobId, _: &Job) -> Result<(), RuntimeError> { Ok(()) }
+//! #     async fn find(&self, _: &JobId) -> Result<Found, RuntimeError> { Ok(Found::Never) }
+//! #     async fn events(&self, id: &JobId) -> Result<Events, RuntimeError> { Err(RuntimeError::UnknownJob { id: id.clone() }) }
+//! #     async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError> { Err(RuntimeError::UnknownJob { id: id.clone() }) }
+//! #     async fn cancel(&self, _: &JobId, _: std::time::Duration) -> Result<(), RuntimeError> { Ok(()) }
+//! #     async fn remove(&self, _: &JobId) -> Result<(), RuntimeError> { Ok(()) }
+//! #     async fn list(&self, _: &Owner) -> Result<Vec<JobId>, RuntimeError> { Ok(vec![]) }
+//! # }
+//!
+//! /// Runs one case. What comes before and after it, such as looking for leftovers, is the runtime's own.
+//! async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
+//!     let subject = Subject::new(Arc::new(MyRuntime), case, Job::command("sh"));
+//!     subject.check(run).await;
+//! }
+//!
+//! windlass_executor::conformance_tests!(check);
+//! ```
+//!
+//! The cases need no more of a job's world than a POSIX shell with the usual small tools, and `setsid`.
+
+pub mod ends;
+pub mod files;
+pub mod life;
+pub mod streams;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::time::timeout;
+
+use crate::{End, Events, Job, JobEvent, JobId, Outcome, Owner, Runtime, WorkPath};
+
+/// The longest a case may take: far more than any needs, far less than what it would take if the runtime waited for
+/// the sleepers in the cases.
+pub const CASE_LIMIT: Duration = Duration::from_secs(40);
+
+/// A runtime under test, and how jobs look on it.
+pub struct Subject {
+    runtime: Arc<dyn Runtime>,
+    name: String,
+    template: Job,
+    next: AtomicU64,
+}
+
+impl Subject {
+    /// Takes a runtime, a name from which all job ids and the owner are made (of letters a job id may have, and
+    /// different for cases that run at the same time), and a job that has what every job needs there, such as an
+    /// image.
+    pub fn new(runtime: Arc<dyn Runtime>, name: &str, template: Job) -> Self {
+        Self { runtime, name: name.replace('_', "-"), template, next: AtomicU64::new(0) }
+    }
+
+    /// Runs a case within its time.
+    ///
+    /// # Panics
+    /// When the case fails, or takes too long.
+    pub async fn check(&self, case: impl AsyncFnOnce(&Self)) {
+        let in_time = timeout(CASE_LIMIT, case(self)).await.is_ok();
+        assert!(in_time, "the case takes longer than {CASE_LIMIT:?}");
+    }
+
+    fn runtime(&self) -> &dyn Runtime {
+        &*self.runtime
+    }
+
+    /// Makes up an id that was not used before.
+    fn id(&self) -> JobId {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let name: String = self.name.chars().take(50).collect();
+        format!("{name}-{number}").parse().expect("the name of a case makes a job id")
+    }
+
+    fn owner(&self) -> Owner {
+        format!("conformance/{}", self.name).parse().expect("the name of a case makes an owner")
+    }
+
+    fn command(&self, program: &str) -> Job {
+        let mut job = self.template.clone().owner(self.owner());
+        program.clone_into(&mut job.program);
+        job
+    }
+
+    /// Makes a job out of a shell script.
+    fn sh(&self, script: &str) -> Job {
+        self.command("sh").arg("-c").arg(script)
+    }
+
+    /// Runs a job to its end and removes it.
+    async fn run(&self, job: Job) -> Outcome {
+        self.runtime().run(&self.id(), &job).await.expect("the job runs")
+    }
+
+    /// Runs a job that must succeed, and returns what it printed.
+    async fn printed(&self, job: Job) -> String {
+        let outcome = self.run(job).await;
+        assert_eq!(outcome.end, End::Exited(0), "stderr: {}", outcome.stderr.text());
+        outcome.stdout.text()
+    }
+
+    async fn submit(&self, job: Job) -> JobId {
+        let id = self.id();
+        self.runtime().submit(&id, &job).await.expect("the job is taken");
+        id
+    }
+
+    /// Submits a job and waits until it has printed something.
+    async fn submit_and_see(&self, job: Job) -> JobId {
+        let id = self.submit(job).await;
+        let mut events = self.events(&id).await;
+        while let Some(event) = events.next().await {
+            if matches!(event, JobEvent::Output { .. }) {
+                return id;
+            }
+        }
+        panic!("the job ended without having printed anything");
+    }
+
+    async fn events(&self, id: &JobId) -> Events {
+        self.runtime().events(id).await.expect("the job is known")
+    }
+
+    async fn wait(&self, id: &JobId) -> Outcome {
+        self.runtime().wait(id).await.expect("the job is known")
+    }
+
+    async fn remove(&self, id: &JobId) {
+        self.runtime().remove(id).await.expect("a job that has ended can be removed");
+    }
+}
+
+/// A path inside the working folder.
+fn path(text: &str) -> WorkPath {
+    text.parse().expect("the suite's own paths are well-formed")
+}
+
+/// Makes a test of every case of the suite, for a function that is called with a case's name and the case itself (see
+/// [`testing`](crate::testing)). The calling crate needs tokio with its macros.
+#[macro_export]
+macro_rules! conformance_tests {
+    ($check:path) => {
+        $crate::conformance_tests! { $check;
+            ends {
+                exit_codes signalled missing_command missing_interpreter not_executable no_format
+                timeout_ends_all_processes timeout_is_graceful unsupported_is_refused
+            }
+            files {
+                environment_is_cleared folders_of_a_job files_are_placed outputs_are_brought_back
+                outputs_of_a_failed_job volumes_outlive_jobs
+            }
+            life {
+                submitted_twice_runs_once found_at_each_stage removed_leaves_nothing running_is_not_removed
+                cancelled_while_running cancelled_at_once cancelled_when_over listed_by_owner many_at_once
+                unknown_is_said
+            }
+            streams {
+                echo unread_input large_input flood silent garbage stderr_apart leftover_holds_output
+                events_in_order events_of_the_past unread_events_stall_nobody
+            }
+        }
+    };
+    ($check:path; $($module:ident { $($case:ident)* })*) => {
+        $($(
+            #[tokio::test]
+            async fn $case() {
+                $check(stringify!($case), $crate::testing::$module::$case).await;
+            }
+        )*)*
+    };
+}

@@ -1,0 +1,16 @@
+//! The suite that every runtime passes.
+
+use std::sync::Arc;
+
+use windlass_executor::{Job, testing::Subject};
+
+use crate::place::Place;
+
+async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    Subject::new(runtime.clone(), case, Job::command("sh")).check(run).await;
+    place.is_left_clean(runtime).await;
+}
+
+windlass_executor::conformance_tests!(check);

@@ -1,0 +1,284 @@
+//! What the processes of a job may, and what becomes of them.
+
+use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
+
+use windlass_executor::{
+    End, Found, Job, JobEvent, JobId, Limits, OnOwnerDeath, Runtime, RuntimeError,
+    process::{ProcessOptions, ProcessRuntime, SupervisorCommand},
+};
+
+use crate::place::{Place, until};
+
+fn sh(script: &str) -> Job {
+    Job::command("sh").args(["-c", script])
+}
+
+fn id(text: &str) -> JobId {
+    text.parse().unwrap()
+}
+
+#[tokio::test]
+async fn the_environment_is_exactly_this() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let job = Job::command("env").env("GIVEN", "1").volume("my-state".parse().unwrap(), "/state");
+    let printed = runtime.run(&id("env"), &job).await.unwrap().stdout.text();
+    let seen: BTreeMap<&str, &str> = printed.lines().filter_map(|line| line.split_once('=')).collect();
+    let folder = place.state().join("env").display().to_string();
+    let volume = place.state().with_file_name("volumes").join("my-state").display().to_string();
+    let (work, tmp) = (format!("{folder}/work"), format!("{folder}/tmp"));
+    let expected = [
+        ("GIVEN", "1"),
+        ("HOME", &work),
+        ("LANG", "C.UTF-8"),
+        ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+        ("TMPDIR", &tmp),
+        ("WINDLASS_JOB", &folder),
+        ("WINDLASS_VOLUME_MY_STATE", &volume),
+    ];
+    assert_eq!(seen, BTreeMap::from(expected));
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_job_gets_no_descriptor_of_its_owner() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    // `ls` itself opens the fourth.
+    let printed = runtime.run(&id("fds"), &sh("ls /proc/self/fd")).await.unwrap().stdout.text();
+    assert_eq!(printed, "0\n1\n2\n3\n");
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_daemon_does_not_outlive_its_job() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    // It has forked twice, left session and group, closed the streams: all that a daemon does.
+    let script = "(setsid sh -c 'sleep 600 <&- >&- 2>&- & setsid sleep 600 <&- >&- 2>&- &' &) ; echo done";
+    runtime.submit(&id("other"), &sh("sleep 600")).await.unwrap();
+    let outcome = runtime.run(&id("daemon"), &sh(script)).await.unwrap();
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(0), "done\n"));
+    let left = place.processes().into_iter().filter(|pid| {
+        fs::read_to_string(format!("/proc/{pid}/environ"))
+            .is_ok_and(|environ| environ.contains("jobs/daemon/"))
+    });
+    assert_eq!(left.count(), 0);
+    end(&runtime, &id("other")).await;
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn who_hides_from_us_is_ended_with_the_last_job() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    // Without its mark, its session and its parent nobody can tell whose it is.
+    let script = "(setsid env -i sh -c 'sleep 601' >&- 2>&- &); echo done";
+    runtime.run(&id("hides"), &sh(script)).await.unwrap();
+    let sleeps = || {
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        all.filter(|it| fs::read(it.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x00601\0"))
+            .count()
+    };
+    assert_eq!(sleeps(), 0);
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn cleaning_up_is_not_disturbed() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let script =
+        "trap 'sh -c \"sleep 0.3; echo clean\"; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done";
+    seen(&runtime, &id("clean"), &sh(script)).await;
+    runtime.cancel(&id("clean"), Duration::from_secs(600)).await.unwrap();
+    assert_eq!(runtime.wait(&id("clean")).await.unwrap().stdout.text(), "ready\nclean\n");
+    runtime.remove(&id("clean")).await.unwrap();
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn the_queue_is_a_place_to_be_found_listed_and_cancelled_in() {
+    let place = Place::new();
+    let runtime = Arc::new(ProcessRuntime::open_with(place.options().at_once(NonZeroUsize::MIN)).unwrap());
+    seen(&runtime, &id("first"), &sh("echo ready; sleep 600")).await;
+    for waiting in ["second", "third"] {
+        runtime.submit(&id(waiting), &sh("echo $0 ran")).await.unwrap();
+        assert_eq!(runtime.find(&id(waiting)).await.unwrap(), Found::Running);
+    }
+    let mut events = runtime.events(&id("third")).await.unwrap();
+    let nobody = Job::command("x").owner;
+    assert_eq!(runtime.list(&nobody).await.unwrap(), [id("first"), id("second"), id("third")]);
+    assert!(matches!(runtime.remove(&id("second")).await, Err(RuntimeError::StillRunning { .. })));
+    runtime.cancel(&id("second"), Duration::ZERO).await.unwrap();
+    let outcome = runtime.wait(&id("second")).await.unwrap();
+    assert_eq!((outcome.end, outcome.started), (End::Cancelled, None));
+    end(&runtime, &id("first")).await;
+    assert_eq!(runtime.wait(&id("third")).await.unwrap().stdout.text(), "sh ran\n");
+    assert!(matches!(events.next().await, Some(JobEvent::Started { .. })));
+    for job in ["second", "third"] {
+        runtime.remove(&id(job)).await.unwrap();
+    }
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_thousandth_job_costs_what_the_first_did() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let supervisor = supervisor_of(&runtime).await;
+    let open = || fs::read_dir(format!("/proc/{supervisor}/fd")).unwrap().count();
+    let (before, memory) = (open(), memory_kib(supervisor));
+    for number in 0..300 {
+        let outcome = runtime.run(&id(&format!("n-{number}")), &sh("echo $$ >&2")).await.unwrap();
+        assert!(outcome.success());
+    }
+    assert_eq!(open(), before);
+    assert!(memory_kib(supervisor) < memory + 2048, "{} KiB, before {memory}", memory_kib(supervisor));
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_flood_doesnt_fill_the_memory() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let supervisor = supervisor_of(&runtime).await;
+    let memory = memory_kib(supervisor);
+    let mut limits = Limits::default();
+    limits.stdout_bytes = 1 << 20;
+    limits.spill_bytes = 1 << 20;
+    let flood = sh("head -c 200000000 /dev/zero").limits(limits);
+    assert_eq!(runtime.run(&id("flood"), &flood).await.unwrap().stdout.total(), 200_000_000);
+    assert!(memory_kib(supervisor) < memory + 8192, "{} KiB, before {memory}", memory_kib(supervisor));
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_folder_that_is_not_empty_is_removed_whatever_its_modes() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let script = "mkdir -p a/b && echo > a/b/c && chmod 000 a/b/c && chmod 000 a/b && chmod 500 a";
+    assert!(runtime.run(&id("modes"), &sh(script)).await.unwrap().success());
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_supervisor_that_is_none_is_named() {
+    let place = Place::new();
+    for (program, args, expected) in [
+        (
+            "/no/such/program",
+            vec![],
+            "the runtime `process` is not available: its supervisor `/no/such/program` can't be started: No such file or directory (os error 2)",
+        ),
+        (
+            "echo",
+            vec!["hi"],
+            "the runtime `process` is not available: its supervisor's program doesn't call `supervise`",
+        ),
+        (
+            "sh",
+            vec!["-c", "echo oh no >&2; exit 3"],
+            "the runtime `process` is not available: its supervisor ended at once: exit status: 3, oh no",
+        ),
+        (
+            "sh",
+            vec!["-c", "echo '{\"hello\":{\"version\":2}}'"],
+            "the runtime `process` is not available: its supervisor speaks version 2, this program 1: restart the older one",
+        ),
+    ] {
+        let command = SupervisorCommand::new(program, args);
+        let runtime = ProcessRuntime::open(place.state(), command).unwrap();
+        let error = runtime.submit(&id("a"), &sh("true")).await.unwrap_err();
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(runtime.find(&id("a")).await.unwrap(), Found::Never);
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_cant_be_is_named() {
+    let place = Place::new();
+    fs::write(place.state(), "").unwrap();
+    let options = ProcessOptions::new(place.state().join("jobs"), crate::place::supervisor());
+    let error = ProcessRuntime::open_with(options).unwrap_err();
+    assert_eq!(error.to_string(), format!("can't make `{}`", place.state().join("jobs").display()));
+}
+
+#[tokio::test]
+async fn a_volume_with_something_in_it_is_kept() {
+    let place = Place::new();
+    let runtime = place.runtime();
+    let job = sh("echo 1 > $WINDLASS_VOLUME_STATE/kept").volume("state".parse().unwrap(), "/state");
+    runtime.run(&id("a"), &job).await.unwrap();
+    runtime.close().await.unwrap();
+    let kept = place.state().with_file_name("volumes").join("state/kept");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "1\n");
+}
+
+#[tokio::test]
+async fn closing_ends_what_may_end_and_leaves_what_must_finish() {
+    let place = Place::new();
+    let runtime = place.runtime();
+    seen(&runtime, &id("kill"), &sh("echo ready; sleep 600")).await;
+    let finish = sh("mkfifo gate; echo ready; read go < gate; echo $go").on_owner_death(OnOwnerDeath::Finish);
+    seen(&runtime, &id("finish"), &finish).await;
+    runtime.close().await.unwrap();
+    assert_eq!(runtime.wait(&id("kill")).await.unwrap().end, End::Cancelled);
+    assert_eq!(runtime.find(&id("finish")).await.unwrap(), Found::Running);
+    fs::write(gate(&place, "finish"), "on\n").unwrap();
+    assert_eq!(runtime.wait(&id("finish")).await.unwrap().stdout.text(), "ready\non\n");
+    // And it can be used again.
+    assert!(runtime.run(&id("again"), &sh("exit 0")).await.unwrap().success());
+    for job in ["kill", "finish"] {
+        runtime.remove(&id(job)).await.unwrap();
+    }
+    place.is_left_clean(Arc::new(runtime)).await;
+}
+
+#[tokio::test]
+async fn a_dropped_runtime_leaves_nothing() {
+    let place = Place::new();
+    let runtime = place.runtime();
+    seen(&runtime, &id("a"), &sh("echo ready; sleep 600")).await;
+    drop(runtime);
+    until("the job is ended", || place.processes().is_empty()).await;
+    let runtime = Arc::new(place.runtime());
+    assert_eq!(runtime.wait(&id("a")).await.unwrap().end, End::Cancelled);
+    runtime.remove(&id("a")).await.unwrap();
+    place.is_left_clean(runtime).await;
+}
+
+/// Submits a job and waits until it has written something.
+pub(crate) async fn seen(runtime: &ProcessRuntime, id: &JobId, job: &Job) -> String {
+    runtime.submit(id, job).await.unwrap();
+    let mut events = runtime.events(id).await.unwrap();
+    while let Some(event) = events.next().await {
+        if let JobEvent::Output { chunk, .. } = event {
+            return String::from_utf8(chunk).unwrap();
+        }
+    }
+    panic!("the job ended in silence");
+}
+
+pub(crate) async fn end(runtime: &ProcessRuntime, id: &JobId) {
+    runtime.cancel(id, Duration::ZERO).await.unwrap();
+    runtime.wait(id).await.unwrap();
+    runtime.remove(id).await.unwrap();
+}
+
+/// The named pipe that a job of these tests makes to wait at.
+pub(crate) fn gate(place: &Place, job: &str) -> PathBuf {
+    place.state().join(job).join("work/gate")
+}
+
+/// The number of the process that jobs of this runtime are children of.
+pub(crate) async fn supervisor_of(runtime: &ProcessRuntime) -> i32 {
+    let printed = runtime.run(&id("who"), &sh("echo $PPID")).await.unwrap().stdout.text();
+    printed.trim().parse().unwrap()
+}
+
+fn memory_kib(pid: i32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
