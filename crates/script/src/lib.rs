@@ -1,1 +1,146 @@
-//! The driver of scripts that read YAML and answer with updates.
+//! The driver of scripts that read one YAML document and answer with updates.
+//!
+//! A script is any program: shell, Python, a binary. It reads what is asked on its standard input, does it, and prints
+//! what has changed on its standard output; what it writes on its standard error is for people. That is the whole
+//! contract, so whoever can write a script can bring something under windlass that no operator exists for.
+//!
+//! # A package
+//!
+//! ```text
+//! resource.yaml                              lifecycle: {Install: {}, Start: {}, Uninstall: {}}
+//!                                            operations: {Join: {}}
+//!                                            default-driver: {script: {properties: {effect: repeatable}}}
+//! Lifecycle/script/scripts/Install.sh        or launch.*
+//! Lifecycle/script/scripts/Start.sh
+//! Lifecycle/script/scripts/Uninstall.sh      or destroy.*
+//! Lifecycle/script/scripts/Join.sh
+//! Lifecycle/script/lib/…                     whatever the scripts share
+//! ```
+//!
+//! A script serves the action that it is called after, with any extension; else the one that does what its name says:
+//! see [`Role`]. It is started in a copy of `Lifecycle/script`, needs its run bit and a first line that names its
+//! interpreter. All of that is [checked](windlass_driver::Driver::check) before anything runs.
+//!
+//! # What it reads and prints
+//!
+//! | role | reads, beside `configuration: {location.<name>: …}` | prints |
+//! |---|---|---|
+//! | launch | `launch: {<instance id>: {configuration: {properties.<name>: …}}}` | `instances: {<natural id>: {instanceId: <instance id>}}` |
+//! | step | `instances: {<natural id>: {configuration: …}}`, `transition: <name>` | updates |
+//! | reconfigure | `instances: {<natural id>: {configuration: …}}` | updates |
+//! | health check | `instances: {<natural id>: null}` | its status |
+//! | destroy | `instances: {<natural id>: null}` | a status with all flags false |
+//! | command | `instances: {<natural id>: {commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` | updates, results at `$pushAll: {commands.<command id>: […]}` |
+//! | discover | | `instances: {<natural id>: …}` |
+//!
+//! Updates are those of [`windlass_model::instance`]. What is published as a signal of the interface `properties` is an
+//! output property. Printing nothing changes nothing, which only a launch may not do.
+//!
+//! The call has succeeded when the script exits with code 0, its output can be used, and the status that it prints
+//! does not say `failed`. While that says `converging`, the engine polls the health check.
+//!
+//! # An example
+//!
+//! ```
+//! use std::sync::Arc;
+//! use windlass_driver::{Binding, Bindings, Call, Driver, Location, Package};
+//! use windlass_model::{Action, Transition, record::PackageFile, resolve::Resolved};
+//! use windlass_script::Script;
+//! # use serde_json::json;
+//! # use windlass_driver::{Context, Failure, JobFailure, Report};
+//! # use windlass_executor::{Captured, End, Job, Outcome};
+//! # /// Answers as `Install.sh` would, without running it.
+//! # struct Rehearsal;
+//! # #[async_trait::async_trait]
+//! # impl Context for Rehearsal {
+//! #     async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure> {
+//! #         assert_eq!((name, job.program.as_str()), ("launch", "scripts/Install.sh"));
+//! #         assert_eq!(job.stdin.expose(), b"configuration: {}\nlaunch:\n  web42:\n    configuration:\n      properties.port: \"8080\"\n");
+//! #         let mut outcome = Outcome::new(End::Exited(0), windlass_executor::Timestamp::from_millis(0));
+//! #         outcome.stdout = Captured::whole(*b"instances:\n  i-7:\n    instanceId: web42\n    interfaces: {properties: {signals: {url: http://203.0.113.1:8080}}}\n");
+//! #         Ok(outcome)
+//! #     }
+//! #     async fn checkpoint(&self, _: usize, _: Report) -> Result<(), Failure> { Ok(()) }
+//! #     fn cancelled(&self) -> bool { false }
+//! #     fn now(&self) -> windlass_model::Timestamp { windlass_model::Timestamp::default() }
+//! # }
+//!
+//! let install = PackageFile {
+//!     path: "Lifecycle/script/scripts/Install.sh".into(),
+//!     executable: true,
+//!     content: b"#!/bin/sh
+//! cat <<ANSWER
+//! instances:
+//!   i-7:
+//!     instanceId: $(sed -n '/^launch:$/{n;s/ *\\(.*\\):$/\\1/p;}')
+//!     interfaces: {properties: {signals: {url: http://203.0.113.1:8080}}}
+//! ANSWER
+//! ".into(),
+//! };
+//! let script = Binding { driver: "script".parse()?, infrastructure: vec!["*".into()], properties: [].into() };
+//! let bindings = Bindings {
+//!     transitions: [(Transition::Install, vec![])].into(),
+//!     default: vec![script.clone()],
+//!     ..Bindings::default()
+//! };
+//! let package = Package::new("resource::web::1.0".parse()?, bindings, vec![install]);
+//! assert_eq!(Script.check(&package), []);
+//!
+//! let call = Call {
+//!     id: "st1-p1-s1-c1".parse()?,
+//!     instance: "web42".parse()?,
+//!     element: "shop__web".parse()?,
+//!     action: Action::Transition(Transition::Install),
+//!     properties: [("port".parse()?, Resolved::plain("8080"))].into(),
+//!     package: Arc::new(package),
+//!     binding: script,
+//!     location: Arc::new(Location::local("here")),
+//! #   attempt: 1, natural: None, document: json!({}), arguments: [].into(), pair: None, private: json!(null),
+//!     // …
+//! };
+//! # let context = Rehearsal;
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! let report = Script.perform(&context, &[call]).await.remove(0)?;
+//! assert_eq!(report.natural.as_deref(), Some("i-7"));
+//! assert_eq!(report.updates["interfaces"]["properties"]["signals"]["url"], "http://203.0.113.1:8080");
+//! # Ok::<(), Failure>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The modules, in the order of the data's way
+//!
+//! | module | it has |
+//! |---|---|
+//! | `role` | what a script is for: [`Role`] |
+//! | `scripts` | which file of a package serves what |
+//! | `settings` | the driver properties `effect` and `timeout` |
+//! | `check` | what is wrong with a package |
+//! | `input` | the document that a script reads |
+//! | `job` | the job that runs it |
+//! | `output` | the document that it prints: [`Output`] |
+//! | `answer`, `status` | what it says of the instance of a call |
+//! | `verdict`, `observe`, `discover` | what that means for a call, for a look at it, for a search |
+//! | `failure` | what went wrong, without secrets |
+//! | `driver` | all of it together: [`Script`] |
+//! | [`codes`] | the codes of its diagnostics |
+
+mod answer;
+mod check;
+pub mod codes;
+mod discover;
+mod driver;
+mod failure;
+mod input;
+mod job;
+mod observe;
+mod output;
+mod role;
+mod scripts;
+mod settings;
+mod status;
+mod verdict;
+
+pub use driver::{KIND, Script};
+pub use output::{Output, Said};
+pub use role::Role;

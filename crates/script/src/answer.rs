@@ -1,0 +1,188 @@
+//! From what a script printed to what it answered for the instance of a call.
+
+use windlass_driver::{Call, Report};
+use windlass_executor::Captured;
+use windlass_model::instance::{LogEntry, take_log};
+use windlass_model::record::Severity;
+use windlass_source::{Diagnostic, Place};
+use windlass_update_ops::Update;
+
+use crate::codes;
+use crate::failure::Reporter;
+use crate::input;
+use crate::output::{Output, Said};
+use crate::role::Role;
+use crate::status::{StatusSaid, said_of, text_at};
+
+/// What a script answered for the instance of a call.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    /// What has changed. Whether the instance has settled is the [verdict](crate::verdict)'s to say.
+    pub(crate) report: Report,
+    /// What the script said of its status, if it did.
+    pub(crate) status: Option<StatusSaid>,
+}
+
+/// A call's script has printed something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Printed<'a> {
+    /// What it was asked to do.
+    pub(crate) role: &'a Role,
+    /// The call.
+    pub(crate) call: &'a Call,
+    /// The script's name.
+    pub(crate) script: &'a str,
+}
+
+/// The instance that a call is about, if it was named, and the others that were.
+type Sorted<'o> = (Option<&'o Said>, Vec<&'o Said>);
+
+impl Printed<'_> {
+    /// Reads the answer.
+    ///
+    /// # Errors
+    /// Everything by which it breaks the protocol; then nothing of it counts.
+    pub(crate) fn read(self, stdout: &Captured) -> Result<Answer, Vec<Diagnostic>> {
+        let output = Output::read(&format!("stdout of {}", self.script), stdout)?;
+        let (wanted, others) = match self.role {
+            Role::Launch => self.launched(&output)?,
+            _ => self.named(&output),
+        };
+        let mut notes: Vec<_> = others.iter().map(|said| not_asked(&output, said)).collect();
+        let Some(said) = wanted else { return Ok(answer(None, Update::new(), &notes, self.call)) };
+        notes.extend(said.notices.iter().cloned());
+        let place = output.source.place(said.span);
+        let update = self.checked_id(said, &place)?;
+        let update = self.without_strange_commands(said, update, &place, &mut notes);
+        Ok(answer(self.natural(said), update, &notes, self.call))
+    }
+
+    /// Only a launch chooses an id; what no script launched keeps the engine's, which is not a natural one.
+    fn natural(&self, said: &Said) -> Option<String> {
+        let known = *self.role == Role::Launch || self.call.natural.is_some();
+        known.then(|| said.id.clone())
+    }
+
+    /// The instance of any other script is the one with the natural id of the call.
+    fn named<'o>(&self, output: &'o Output) -> Sorted<'o> {
+        let natural = input::natural(self.call);
+        let (wanted, others): (Vec<_>, Vec<_>) = output.instances.iter().partition(|said| said.id == natural);
+        (wanted.into_iter().next(), others)
+    }
+
+    /// The instance of a launch is the one that names the request as its `instanceId`.
+    fn launched<'o>(&self, output: &'o Output) -> Result<Sorted<'o>, Vec<Diagnostic>> {
+        let requested = self.call.instance.as_str();
+        let (answers, others): (Vec<_>, Vec<_>) =
+            output.instances.iter().partition(|said| said.instance_id().as_deref() == Some(requested));
+        match answers[..] {
+            [answer] => Ok((Some(answer), others)),
+            [first, second, ..] => Err(vec![twice(output, requested, first, second)]),
+            [] => Err(self.unanswered(output)),
+        }
+    }
+
+    fn unanswered(&self, output: &Output) -> Vec<Diagnostic> {
+        if output.instances.is_empty() {
+            let message = format!("nothing was answered for the instance `{}`", self.call.instance);
+            let help = "name it as `instanceId` of the instance that was launched";
+            return vec![Diagnostic::error(codes::NOT_ANSWERED, message).help(help)];
+        }
+        output.instances.iter().flat_map(|said| self.why_no_answer(output, said)).collect()
+    }
+
+    fn why_no_answer(&self, output: &Output, said: &Said) -> Vec<Diagnostic> {
+        let (code, message) = match (&said.update, said.instance_id()) {
+            (Err(wrong), _) => return wrong.clone(),
+            (_, None) => (codes::NOT_ANSWERED, format!("the instance `{}` has no `instanceId`", said.id)),
+            (_, Some(id)) => (
+                codes::INSTANCE_ID,
+                format!("the instance `{}` answers `{id}`, which was not asked for", said.id),
+            ),
+        };
+        let help = format!("write `instanceId: {}`", self.call.instance);
+        vec![Diagnostic::error(code, message).at(output.source.place(said.span)).help(help)]
+    }
+
+    /// The update, if the instance isn't given to another request; outside of launch there is no need to name one.
+    fn checked_id(&self, said: &Said, place: &Place) -> Result<Update, Vec<Diagnostic>> {
+        let own = self.call.instance.as_str();
+        match said.instance_id() {
+            Some(id) if id != own => {
+                let message =
+                    format!("the instance `{}` belongs to `{own}` and can't be given to `{id}`", said.id);
+                let help = "leave `instanceId` out: it is for launch only";
+                Err(vec![Diagnostic::error(codes::INSTANCE_ID, message).at(place.clone()).help(help)])
+            }
+            _ => said.update.clone(),
+        }
+    }
+
+    /// Leaves out results of commands that are not this call's.
+    fn without_strange_commands(
+        &self,
+        said: &Said,
+        update: Update,
+        place: &Place,
+        notes: &mut Vec<Diagnostic>,
+    ) -> Update {
+        let own = matches!(self.role, Role::Command(_)).then(|| input::command_id(self.call));
+        let (strange, update) = update.partition(|path| {
+            let mut keys = path.keys();
+            keys.next() == Some("commands") && keys.next() != own.as_deref()
+        });
+        notes.extend(strange.paths().map(|path| {
+            let message = format!(
+                "instance `{}`: what was pushed to `{path}` was left out: no such command is running",
+                said.id
+            );
+            Diagnostic::warning(codes::UNKNOWN_COMMAND, message).at(place.clone())
+        }));
+        update
+    }
+}
+
+fn answer(natural: Option<String>, update: Update, notes: &[Diagnostic], call: &Call) -> Answer {
+    let status = said_of(&update, &call.document);
+    let (rest, log) = take_log(update);
+    let log = notes.iter().map(entry).chain(log).collect();
+    let updates = if rest.is_empty() { serde_json::Value::Null } else { rest.to_value() };
+    Answer { report: Report { natural, updates, log, ..Report::settled() }, status }
+}
+
+impl Answer {
+    /// Masks what the script wrote for people. Its updates stay as they are: the engine seals what is secret in them.
+    pub(crate) fn masked(mut self, reporter: &Reporter) -> Self {
+        for entry in &mut self.report.log {
+            entry.message = reporter.mask(&entry.message);
+        }
+        if let Some(message) = self.status.as_mut().and_then(|said| said.status.message.as_mut()) {
+            *message = reporter.mask(message);
+        }
+        self
+    }
+}
+
+impl Said {
+    fn instance_id(&self) -> Option<String> {
+        self.update.as_ref().ok().and_then(|update| text_at(update, "instanceId"))
+    }
+}
+
+fn twice(output: &Output, requested: &str, first: &Said, second: &Said) -> Diagnostic {
+    let message = format!("`{}` and `{}` both answer `{requested}`", first.id, second.id);
+    Diagnostic::error(codes::INSTANCE_ID, message)
+        .at(output.source.place(second.span))
+        .related(output.source.place(first.span), "the other one")
+        .help("launch one instance for each that is asked for")
+}
+
+fn not_asked(output: &Output, said: &Said) -> Diagnostic {
+    let message = format!("the instance `{}` was not asked for: what was said of it was left out", said.id);
+    Diagnostic::warning(codes::NOT_ASKED, message).at(output.source.place(said.span))
+}
+
+fn entry(note: &Diagnostic) -> LogEntry {
+    let place = note.place().map(|place| format!("{place}: ")).unwrap_or_default();
+    LogEntry { severity: Severity::Warning, message: format!("{place}{}", note.message) }
+}

@@ -1,0 +1,217 @@
+//! What is wrong with a package, before any of its scripts runs.
+
+use windlass_driver::{Binding, Package};
+use windlass_executor::WorkPath;
+use windlass_model::record::PackageFile;
+use windlass_model::{Action, OperationName, Transition};
+use windlass_source::{Diagnostic, Source, Span, suggest};
+
+use crate::codes;
+use crate::driver::KIND;
+use crate::role::Role;
+use crate::scripts::{self, FOLDER, SCRIPTS, ScriptFile};
+use crate::settings::{PROPERTIES, SettingError, Settings};
+
+/// Returns all that is wrong with a package, as far as this driver is asked to work with it.
+///
+/// Places are in the package's files, by their path in the package; what is wrong with the descriptor has none.
+pub(crate) fn check(package: &Package) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    let mut served = Vec::new();
+    for (action, binding) in actions(package) {
+        let Some(role) = Role::of(package, &action) else { continue };
+        let files = scripts::candidates(package, &action, &role);
+        problems.extend(check_files(package, &action, &role, &files));
+        problems.extend(check_settings(package, &action, &role, binding));
+        served.extend(files);
+    }
+    problems.extend(check_unused(package, &served));
+    served.extend(scripts::health_check(package));
+    served.extend(scripts::discovery(package));
+    served.sort_by_key(|script| script.path);
+    served.dedup();
+    problems.extend(served.into_iter().flat_map(check_script));
+    problems.extend(package.files_below(FOLDER).filter_map(|(path, file)| check_path(path, file)));
+    problems.dedup();
+    problems
+}
+
+/// Returns what the resource declares for this driver, transitions before operations.
+pub(crate) fn actions(package: &Package) -> impl Iterator<Item = (Action, &Binding)> {
+    let bindings = package.bindings();
+    let transitions = bindings.transitions.keys().map(|transition| Action::Transition(*transition));
+    let operations = bindings.operations.keys().filter_map(|name| name.parse::<OperationName>().ok());
+    transitions
+        .chain(operations.map(Action::Operation))
+        .filter_map(move |action| binding(package, &action).map(|found| (action, found)))
+}
+
+/// Returns the first mention of this driver for an action: among the action's own drivers, else among the default ones.
+pub(crate) fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
+    let bindings = package.bindings();
+    let named = match action {
+        Action::Transition(transition) => bindings.transitions.get(transition)?,
+        Action::Operation(operation) => bindings.operations.get(operation.as_str())?,
+        _ => return None,
+    };
+    let candidates = if named.is_empty() { &bindings.default } else { named };
+    candidates.iter().find(|binding| binding.driver.as_str() == KIND)
+}
+
+fn check_files(
+    package: &Package,
+    action: &Action,
+    role: &Role,
+    files: &[ScriptFile<'_>],
+) -> Option<Diagnostic> {
+    match files {
+        [_] => None,
+        [] => Some(missing(package, action, role)),
+        [first, second, ..] => {
+            let message = format!(
+                "`{}` and `{}` of `{}` both serve {action}",
+                first.name(),
+                second.name(),
+                package.name()
+            );
+            Some(
+                Diagnostic::error(codes::SCRIPT_AMBIGUOUS, message)
+                    .at(source(second.path, second.file).place(Span::empty(0)))
+                    .related(source(first.path, first.file).place(Span::empty(0)), "the other one")
+                    .help("remove or rename one of them"),
+            )
+        }
+    }
+}
+
+fn missing(package: &Package, action: &Action, role: &Role) -> Diagnostic {
+    let wanted: Vec<_> = std::iter::once(action.as_str()).chain(role.names().iter().copied()).collect();
+    let named: Vec<_> = wanted.iter().map(|name| format!("`{name}`")).collect();
+    let message = format!(
+        "`{}` declares {action}, and `{FOLDER}/{SCRIPTS}` has no script {} for it",
+        package.name(),
+        named.join(" or ")
+    );
+    let near = wanted.iter().find_map(|name| near(package, name));
+    Diagnostic::error(codes::SCRIPT_MISSING, message).help(match near {
+        Some(near) => format!("there is `{near}`: did you mean that?"),
+        None => format!("add `{FOLDER}/{SCRIPTS}/{action}.sh`, or remove {action} from the descriptor"),
+    })
+}
+
+/// The script whose name is nearest to a wanted one.
+fn near<'p>(package: &'p Package, wanted: &str) -> Option<&'p str> {
+    let stem = suggest(wanted, scripts::scripts(package).map(|script| script.stem()))?;
+    scripts::scripts(package).find(|script| script.stem() == stem).map(|script| script.name())
+}
+
+fn check_settings(package: &Package, action: &Action, role: &Role, binding: &Binding) -> Vec<Diagnostic> {
+    let (_, errors) = Settings::read(role, binding);
+    // The default drivers speak for all actions, and are checked with the first of them.
+    let shared = actions(package).find(|(_, other)| std::ptr::eq(*other, binding));
+    if shared.is_some_and(|(first, _)| first != *action) {
+        return Vec::new();
+    }
+    errors.into_iter().map(|error| setting(package, &error)).collect()
+}
+
+fn setting(package: &Package, error: &SettingError) -> Diagnostic {
+    let message = format!("in `{}`: {error}", package.name());
+    match error {
+        SettingError::Unknown { name } => {
+            let problem = Diagnostic::warning(codes::DRIVER_PROPERTY, message);
+            match suggest(name, PROPERTIES) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem.help("it is ignored; the properties are `effect` and `timeout`"),
+            }
+        }
+        _ => Diagnostic::error(codes::DRIVER_PROPERTY, message),
+    }
+}
+
+fn check_unused(package: &Package, served: &[ScriptFile<'_>]) -> Vec<Diagnostic> {
+    let is_transition = |name: &str| name.parse::<Transition>().is_ok();
+    let kinds = [Role::Launch, Role::Destroy, Role::Reconfigure];
+    let is_kind = |name: &str| kinds.iter().any(|role| role.names().contains(&name));
+    let unused = scripts::scripts(package)
+        .filter(|script| is_transition(script.stem()) || is_kind(script.stem()))
+        .filter(|script| !served.contains(script) && scripts::health_check(package) != Some(*script));
+    unused
+        .map(|script| {
+            let message = format!(
+                "`{}` is never run: nothing that `{}` declares leads to it",
+                script.name(),
+                package.name()
+            );
+            Diagnostic::warning(codes::UNUSED_SCRIPT, message)
+                .at(source(script.path, script.file).place(Span::empty(0)))
+                .help("declare the transition in the descriptor, or remove the file")
+        })
+        .collect()
+}
+
+fn check_script(script: ScriptFile<'_>) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    if !script.file.executable {
+        problems.push(
+            Diagnostic::error(
+                codes::NOT_EXECUTABLE,
+                format!("the script `{}` has no run bit", script.name()),
+            )
+            .at(source(script.path, script.file).place(Span::empty(0)))
+            .help(format!("chmod +x {FOLDER}/{}", script.path)),
+        );
+    }
+    problems.extend(check_shebang(script));
+    problems
+}
+
+/// Programs in machine code need no first line.
+fn check_shebang(script: ScriptFile<'_>) -> Option<Diagnostic> {
+    let content = &script.file.content;
+    if content.starts_with(b"\x7fELF") {
+        return None;
+    }
+    let (problem, help) = shebang_problem(content)?;
+    let source = source(script.path, script.file);
+    let line = source.line(1).unwrap_or_default();
+    Some(
+        Diagnostic::error(codes::BAD_SHEBANG, format!("the script `{}` {problem}", script.name()))
+            .at(source.place(line))
+            .help(help),
+    )
+}
+
+fn shebang_problem(content: &[u8]) -> Option<(&'static str, &'static str)> {
+    let line = content.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let begin = "begin the file with `#!/bin/sh`, or with the interpreter that it is written for";
+    if content.starts_with(b"\xef\xbb\xbf") {
+        return Some((
+            "begins with a byte-order mark",
+            "save the file without one: `#!` must be its first bytes",
+        ));
+    }
+    let Some(interpreter) = line.strip_prefix(b"#!") else {
+        return Some(("does not name its interpreter", begin));
+    };
+    if line.ends_with(b"\r") {
+        return Some((
+            "ends its first line with a carriage return",
+            "save the file with the line ends of Unix",
+        ));
+    }
+    let absolute = interpreter.trim_ascii().starts_with(b"/");
+    (!absolute).then_some(("does not name its interpreter by an absolute path", begin))
+}
+
+fn check_path(path: &str, file: &PackageFile) -> Option<Diagnostic> {
+    let error = path.parse::<WorkPath>().err()?;
+    Some(
+        Diagnostic::error(codes::FILE_PATH, format!("`{FOLDER}/{path}` can't be placed: {error}"))
+            .at(source(path, file).place(Span::empty(0))),
+    )
+}
+
+fn source(path: &str, file: &PackageFile) -> std::sync::Arc<Source> {
+    Source::new(format!("{FOLDER}/{path}"), String::from_utf8_lossy(&file.content))
+}

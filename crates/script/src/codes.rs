@@ -1,0 +1,46 @@
+//! The codes of this crate: `WL0400` to `WL0449`.
+
+windlass_source::codes! {
+    SCRIPT_MISSING = "WL0400", "no script for a declared action",
+        "The resource declares a transition or operation for the driver `script`, and the package has no file that serves it.\n\nScripts are in `Lifecycle/script/scripts/`, called after the transition or operation with any extension (`Start.sh`), or after what they do: `launch` (Create, else Install), `destroy` (Delete, else Uninstall), `healthCheck` or `health-check` (Integrity), `reconfigure` (Reconfigure).\n\nAdd the script, or remove the action from the descriptor: what isn't declared is a change of state in which nothing runs.";
+    SCRIPT_AMBIGUOUS = "WL0401", "two scripts for one action",
+        "Two files differ in their extension only, so it is open which of them is to run.\n\nRemove or rename one of them.";
+    NOT_EXECUTABLE = "WL0402", "script without its run bit",
+        "A script is started directly, not handed to a shell, so its file must be executable:\n\n```sh\nchmod +x Lifecycle/script/scripts/Start.sh\n```\n\nGit keeps the bit; archives made on other systems may lose it.";
+    BAD_SHEBANG = "WL0403", "script without a usable first line",
+        "The first line of a script names its interpreter by an absolute path: `#!/bin/sh`, `#!/usr/bin/env python3`. It must be the very first bytes of the file and end without a carriage return, else the kernel looks for a program of another name.";
+    DRIVER_PROPERTY = "WL0404", "driver property",
+        "The driver `script` knows two properties:\n\n```yaml\ndefault-driver:\n  script:\n    properties:\n      effect: repeatable   # or `once`, the default\n      timeout: 10m         # s, m, h; 1h30m\n```";
+    UNUSED_SCRIPT = "WL0405", "script that is never run",
+        "The file is called after a transition that the resource doesn't declare for the driver `script`, so it is never run.\n\nDeclare the transition in the resource descriptor, or remove the file.";
+    FILE_PATH = "WL0406", "path that no runtime can place",
+        "All files below `Lifecycle/script` are placed in the working folder of each script. A path with `..`, empty parts or very long names can't be.";
+    NOT_UPDATES = "WL0420", "output that is no document of updates",
+        "A script prints one YAML document, and nothing else, on its standard output:\n\n```yaml\ninstances:\n  i-1:\n    $set:\n      status.flags.active: true\n```\n\nMessages for people belong on the standard error.";
+    UNKNOWN_KEY = "WL0421", "unknown key beside `instances`",
+        "The document that a script prints has the one key `instances`.";
+    BAD_UPDATE = "WL0422", "update that can't be applied",
+        "An update of an instance names a path that instances don't have, uses an operator where it is not permitted, or gives a value of another sort.\n\nThe paths are `name`, `status.flags.active`, `.converging` and `.failed`, `status.message`, `interfaces.<name>.signals.<name>`, `interfaces.<name>.status`, `components` and, for `$pushAll` alone, `activityLog` and `commands.<id>`.";
+    NOT_ANSWERED = "WL0423", "launch without an answer",
+        "A launch script answers every instance that it was asked for, by naming its id in `instanceId`:\n\n```yaml\ninstances:\n  <the id that you choose>:\n    instanceId: <the key below `launch` in the input>\n```";
+    INSTANCE_ID = "WL0424", "wrong instanceId",
+        "`instanceId` says which request an instance answers, so it is one of the keys below `launch` in the input, and each of them once. Other scripts have no need of it.";
+    NOT_ASKED = "WL0425", "instance that was not asked for",
+        "A script may only update the instances that its input names. What it says of others is left out.";
+    TOO_MUCH = "WL0426", "more output than is kept",
+        "The script printed more on its standard output than a document of updates can need, so only its beginning and end were kept, and nothing was applied.";
+    NOTICE = "WL0427", "update that was probably not meant like that",
+        "The update was accepted. It relies on something that other readers of YAML may see differently: `yes` for `true`, or one entry where a list belongs.";
+    UNKNOWN_COMMAND = "WL0428", "results of an unknown command",
+        "Results are pushed to `commands.<id>`, where the id is the one below `commands` in the input. Results of other commands are left out.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CODES;
+
+    #[test]
+    fn codes_are_in_range_and_explained() {
+        assert_eq!(windlass_source::code_problems(CODES, 400..=449), Vec::<String>::new());
+    }
+}

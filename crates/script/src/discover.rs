@@ -1,0 +1,61 @@
+//! What a discovery script found.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use windlass_driver::contract::{Found, Query};
+use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
+use windlass_executor::Captured;
+use windlass_model::instance::InstanceView;
+use windlass_model::resolve::text_of;
+use windlass_source::Diagnostic;
+use windlass_update_ops::Update;
+
+use crate::output::Output;
+
+/// Returns the instances that a discovery script listed, with what they publish as properties and, if they have one,
+/// their `name`.
+///
+/// An instance that says another value of a property that is asked for is left out; one that doesn't say is kept.
+///
+/// # Errors
+/// All that is wrong with the output.
+pub(crate) fn found(script: &str, stdout: &Captured, query: &Query) -> Result<Vec<Found>, Vec<Diagnostic>> {
+    let output = Output::read(&format!("stdout of {script}"), stdout)?;
+    let mut all = Vec::new();
+    let mut problems = Vec::new();
+    for said in output.instances {
+        match said.update {
+            Ok(update) => all.push(Found { natural: said.id, properties: properties(&update) }),
+            Err(wrong) => problems.extend(wrong),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    all.retain(|found| fits(found, query));
+    Ok(all)
+}
+
+fn properties(update: &Update) -> BTreeMap<String, Value> {
+    let mut document = json!({});
+    // An instance that can't be made of nothing has nothing to show.
+    let _ = update.apply(&mut document);
+    let view = InstanceView::new(&document);
+    let mut properties: BTreeMap<_, _> =
+        view.outputs().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect();
+    if let Some(name) = document.get("name") {
+        properties.entry("name".to_owned()).or_insert_with(|| name.clone());
+    }
+    properties
+}
+
+/// Values are compared as text, since descriptors have no other. The place was asked for by asking there.
+fn fits(found: &Found, query: &Query) -> bool {
+    let asked =
+        query.properties.iter().filter(|(name, _)| *name != DEPLOYMENT_LOCATION && *name != RESOURCE_MANAGER);
+    asked.into_iter().all(|(name, wanted)| match found.properties.get(name) {
+        Some(value) => text_of(value) == text_of(wanted),
+        None => true,
+    })
+}

@@ -1,0 +1,175 @@
+//! The driver: which script, with which document, and what its answer means.
+
+use async_trait::async_trait;
+use windlass_driver::contract::{Found, Nature, Query};
+use windlass_driver::{Call, Context, Driver, Failure, FailureKind, Observation, Observed, Package, Report};
+use windlass_executor::{Job, Outcome};
+use windlass_model::name::DriverKind;
+use windlass_model::{Action, Transition};
+use windlass_source::Diagnostic;
+
+use crate::answer::{Answer, Printed};
+use crate::failure::Reporter;
+use crate::job::{self, JobRefusal};
+use crate::role::Role;
+use crate::scripts::{self, ScriptFile};
+use crate::settings::Settings;
+use crate::{check, discover, input, observe, verdict};
+
+/// The kind of this driver, as descriptors name it.
+pub const KIND: &str = "script";
+
+/// Runs the scripts of a package. See the [crate] for what they read and print.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Script;
+
+#[async_trait]
+impl Driver for Script {
+    fn kind(&self) -> DriverKind {
+        KIND.parse().expect("a driver's kind is a word")
+    }
+
+    fn family(&self) -> &'static str {
+        KIND
+    }
+
+    fn check(&self, package: &Package) -> Vec<Diagnostic> {
+        check::check(package)
+    }
+
+    /// Calls are never batched: each script runs for one instance, so that a failure is that instance's alone.
+    fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
+        let binding = check::binding(package, action)?;
+        let role = Role::of(package, action)?;
+        let (settings, _) = Settings::read(&role, binding);
+        let observable = scripts::health_check(package).is_some();
+        Some(Nature { effect: settings.effect, observable, batch: None, timeout: settings.timeout })
+    }
+
+    async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
+        let mut reports = Vec::with_capacity(calls.len());
+        for (at, call) in calls.iter().enumerate() {
+            reports.push(perform(context, at, call).await);
+        }
+        reports
+    }
+
+    async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
+        let mut seen = Vec::with_capacity(calls.len());
+        for (at, call) in calls.iter().enumerate() {
+            seen.push(observe(context, at, call).await);
+        }
+        seen
+    }
+
+    async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure> {
+        let Some(script) = scripts::discovery(&query.package) else { return Ok(Vec::new()) };
+        let reporter = Reporter::new(script.name(), &[]);
+        let job = job::job(script, &query.package, &query.location, Settings::of(&Role::Discover))
+            .map_err(|refusal| refused(&reporter, &refusal))?
+            .stdin(input::text(&input::discovery(&query.location)))
+            .on_owner_death(job::fate(&Role::Discover));
+        let outcome = context.job(Role::Discover.job_name(), job).await?;
+        reporter.check(&outcome)?;
+        discover::found(script.name(), &outcome.stdout, query)
+            .map_err(|problems| reporter.protocol(&problems, &outcome.stderr))
+    }
+}
+
+async fn perform(context: &dyn Context, at: usize, call: &Call) -> Result<Report, Failure> {
+    let (role, script) = script_for(call)?;
+    let (settings, _) = Settings::read(&role, &call.binding);
+    let run = Run { role, script, settings, reporter: Reporter::of(script.name(), call) };
+    let answer = run.answer(context, at, call).await?;
+    if let Some(failure) = verdict::shortfall(&run.role, &answer, &run.reporter) {
+        // What the script said stays said: a launch that failed may have left something, and its id.
+        context.checkpoint(at, answer.report).await?;
+        return Err(failure);
+    }
+    let settled = verdict::settled(&run.role, &answer);
+    Ok(Report { settled, ..answer.report })
+}
+
+async fn observe(context: &dyn Context, at: usize, call: &Call) -> Result<Observed, Failure> {
+    let Some(script) = scripts::health_check(&call.package) else {
+        return Ok(unseen(observe::unchanged(call, "the package has no health check script")));
+    };
+    let asked = Role::of(&call.package, &call.action);
+    if asked == Some(Role::Launch) && call.natural.is_none() {
+        return Ok(unseen(Observation::CannotTell("nobody knows which id the launch has chosen".to_owned())));
+    }
+    let reporter = Reporter::of(script.name(), call);
+    let run = Run { role: Role::HealthCheck, script, settings: health_settings(call), reporter };
+    let answer = run.answer(context, at, call).await?;
+    let observation = observe::observation(asked.as_ref(), call, &answer);
+    Ok(Observed { observation, report: answer.report })
+}
+
+/// An observation for which no script ran.
+fn unseen(observation: Observation) -> Observed {
+    Observed { observation, report: Report::settled() }
+}
+
+/// The health check has its own timeout, also while it looks after another action.
+fn health_settings(call: &Call) -> Settings {
+    let integrity = check::binding(&call.package, &Action::Transition(Transition::Integrity));
+    integrity
+        .map_or(Settings::of(&Role::HealthCheck), |binding| Settings::read(&Role::HealthCheck, binding).0)
+}
+
+/// A script about to run.
+struct Run<'a> {
+    role: Role,
+    script: ScriptFile<'a>,
+    settings: Settings,
+    reporter: Reporter,
+}
+
+impl Run<'_> {
+    /// Runs the script for a call and reads what it printed.
+    async fn answer(&self, context: &dyn Context, at: usize, call: &Call) -> Result<Answer, Failure> {
+        let outcome = self.outcome(context, at, self.job(call)?).await?;
+        let printed = Printed { role: &self.role, call, script: self.script.name() };
+        match printed.read(&outcome.stdout) {
+            Ok(answer) => Ok(answer.masked(&self.reporter)),
+            Err(problems) => Err(self.reporter.protocol(&problems, &outcome.stderr)),
+        }
+    }
+
+    fn job(&self, call: &Call) -> Result<Job, Failure> {
+        let job = job::job(self.script, &call.package, &call.location, self.settings)
+            .map_err(|refusal| refused(&self.reporter, &refusal))?;
+        Ok(job
+            .stdin(input::text(&input::document(&self.role, call)))
+            .on_owner_death(job::fate(&self.role))
+            .label("element", call.element.as_str())
+            .label("action", call.action.as_str()))
+    }
+
+    async fn outcome(&self, context: &dyn Context, at: usize, job: Job) -> Result<Outcome, Failure> {
+        let name = match at {
+            0 => self.role.job_name().to_owned(),
+            at => format!("{}-{}", self.role.job_name(), at + 1),
+        };
+        let outcome = context.job(&name, job).await?;
+        self.reporter.check(&outcome)?;
+        Ok(outcome)
+    }
+}
+
+/// The script of a call. A package is checked before it is pinned, so a missing one is rare, and said plainly.
+fn script_for(call: &Call) -> Result<(Role, ScriptFile<'_>), Failure> {
+    let (package, action) = (call.package.name(), &call.action);
+    let refused = |why: String| Failure::new(FailureKind::Refused, why);
+    let role = Role::of(&call.package, action)
+        .ok_or_else(|| refused(format!("the driver `{KIND}` does not know the action `{action}`")))?;
+    match scripts::candidates(&call.package, action, &role)[..] {
+        [script] => Ok((role, script)),
+        [] => Err(refused(format!("`{package}` has no script for {action}"))),
+        _ => Err(refused(format!("`{package}` has more than one script for {action}"))),
+    }
+}
+
+fn refused(reporter: &Reporter, refusal: &JobRefusal) -> Failure {
+    reporter.failure(FailureKind::Refused, &refusal.to_string(), "")
+}

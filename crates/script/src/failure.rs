@@ -1,0 +1,136 @@
+//! Failures: from the end of a job, and from an answer that can't be used.
+
+use windlass_driver::{Call, Failure, FailureKind};
+use windlass_executor::{Captured, End, Outcome, StartFailure};
+use windlass_secret::Redactor;
+use windlass_source::{Diagnostic, Place};
+
+/// How much of a stream goes into a failure.
+const TAIL_BYTES: usize = 4 << 10;
+
+/// How many characters of a line of output are shown.
+const LINE_CHARS: usize = 120;
+
+/// Turns what went wrong into failures that show no secret.
+#[derive(Debug, Clone)]
+pub(crate) struct Reporter {
+    script: String,
+    redactor: Redactor,
+}
+
+impl Reporter {
+    /// Speaks of a script, and masks the secrets of the call.
+    pub(crate) fn new(script: &str, secrets: &[String]) -> Self {
+        Self { script: script.to_owned(), redactor: Redactor::new(secrets) }
+    }
+
+    /// Speaks of a script that was run for a call.
+    pub(crate) fn of(script: &str, call: &Call) -> Self {
+        Self::new(script, &call.secrets())
+    }
+
+    /// Masks a text.
+    pub(crate) fn mask(&self, text: &str) -> String {
+        self.redactor.mask_str(text)
+    }
+
+    /// Returns why a job did not end well; nothing if it exited with code 0.
+    ///
+    /// | how it ended | kind |
+    /// |---|---|
+    /// | another exit code, a signal, a cancellation | failed |
+    /// | out of time | timeout |
+    /// | out of memory | capacity |
+    /// | it can't be run: no run bit for whoever runs it, an unknown format | refused |
+    /// | no interpreter, no working folder, anything else on the way to the start | infrastructure |
+    /// | nobody can say | lost |
+    pub(crate) fn check(&self, outcome: &Outcome) -> Result<(), Failure> {
+        let kind = match &outcome.end {
+            End::Exited(0) => return Ok(()),
+            End::TimedOut => FailureKind::Timeout,
+            End::OutOfMemory => FailureKind::Capacity,
+            End::NotStarted(StartFailure::NotExecutable { .. }) => FailureKind::Refused,
+            End::NotStarted(_) => FailureKind::Infrastructure,
+            End::Lost(_) => FailureKind::Lost,
+            _ => FailureKind::Failed,
+        };
+        Err(self.failed(kind, &outcome.end.to_string(), &tail(&outcome.stderr)))
+    }
+
+    /// Returns the failure of the script: `what` goes on from its name.
+    pub(crate) fn failed(&self, kind: FailureKind, what: &str, detail: &str) -> Failure {
+        self.failure(kind, &format!("`{}` {what}", self.script), detail)
+    }
+
+    /// Returns a failure; both texts are masked.
+    pub(crate) fn failure(&self, kind: FailureKind, message: &str, detail: &str) -> Failure {
+        Failure::new(kind, self.mask(message)).with_detail(self.mask(detail))
+    }
+
+    /// Returns the failure of an output that breaks the protocol: what is wrong where, then the end of stderr.
+    pub(crate) fn protocol(&self, problems: &[Diagnostic], stderr: &Captured) -> Failure {
+        let first = problems.first().map_or("it breaks the protocol", |problem| problem.message.as_str());
+        let message = match problems.len() {
+            0 | 1 => format!("the output of `{}` can't be used: {first}", self.script),
+            n => format!("the output of `{}` can't be used: {first} (and {} more)", self.script, n - 1),
+        };
+        let mut detail: String = problems.iter().map(described).collect();
+        let stderr = tail(stderr);
+        if !stderr.trim().is_empty() {
+            detail.push_str("stderr:\n");
+            detail.push_str(&stderr);
+        }
+        self.failure(FailureKind::Protocol, &message, detail.trim_end())
+    }
+}
+
+/// A diagnostic as plain text: the line of the output below it, and what to do.
+fn described(problem: &Diagnostic) -> String {
+    let line = problem.place().and_then(line_of).map(|line| format!("| {line}"));
+    let related = problem.related.iter().map(|label| format!("{}: {}", label.place, label.text));
+    let help = problem.help.iter().map(|help| format!("help: {help}"));
+    let more: Vec<_> =
+        line.into_iter().chain(related).chain(help).map(|line| format!("    {line}\n")).collect();
+    format!("{problem}\n{}", more.concat())
+}
+
+fn line_of(place: &Place) -> Option<String> {
+    let line = place.source().line(place.start().line)?;
+    let text = place.source().slice(line);
+    let shown: String = text.chars().take(LINE_CHARS).collect();
+    (!shown.trim().is_empty()).then(|| if shown.len() < text.len() { format!("{shown}…") } else { shown })
+}
+
+/// The end of a stream, from the beginning of a line where that is near.
+fn tail(stream: &Captured) -> String {
+    let text = stream.text();
+    let text = text.trim_end();
+    let cut = text.len().saturating_sub(TAIL_BYTES);
+    if cut == 0 {
+        return text.to_owned();
+    }
+    let start = (cut..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    let rest = &text[start..];
+    let rest = rest.split_once('\n').map_or(rest, |(_, lines)| lines);
+    format!("[…]\n{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_begins_with_a_line() {
+        let lines: Vec<_> = (0..2000).map(|n| format!("line {n}\n")).collect();
+        let tail = tail(&Captured::whole(lines.concat()));
+        assert!(tail.starts_with("[…]\nline "), "{tail}");
+        assert!(tail.ends_with("line 1999"));
+        assert!(tail.len() <= TAIL_BYTES + 8);
+    }
+
+    #[test]
+    fn a_tail_of_one_long_line_is_cut_between_characters() {
+        let tail = tail(&Captured::whole("é".repeat(TAIL_BYTES)));
+        assert!(tail.ends_with('é') && tail.len() <= TAIL_BYTES + 8);
+    }
+}

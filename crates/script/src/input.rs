@@ -1,0 +1,81 @@
+//! The documents that scripts read on their standard input.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use windlass_driver::call::Input;
+use windlass_driver::{Call, Location};
+use windlass_model::PropertyName;
+use windlass_source::{EmitStyle, emit};
+
+use crate::role::Role;
+
+/// Returns the document for a call: what the protocol has for the script's role.
+///
+/// `configuration` is there always, and never null; the instance is called by its natural id, or before it has one
+/// by the engine's.
+///
+/// | role | document, below `configuration` |
+/// |---|---|
+/// | launch | `launch: {<instance id>: {configuration}}` |
+/// | destroy, health check | `instances: {<id>: null}` |
+/// | reconfigure | `instances: {<id>: {configuration}}` |
+/// | step | `instances: {<id>: {configuration}}`, `transition: <name>` |
+/// | command | `instances: {<id>: {commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` |
+pub(crate) fn document(role: &Role, call: &Call) -> Value {
+    let mut document = Map::new();
+    document.insert("configuration".to_owned(), location(&call.location));
+    let (key, id, request) = match role {
+        Role::Launch => ("launch", call.instance.as_str(), configured(call)),
+        Role::Reconfigure | Role::Step(_) => ("instances", natural(call), configured(call)),
+        Role::Command(operation) => ("instances", natural(call), command(call, operation)),
+        Role::Destroy | Role::HealthCheck | Role::Discover => ("instances", natural(call), Value::Null),
+    };
+    document.insert(key.to_owned(), one(id, request));
+    if let Role::Step(transition) = role {
+        document.insert("transition".to_owned(), transition.as_str().into());
+    }
+    document.into()
+}
+
+/// Returns the document for discovery, which names no instance.
+pub(crate) fn discovery(place: &Location) -> Value {
+    json!({ "configuration": location(place) })
+}
+
+/// Writes a document as every YAML reader reads it: see [`windlass_source::emit`].
+pub(crate) fn text(document: &Value) -> String {
+    emit(document, EmitStyle::Block)
+}
+
+/// Returns the id under which the script knows the instance.
+pub(crate) fn natural(call: &Call) -> &str {
+    call.natural.as_deref().unwrap_or(call.instance.as_str())
+}
+
+/// Returns the id of the command that an operation's call is: letters and digits alone, since it stands in the dotted
+/// path `commands.<id>`. The same call has the same id.
+pub(crate) fn command_id(call: &Call) -> String {
+    call.id.as_str().chars().filter(char::is_ascii_alphanumeric).collect()
+}
+
+fn location(location: &Location) -> Value {
+    location.properties.iter().map(|(name, value)| (format!("location.{name}"), value.clone())).collect()
+}
+
+fn configured(call: &Call) -> Value {
+    json!({ "configuration": values(&call.properties, "properties.") })
+}
+
+fn command(call: &Call, operation: &str) -> Value {
+    let pins = one(operation, values(&call.arguments, ""));
+    json!({ "commands": one(&command_id(call), json!({ "operations": pins })) })
+}
+
+fn values(inputs: &BTreeMap<PropertyName, Input>, prefix: &str) -> Value {
+    inputs.iter().map(|(name, input)| (format!("{prefix}{name}"), input.value.clone())).collect()
+}
+
+fn one(key: &str, value: Value) -> Value {
+    Value::Object(Map::from_iter([(key.to_owned(), value)]))
+}

@@ -1,0 +1,173 @@
+//! What a script prints: one YAML document, read into checked updates.
+
+use std::sync::Arc;
+
+use windlass_executor::Captured;
+use windlass_model::instance::shape;
+use windlass_source::{
+    Diagnostic, Diagnostics, Entry, Key, LoadOptions, Mapping, Node, Reading, Source, Span,
+    codes as text_codes, load_one, suggest,
+};
+use windlass_update_ops::{Notice, Problem, Update, UpdateError, Warning};
+
+use crate::codes;
+
+/// What a script said of each instance.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// Where the text came from, for messages about it.
+    pub source: Arc<Source>,
+    /// What was said, in the order of the text.
+    pub instances: Vec<Said>,
+}
+
+/// What a script said of one instance.
+#[derive(Debug, Clone)]
+pub struct Said {
+    /// The natural id: the key below `instances`.
+    pub id: String,
+    /// Where the id stands.
+    pub span: Span,
+    /// The update, or everything that is wrong with it.
+    pub update: Result<Update, Vec<Diagnostic>>,
+    /// What was taken, though it was probably not meant like that.
+    pub notices: Vec<Diagnostic>,
+}
+
+impl Output {
+    /// Reads what a job has printed; `name` is how messages call it.
+    ///
+    /// Nothing at all, blanks, comments and `null` are an output without updates.
+    ///
+    /// # Errors
+    /// All that is wrong with the document as such. What is wrong with the update of one instance is
+    /// [said there](Said::update), since it takes nothing away from the others.
+    ///
+    /// ```
+    /// use windlass_executor::Captured;
+    /// use windlass_script::Output;
+    ///
+    /// let stdout = Captured::whole(*b"instances:\n  i-1:\n    $set: {status.flags.actve: true}\n");
+    /// let output = Output::read("stdout of Start.sh", &stdout).unwrap();
+    /// let problems = output.instances[0].update.as_ref().unwrap_err();
+    /// assert_eq!(
+    ///     problems[0].to_string(),
+    ///     "stdout of Start.sh:3:12: error[WL0422]: instance `i-1`: `status.flags.actve`: no such path",
+    /// );
+    /// assert_eq!(problems[0].help.as_deref(), Some("did you mean `status.flags.active`?"));
+    /// ```
+    pub fn read(name: &str, stdout: &Captured) -> Result<Self, Vec<Diagnostic>> {
+        let Some(bytes) = stdout.complete() else { return Err(vec![too_much(stdout)]) };
+        let source = Source::from_bytes(name, bytes.into_owned()).map_err(|error| vec![not_text(*error)])?;
+        let (root, _) = load_one(&source, &LoadOptions::default())
+            .into_result()
+            .map_err(|problems| not_yaml(problems.into_vec()))?;
+        let instances = match &root {
+            Some(root) if !root.is_null() => read_root(&source, root)?,
+            _ => Vec::new(),
+        };
+        Ok(Self { source, instances })
+    }
+}
+
+fn too_much(stdout: &Captured) -> Diagnostic {
+    let message =
+        format!("{} bytes were printed, of which {} were not kept", stdout.total(), stdout.omitted());
+    Diagnostic::error(codes::TOO_MUCH, message).help("print the document alone, and messages on stderr")
+}
+
+fn not_text(problem: Diagnostic) -> Diagnostic {
+    problem.help("print UTF-8 only")
+}
+
+/// The loader speaks of files; a script has none.
+fn not_yaml(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let advise = |problem: Diagnostic| match problem.code {
+        text_codes::EXTRA_DOCUMENT => problem.help("print all instances below one `instances`"),
+        text_codes::SYNTAX => problem.help("print the document alone, and messages on stderr"),
+        _ => problem,
+    };
+    problems.into_iter().map(advise).collect()
+}
+
+fn read_root(source: &Arc<Source>, root: &Node) -> Result<Vec<Said>, Vec<Diagnostic>> {
+    let top = mapping(source, root, "a mapping with `instances`")?;
+    let unknown: Vec<_> = top
+        .entries()
+        .iter()
+        .filter(|entry| entry.key.text() != "instances")
+        .map(|entry| stray(source, entry))
+        .collect();
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
+    match top.get("instances") {
+        Some(instances) if !instances.is_null() => {
+            let instances = mapping(source, instances, "a mapping of instances")?;
+            Ok(instances.entries().iter().map(|entry| said(source, entry)).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn mapping<'n>(source: &Arc<Source>, node: &'n Node, expected: &str) -> Result<&'n Mapping, Vec<Diagnostic>> {
+    node.as_mapping().ok_or_else(|| {
+        let message = format!("expected {expected}, found {}", node.describe());
+        vec![
+            Diagnostic::error(codes::NOT_UPDATES, message)
+                .at(source.place(node.span()))
+                .help("print the document alone, and messages on stderr"),
+        ]
+    })
+}
+
+fn stray(source: &Arc<Source>, entry: &Entry) -> Diagnostic {
+    let key = entry.key.text();
+    let problem = Diagnostic::error(codes::UNKNOWN_KEY, format!("unknown key `{key}` beside `instances`"))
+        .at(source.place(entry.key.span()));
+    match suggest(key, ["instances"]) {
+        Some(_) => problem.help("did you mean `instances`?"),
+        None => problem.help("put updates below `instances` and the id of their instance"),
+    }
+}
+
+fn said(source: &Arc<Source>, entry: &Entry) -> Said {
+    let id = entry.key.text();
+    let place = |at: &windlass_update_ops::Place, of_value: bool| {
+        let found = entry.value.locate(&at.to_string());
+        let key = if at.steps().is_empty() { Some(&entry.key) } else { found.key };
+        source.place(key.filter(|_| !of_value).map_or(found.node.span(), Key::span))
+    };
+    let describe = |error: &UpdateError| {
+        let problem = Diagnostic::error(codes::BAD_UPDATE, format!("instance `{id}`: {error}"))
+            .at(place(&error.place, is_about_value(&error.problem)));
+        let problem = match &error.problem {
+            Problem::Conflict { other_place, .. } => {
+                problem.related(place(other_place, false), "the other one")
+            }
+            _ => problem,
+        };
+        match error.help() {
+            Some(help) => problem.help(help),
+            None => problem,
+        }
+    };
+    let remark = |warning: &Warning| {
+        Diagnostic::warning(codes::NOTICE, format!("instance `{id}`: {warning}"))
+            .at(place(&warning.place, matches!(warning.notice, Notice::Spelling { .. })))
+    };
+    let (update, notices) = match Update::parse(&entry.value.to_value(Reading::Script), shape()) {
+        Ok(parsed) => (Ok(parsed.update), parsed.warnings.iter().map(remark).collect()),
+        Err(errors) => {
+            let mut problems: Diagnostics = errors.iter().map(describe).collect();
+            problems.sort();
+            (Err(problems.into_vec()), Vec::new())
+        }
+    };
+    Said { id: id.to_owned(), span: entry.key.span(), update, notices }
+}
+
+/// Whether the value is at fault, or what names it.
+fn is_about_value(problem: &Problem) -> bool {
+    matches!(problem, Problem::WrongSort { .. } | Problem::TooDeep | Problem::Missing)
+}

@@ -1,0 +1,97 @@
+//! Which file of a package serves what.
+
+use windlass_driver::Package;
+use windlass_model::record::PackageFile;
+use windlass_model::{Action, Transition};
+
+use crate::role::Role;
+
+/// The folder of this driver in a package: all of it is placed in the working folder of each script.
+pub(crate) const FOLDER: &str = "Lifecycle/script";
+
+/// The folder of the scripts in [`FOLDER`].
+pub(crate) const SCRIPTS: &str = "scripts";
+
+/// A script of a package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ScriptFile<'p> {
+    /// The path from [`FOLDER`]: `scripts/Start.sh`.
+    pub path: &'p str,
+    /// The file.
+    pub file: &'p PackageFile,
+}
+
+impl<'p> ScriptFile<'p> {
+    /// Returns the file's name: `Start.sh`.
+    pub(crate) fn name(&self) -> &'p str {
+        self.path.rsplit('/').next().unwrap_or(self.path)
+    }
+
+    /// Returns the name without its extension: `Start`.
+    pub(crate) fn stem(&self) -> &'p str {
+        stem(self.name())
+    }
+}
+
+/// Cuts off an extension of letters and digits; a backup (`Start.sh~`) has none, so it is no script.
+fn stem(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if extension.bytes().all(|b| b.is_ascii_alphanumeric()) => stem,
+        _ => name,
+    }
+}
+
+/// Returns the scripts of a package, sorted by path.
+pub(crate) fn scripts(package: &Package) -> impl Iterator<Item = ScriptFile<'_>> {
+    package.files_below(FOLDER).filter_map(|(path, file)| {
+        let name = path.strip_prefix(SCRIPTS)?.strip_prefix('/')?;
+        (!name.contains('/')).then_some(ScriptFile { path, file })
+    })
+}
+
+/// Returns the scripts that serve an action: none when there is none, more than one when it is open which.
+///
+/// A script called after the action comes before one called after what it does.
+pub(crate) fn candidates<'p>(package: &'p Package, action: &Action, role: &Role) -> Vec<ScriptFile<'p>> {
+    let own = named(package, &[action.as_str()]);
+    if own.is_empty() { named(package, role.names()) } else { own }
+}
+
+/// Returns the health check, whether or not the resource declares Integrity.
+pub(crate) fn health_check(package: &Package) -> Option<ScriptFile<'_>> {
+    only(&candidates(package, &Action::Transition(Transition::Integrity), &Role::HealthCheck))
+}
+
+/// Returns the script that finds what exists.
+pub(crate) fn discovery(package: &Package) -> Option<ScriptFile<'_>> {
+    only(&named(package, Role::Discover.names()))
+}
+
+fn named<'p>(package: &'p Package, names: &[&str]) -> Vec<ScriptFile<'p>> {
+    scripts(package).filter(|script| names.contains(&script.stem())).collect()
+}
+
+fn only<'p>(scripts: &[ScriptFile<'p>]) -> Option<ScriptFile<'p>> {
+    match *scripts {
+        [script] => Some(script),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extension_is_letters_and_digits() {
+        for (name, expected) in [
+            ("Start.sh", "Start"),
+            ("Start", "Start"),
+            ("Start.py3", "Start"),
+            ("Start.sh~", "Start.sh~"),
+            ("Start.sh.orig", "Start.sh"),
+        ] {
+            assert_eq!(stem(name), expected, "{name}");
+        }
+    }
+}

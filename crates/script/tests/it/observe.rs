@@ -1,0 +1,178 @@
+//! What a health check tells of each action, and what discovery finds.
+
+use serde_json::json;
+use windlass_driver::contract::Query;
+use windlass_driver::{Call, Driver, Observation};
+use windlass_executor::{Captured, End, Outcome, Timestamp};
+use windlass_script::Script;
+
+use crate::place::Canned;
+use crate::world::{With, World};
+
+const ACTIONS: [&str; 7] = ["Install", "Configure", "Start", "Integrity", "Stop", "Uninstall", "Join"];
+
+fn exited(stdout: &str) -> Canned {
+    let mut outcome = Outcome::new(End::Exited(0), Timestamp::from_millis(0));
+    outcome.stdout = Captured::whole(stdout);
+    Canned(outcome)
+}
+
+fn world() -> World {
+    World::new().declares(&ACTIONS).script("health-check.sh", "")
+}
+
+/// What is seen after each action when the health check prints this.
+async fn seen(stdout: &str) -> String {
+    let mut rows = Vec::new();
+    for action in ACTIONS {
+        let call = world().call(action).natural("i-1");
+        let observed = Script.observe(&exited(stdout), &[call]).await.remove(0).unwrap();
+        rows.push(format!("{action:9} {:?}", observed.observation));
+    }
+    rows.join("\n")
+}
+
+#[tokio::test]
+async fn active() {
+    insta::assert_snapshot!(seen("instances: {i-1: {$set: {status.flags.active: true}}}").await, @r#"
+    Install   Reached
+    Configure CannotTell("a health check doesn't show whether Configure was done")
+    Start     Reached
+    Integrity Reached
+    Stop      Differs("it is still active")
+    Uninstall Differs("it is still there")
+    Join      CannotTell("a health check doesn't show whether Join was done")
+    "#);
+}
+
+#[tokio::test]
+async fn inactive() {
+    insta::assert_snapshot!(seen("instances: {i-1: {$set: {status.flags.active: false}}}").await, @r#"
+    Install   Reached
+    Configure CannotTell("a health check doesn't show whether Configure was done")
+    Start     Differs("it is not active")
+    Integrity Differs("it is not active")
+    Stop      Reached
+    Uninstall Differs("it is still there")
+    Join      CannotTell("a health check doesn't show whether Join was done")
+    "#);
+}
+
+#[tokio::test]
+async fn gone() {
+    insta::assert_snapshot!(seen("instances: {i-1: {status: {flags: {active: false}}}}").await, @"
+    Install   Absent
+    Configure Absent
+    Start     Absent
+    Integrity Absent
+    Stop      Reached
+    Uninstall Reached
+    Join      Absent
+    ");
+}
+
+#[tokio::test]
+async fn converging() {
+    insta::assert_snapshot!(seen("instances: {i-1: {status: {flags: {converging: true}}}}").await, @"
+    Install   Converging
+    Configure Converging
+    Start     Converging
+    Integrity Converging
+    Stop      Converging
+    Uninstall Converging
+    Join      Converging
+    ");
+}
+
+#[tokio::test]
+async fn failed() {
+    let stdout = "instances: {i-1: {status: {flags: {active: true, failed: true}, message: disk full}}}";
+    insta::assert_snapshot!(seen(stdout).await, @r#"
+    Install   Differs("it reports a failure: disk full")
+    Configure Differs("it reports a failure: disk full")
+    Start     Differs("it reports a failure: disk full")
+    Integrity Differs("it reports a failure: disk full")
+    Stop      Differs("it reports a failure: disk full")
+    Uninstall Differs("it reports a failure: disk full")
+    Join      Differs("it reports a failure: disk full")
+    "#);
+}
+
+#[tokio::test]
+async fn silent() {
+    insta::assert_snapshot!(seen("").await, @r#"
+    Install   CannotTell("the health check says nothing of its status")
+    Configure CannotTell("the health check says nothing of its status")
+    Start     CannotTell("the health check says nothing of its status")
+    Integrity CannotTell("the health check says nothing of its status")
+    Stop      CannotTell("the health check says nothing of its status")
+    Uninstall CannotTell("the health check says nothing of its status")
+    Join      CannotTell("the health check says nothing of its status")
+    "#);
+}
+
+#[tokio::test]
+async fn what_is_learned_on_the_way_is_reported() {
+    let stdout = "instances: {i-1: {interfaces: {properties: {signals: {ip: 10.0.0.1}}}}}";
+    let call = world().call("Start").natural("i-1");
+    let observed = Script.observe(&exited(stdout), &[call]).await.remove(0).unwrap();
+    assert_eq!(
+        observed.report.updates,
+        json!({"interfaces": {"properties": {"signals": {"ip": "10.0.0.1"}}}})
+    );
+}
+
+#[tokio::test]
+async fn a_launch_whose_id_is_unknown_cannot_be_seen() {
+    let observed = Script.observe(&exited("{"), &[world().call("Install")]).await.remove(0).unwrap();
+    let why = "nobody knows which id the launch has chosen".to_owned();
+    assert_eq!(observed.observation, Observation::CannotTell(why));
+}
+
+#[tokio::test]
+async fn without_a_health_check_nothing_can_be_seen() {
+    let call = World::new().declares(&ACTIONS).call("Start").natural("i-1");
+    let observed = Script.observe(&exited("{"), &[call]).await.remove(0).unwrap();
+    let why = "the package has no health check script".to_owned();
+    assert_eq!(observed.observation, Observation::CannotTell(why));
+}
+
+#[tokio::test]
+async fn discovery_finds_what_fits() {
+    let stdout = "
+instances:
+  net-1: {name: VIDEO, interfaces: {properties: {signals: {id: net-1, mtu: 1500}}}}
+  net-2: {name: public}
+  net-3:
+";
+    let call = world().script("discover.sh", "").call("Start");
+    let properties =
+        [("name".to_owned(), json!("VIDEO")), ("deploymentLocation".to_owned(), json!("here"))].into();
+    let query = Query { package: call.package, location: call.location, properties };
+    let found = Script.discover(&exited(stdout), &query).await.unwrap();
+    let found: Vec<_> = found.into_iter().map(|found| (found.natural, json!(found.properties))).collect();
+    assert_eq!(
+        found,
+        [
+            ("net-1".to_owned(), json!({"id": "net-1", "mtu": 1500, "name": "VIDEO"})),
+            ("net-3".to_owned(), json!({}))
+        ]
+    );
+}
+
+#[tokio::test]
+async fn without_a_script_discovery_finds_nothing() {
+    let call = world().call("Start");
+    let query = Query { package: call.package, location: call.location, properties: [].into() };
+    assert_eq!(Script.discover(&exited("{"), &query).await, Ok(Vec::new()));
+}
+
+#[tokio::test]
+async fn what_was_converging_still_is_when_nobody_says_otherwise() {
+    let converging = json!({"status": {"flags": {"active": false, "converging": true, "failed": false}}});
+    for world in [world(), World::new().declares(&ACTIONS)] {
+        let call = Call { document: converging.clone(), ..world.call("Install").natural("i-1") };
+        let observed = Script.observe(&exited(""), &[call]).await.remove(0).unwrap();
+        assert_eq!(observed.observation, Observation::Converging);
+    }
+}
