@@ -1,1 +1,42 @@
-//! Intents, the plan runner, recovery, and the host that does the I/O.
+//! The engine: carries intents out, so that nothing is lost.
+//!
+//! An intent takes the lease of its assembly, settles what an earlier process has left open, has a plan made, and
+//! runs it. Everything that happens is a batch in the store before anybody hears of it, so a machine that dies in the
+//! middle loses nothing: the same intent again looks each open call up and goes on.
+//!
+//! ```text
+//! intent ─▶ Engine::prepare_… ─▶ Prepared { plan } ─▶ run ─▶ Ended
+//!              │ lease, settle, plan                    │
+//!              ▼                                        ▼
+//!            store ◀── commit ── Host ◀─ commands ─ Machine   (pure: on(now, event) → commands)
+//!                                 │                     ▲
+//!                                 └─ perform, observe ──┘ events
+//! ```
+//!
+//! | module | it has |
+//! |---|---|
+//! | [`engine`] | intents: prepare, run |
+//! | `machine` | the pure machine that executes a plan |
+//! | `runner` | which step may start |
+//! | `world` | the assembly in memory: resolving, applying reports, sealing secrets |
+//! | [`host`] | the only place that waits: commits, drivers, timers, stop |
+//! | `journal` | jobs that are written down before and after |
+//! | [`places`] | what the engine asks of the project |
+//!
+//! The engine knows the trait `Driver` and no driver, plans and no TNC-O rule, a store and no SQL.
+
+mod changes;
+pub mod engine;
+pub mod error;
+pub mod host;
+mod journal;
+mod machine;
+pub mod places;
+mod runner;
+mod world;
+
+pub use engine::{Desired, Ended, Engine, Options, Prepared, Preview};
+pub use error::EngineError;
+pub use host::Stop;
+pub use machine::Tally;
+pub use places::Places;

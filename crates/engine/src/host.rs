@@ -1,0 +1,210 @@
+//! The host: carries the machine's commands out. All waiting of the engine happens here.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use windlass_driver::{Call, Driver, Observed, Report};
+use windlass_model::record::{Failure, FailureKind};
+use windlass_model::{Clock, Timestamp};
+use windlass_store::{Lease, Store, StoreError};
+
+use crate::journal::{CallContext, Checkpoint, Journal, Removal};
+use crate::machine::{Command, Event, Machine};
+use crate::places::Places;
+
+/// When the user wants to stop.
+#[derive(Debug, Clone, Default)]
+pub struct Stop {
+    /// Nothing new is started, and what runs may end.
+    pub soon: CancellationToken,
+    /// What runs is stopped.
+    pub now: CancellationToken,
+}
+
+/// What the host needs.
+pub(crate) struct Host {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) lease: Lease,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) places: Arc<dyn Places>,
+    pub(crate) stop: Stop,
+}
+
+type Work = Pin<Box<dyn Future<Output = Result<Option<Event>, StoreError>> + Send>>;
+
+struct Running<'a> {
+    host: &'a Host,
+    journal: Journal,
+    work: FuturesUnordered<Work>,
+    replies: std::collections::HashMap<u64, tokio::sync::oneshot::Sender<Result<(), Failure>>>,
+    next_reply: u64,
+    finished: bool,
+}
+
+impl Host {
+    /// Runs a machine to its end.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails: nothing more can be made durable then, so nothing more is started. What runs is found
+    /// again by the next run.
+    pub(crate) async fn run(&self, machine: &mut Machine, journal: JournalParts) -> Result<(), StoreError> {
+        let (checkpoints, mut incoming) = mpsc::channel(64);
+        let (removals, mut removable) = mpsc::unbounded_channel::<Removal>();
+        let journal = Journal {
+            store: self.store.clone(),
+            lease: self.lease.clone(),
+            clock: self.clock.clone(),
+            jobs: Arc::new(journal.jobs),
+            grace: journal.grace,
+            stop: self.stop.now.clone(),
+            checkpoints,
+            removals,
+        };
+        let mut running = Running {
+            host: self,
+            journal,
+            work: FuturesUnordered::new(),
+            replies: std::collections::HashMap::new(),
+            next_reply: 0,
+            finished: false,
+        };
+        let mut renew = tokio::time::interval(self.store.lease_terms().renew_every);
+        renew.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut told_to_stop = false;
+        running.carry_out(machine.on(self.clock.now(), Event::Begin));
+        while !(running.finished && running.work.is_empty()) {
+            let event = tokio::select! {
+                biased;
+                () = self.stop.soon.cancelled(), if !told_to_stop => {
+                    told_to_stop = true;
+                    Some(Event::Cancel)
+                }
+                Some(checkpoint) = incoming.recv() => Some(running.checkpoint(checkpoint)),
+                Some(removal) = removable.recv() => {
+                    running.work.push(Box::pin(remove(removal)));
+                    None
+                }
+                Some(done) = running.work.next() => done?,
+                _ = renew.tick() => {
+                    self.store.renew(&self.lease).await?;
+                    None
+                }
+            };
+            if let Some(event) = event {
+                running.carry_out(machine.on(self.clock.now(), event));
+            }
+        }
+        while let Ok(removal) = removable.try_recv() {
+            remove(removal).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What the journal of a run starts with.
+#[derive(Default)]
+pub(crate) struct JournalParts {
+    pub(crate) jobs: std::collections::BTreeMap<String, windlass_model::record::JobRecord>,
+    pub(crate) grace: std::time::Duration,
+}
+
+/// Removes a job once its outcome is durable.
+async fn remove(removal: Removal) -> Result<Option<Event>, StoreError> {
+    removal.ticket.await?;
+    // What can't be removed now is found by its owner later; it does no harm.
+    if let Err(error) = removal.runtime.remove(&removal.job).await {
+        tracing::warn!(job = %removal.job, %error, "a job could not be removed");
+    }
+    Ok(None)
+}
+
+impl Running<'_> {
+    fn carry_out(&mut self, commands: Vec<Command>) {
+        for command in commands {
+            match command {
+                Command::Commit { batch, acks } => {
+                    let ticket = self.host.store.commit(&self.host.lease, batch);
+                    self.work.push(Box::pin(async move { ticket.await.map(|_| Some(Event::Durable(acks))) }));
+                }
+                Command::Perform { call, driver } => {
+                    let context = self.context(&call);
+                    self.work.push(Box::pin(perform(context, driver, call)));
+                }
+                Command::Observe { call, driver } => {
+                    let context = self.context(&call).looking(self.host.clock.now());
+                    self.work.push(Box::pin(observe(context, driver, call)));
+                }
+                Command::Wake { call, at } => {
+                    let wait = until(self.host.clock.now(), at);
+                    let soon = self.host.stop.soon.clone();
+                    self.work.push(Box::pin(async move {
+                        tokio::select! {
+                            () = tokio::time::sleep(wait) => {}
+                            () = soon.cancelled() => {}
+                        }
+                        Ok(Some(Event::Due(call)))
+                    }));
+                }
+                Command::Reply { reply, result } => {
+                    if let Some(sender) = self.replies.remove(&reply) {
+                        // A driver that no longer listens has been dropped with its call.
+                        let _ = sender.send(result);
+                    }
+                }
+                Command::Finished => self.finished = true,
+            }
+        }
+    }
+
+    fn context(&self, call: &Call) -> CallContext {
+        CallContext::new(self.journal.clone(), self.host.places.runtime(&call.location), call)
+    }
+
+    fn checkpoint(&mut self, checkpoint: Checkpoint) -> Event {
+        self.next_reply += 1;
+        self.replies.insert(self.next_reply, checkpoint.reply);
+        Event::Checkpoint { call: checkpoint.call, report: checkpoint.report, reply: self.next_reply }
+    }
+}
+
+fn until(now: Timestamp, at: Timestamp) -> std::time::Duration {
+    std::time::Duration::from_millis(at.millis_since(now))
+}
+
+async fn perform(
+    context: CallContext,
+    driver: Arc<dyn Driver>,
+    call: Box<Call>,
+) -> Result<Option<Event>, StoreError> {
+    let calls = std::slice::from_ref(&*call);
+    let result: Result<Report, Failure> = only(driver.perform(&context, calls).await);
+    let wipe = context.take_wipe();
+    Ok(Some(Event::Performed { call: call.id, result, wipe }))
+}
+
+async fn observe(
+    context: CallContext,
+    driver: Arc<dyn Driver>,
+    call: Box<Call>,
+) -> Result<Option<Event>, StoreError> {
+    let calls = std::slice::from_ref(&*call);
+    let result: Result<Observed, Failure> = only(driver.observe(&context, calls).await);
+    let wipe = context.take_wipe();
+    Ok(Some(Event::Observed { call: call.id, result, wipe }))
+}
+
+/// Returns the one answer to one call.
+fn only<T>(mut answers: Vec<Result<T, Failure>>) -> Result<T, Failure> {
+    match answers.len() {
+        1 => answers.remove(0),
+        count => {
+            Err(Failure::new(FailureKind::Protocol, format!("the driver answered {count} times to one call")))
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The world as a driver sees it: jobs that are written down, so that a call made again gets the same answers.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use windlass_driver::{Call, Context, JobFailure, Report};
+use windlass_executor::{End, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError};
+use windlass_model::record::{Failure, FailureKind, JobEnd, JobRecord};
+use windlass_model::{AssemblyName, CallId, Clock, Timestamp};
+use windlass_secret::{Redactor, SecretRef, Sensitive};
+use windlass_store::{Batch, Lease, Store};
+
+/// The longest text of a job's output that is kept for people, in bytes.
+const SHOWN: usize = 8 * 1024;
+
+/// What is common to all calls of a run.
+#[derive(Clone)]
+pub(crate) struct Journal {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) lease: Lease,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// The jobs of calls that an earlier process has left open.
+    pub(crate) jobs: Arc<BTreeMap<String, JobRecord>>,
+    /// How long a job that is stopped may take to end by itself.
+    pub(crate) grace: Duration,
+    /// Fires when running jobs are to be stopped.
+    pub(crate) stop: CancellationToken,
+    pub(crate) checkpoints: mpsc::Sender<Checkpoint>,
+    /// Removals that wait until what they remove is durable elsewhere.
+    pub(crate) removals: mpsc::UnboundedSender<Removal>,
+}
+
+/// A job that may be removed once its outcome is durable.
+pub(crate) struct Removal {
+    pub(crate) ticket: windlass_store::Ticket,
+    pub(crate) runtime: Arc<dyn Runtime>,
+    pub(crate) job: JobId,
+}
+
+/// An intermediate result on its way to the machine.
+pub(crate) struct Checkpoint {
+    pub(crate) call: CallId,
+    pub(crate) report: Report,
+    pub(crate) reply: oneshot::Sender<Result<(), Failure>>,
+}
+
+/// The context of one call.
+pub(crate) struct CallContext {
+    journal: Journal,
+    runtime: Result<Arc<dyn Runtime>, String>,
+    assembly: AssemblyName,
+    call: CallId,
+    /// What tells the jobs of this attempt from those of others.
+    round: String,
+    location: String,
+    redactor: Redactor,
+    /// The sealed outcomes that this call has left.
+    wipe: Mutex<Vec<SecretRef>>,
+}
+
+impl CallContext {
+    pub(crate) fn new(journal: Journal, runtime: Result<Arc<dyn Runtime>, String>, call: &Call) -> Self {
+        Self {
+            journal,
+            runtime,
+            assembly: call.element.assembly(),
+            call: call.id.clone(),
+            round: format!("a{}", call.attempt),
+            location: call.location.name.clone(),
+            redactor: Redactor::new(call.secrets()),
+            wipe: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Makes the context one of looking: each look runs jobs of its own and never answers from earlier ones.
+    pub(crate) fn looking(mut self, now: Timestamp) -> Self {
+        self.round = format!("o{}", now.as_millis());
+        self
+    }
+
+    /// Returns the sealed outcomes that are no longer needed once the call's end is durable.
+    pub(crate) fn take_wipe(&self) -> Vec<SecretRef> {
+        self.wipe.lock().map(|mut wipe| std::mem::take(&mut *wipe)).unwrap_or_default()
+    }
+
+    fn job_id(&self, name: &str) -> Result<JobId, JobFailure> {
+        let text = format!("{}-{}-{name}", self.call, self.round);
+        text.parse().map_err(|error| not_run(format!("its job `{name}` has no valid id: {error}")))
+    }
+
+    /// Returns how a job ended that an earlier process has recorded.
+    async fn recorded(&self, id: &JobId) -> Result<Option<Outcome>, JobFailure> {
+        let Some(outcome) =
+            self.journal.jobs.get(id.as_str()).and_then(|job| job.end.as_ref()?.outcome.clone())
+        else {
+            return Ok(None);
+        };
+        self.keep_for_wiping(outcome.clone());
+        let sealed = self.journal.store.secret(&outcome).await.map_err(|error| not_run(error.to_string()))?;
+        let Some(sealed) = sealed else { return Ok(None) };
+        let outcome = serde_json::from_slice(sealed.expose())
+            .map_err(|error| not_run(format!("the outcome of its job can't be read: {error}")))?;
+        Ok(Some(outcome))
+    }
+
+    fn keep_for_wiping(&self, secret: SecretRef) {
+        if let Ok(mut wipe) = self.wipe.lock() {
+            wipe.push(secret);
+        }
+    }
+
+    /// Hands a job over unless the runtime knows it already, and waits for its end.
+    async fn run(&self, runtime: &Arc<dyn Runtime>, id: &JobId, job: &Job) -> Result<Outcome, JobFailure> {
+        // Only a job of an earlier process can be there already.
+        let found = if self.journal.jobs.contains_key(id.as_str()) {
+            runtime.find(id).await.map_err(|error| unavailable(&error))?
+        } else {
+            Found::Never
+        };
+        match found {
+            Found::Ended(outcome) => return Ok(*outcome),
+            Found::Gone => return Err(lost("its job ended while nobody watched, and left no result")),
+            _ => {}
+        }
+        if matches!(found, Found::Never) {
+            if self.journal.stop.is_cancelled() {
+                return Err(lost("it was stopped on request before its job started"));
+            }
+            runtime.submit(id, job).await.map_err(|error| submit_failed(&error))?;
+        }
+        self.wait(runtime, id).await
+    }
+
+    async fn wait(&self, runtime: &Arc<dyn Runtime>, id: &JobId) -> Result<Outcome, JobFailure> {
+        tokio::select! {
+            outcome = runtime.wait(id) => return outcome.map_err(|error| unavailable(&error)),
+            () = self.journal.stop.cancelled() => {}
+        }
+        runtime.cancel(id, self.journal.grace).await.map_err(|error| unavailable(&error))?;
+        runtime.wait(id).await.map_err(|error| unavailable(&error))
+    }
+
+    fn record(&self, name: &str, id: &JobId, job: &Job, kind: &str) -> JobRecord {
+        let command = std::iter::once(&job.program).chain(&job.args).cloned().collect::<Vec<_>>().join(" ");
+        JobRecord {
+            id: id.to_string(),
+            calls: vec![self.call.clone()],
+            name: name.to_owned(),
+            command: self.redactor.mask_str(&command),
+            runtime: kind.to_owned(),
+            location: self.location.clone(),
+            submitted: self.journal.clock.now(),
+            end: None,
+        }
+    }
+
+    /// Records how a job ended: masked for people, whole and sealed for a call that has to be made again.
+    fn record_end(&self, mut record: JobRecord, outcome: &Outcome) -> windlass_store::Ticket {
+        let secret = format!("{}:job/{}", self.assembly, record.id).parse::<SecretRef>().ok();
+        let mut batch = Batch::new();
+        if let (Some(secret), Ok(bytes)) = (&secret, serde_json::to_vec(outcome)) {
+            batch = batch.put_secret(secret.clone(), self.assembly.clone(), Sensitive::new(bytes));
+            self.keep_for_wiping(secret.clone());
+        }
+        let exit = match outcome.end {
+            End::Exited(code) => Some(code),
+            _ => None,
+        };
+        let failed = !outcome.success();
+        record.end = Some(JobEnd {
+            at: self.journal.clock.now(),
+            how: outcome.end.to_string(),
+            exit,
+            stderr: self.shown(&outcome.stderr),
+            stdout: failed.then(|| self.shown(&outcome.stdout)).filter(|text| !text.is_empty()),
+            outcome: secret,
+        });
+        self.journal.store.commit(&self.journal.lease, batch.put_job(record))
+    }
+
+    fn shown(&self, captured: &windlass_executor::Captured) -> String {
+        let text = self.redactor.mask_str(&captured.text());
+        let mut start = text.len().saturating_sub(SHOWN);
+        while !text.is_char_boundary(start) {
+            start += 1;
+        }
+        text[start..].to_owned()
+    }
+}
+
+#[async_trait]
+impl Context for CallContext {
+    async fn job(&self, name: &str, mut job: Job) -> Result<Outcome, JobFailure> {
+        let id = self.job_id(name)?;
+        if let Some(outcome) = self.recorded(&id).await? {
+            return ended(outcome);
+        }
+        let runtime = self.runtime.as_ref().map_err(|why| not_run(why.clone()))?;
+        job.owner = self.journal.store.id().as_str().parse::<Owner>().map_err(|e| not_run(e.to_string()))?;
+        let record = self.record(name, &id, &job, runtime.kind());
+        // Known before it is submitted; its id follows from the call, which is durable already.
+        let _ = self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone()));
+        let outcome = self.run(runtime, &id, &job).await?;
+        let ticket = self.record_end(record, &outcome);
+        let removal = Removal { ticket, runtime: runtime.clone(), job: id };
+        // The host takes removals as long as it lives; without it the next run finds the job by its id.
+        let _ = self.journal.removals.send(removal);
+        ended(outcome)
+    }
+
+    async fn checkpoint(&self, _call: usize, report: Report) -> Result<(), Failure> {
+        let (reply, answer) = oneshot::channel();
+        let gone = || Failure::new(FailureKind::Infrastructure, "the engine has stopped");
+        let checkpoint = Checkpoint { call: self.call.clone(), report, reply };
+        self.journal.checkpoints.send(checkpoint).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    fn cancelled(&self) -> bool {
+        self.journal.stop.is_cancelled()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.journal.clock.now()
+    }
+}
+
+/// Tells outcomes from ends that are none.
+fn ended(outcome: Outcome) -> Result<Outcome, JobFailure> {
+    match &outcome.end {
+        End::Lost(why) => Err(lost(why.clone())),
+        End::Cancelled => Err(lost("its job was stopped on request")),
+        _ => Ok(outcome),
+    }
+}
+
+fn lost(why: impl Into<String>) -> JobFailure {
+    JobFailure::Lost(Failure::new(FailureKind::Lost, why))
+}
+
+fn not_run(why: impl Into<String>) -> JobFailure {
+    JobFailure::NotRun(Failure::new(FailureKind::Infrastructure, why))
+}
+
+fn submit_failed(error: &RuntimeError) -> JobFailure {
+    match error {
+        RuntimeError::Invalid(_) | RuntimeError::Unsupported { .. } => {
+            JobFailure::NotRun(Failure::new(FailureKind::Refused, error.to_string()))
+        }
+        _ => unavailable(error),
+    }
+}
+
+fn unavailable(error: &RuntimeError) -> JobFailure {
+    let mut message = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        message = format!("{message}: {cause}");
+        source = cause.source();
+    }
+    lost(message)
+}

@@ -1,0 +1,191 @@
+//! Which step of a plan may start now: pure bookkeeping, no clock and no I/O.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use windlass_model::StepId;
+use windlass_plan::{Plan, WaitKind, Work};
+
+/// Walks a plan. Steps are handed out lowest number first; what a failed step was needed for is skipped, what only
+/// comes after it goes on.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    plan: Plan,
+    /// For each step, who waits for it and how.
+    dependents: Vec<Vec<(usize, WaitKind)>>,
+    /// For each step, how many it still waits for.
+    open: Vec<usize>,
+    ended: Vec<bool>,
+    ready: BinaryHeap<Reverse<usize>>,
+    skipped: Vec<Skipped>,
+}
+
+/// A step that will never start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Skipped {
+    /// The step.
+    pub(crate) step: StepId,
+    /// Why: the failed step that it needs, directly or through others.
+    pub(crate) because: String,
+}
+
+impl Runner {
+    pub(crate) fn new(plan: Plan) -> Self {
+        let count = plan.steps().len();
+        let mut dependents = vec![Vec::new(); count];
+        for (at, step) in plan.steps().iter().enumerate() {
+            for wait in &step.waits {
+                dependents[place(wait.on)].push((at, wait.kind));
+            }
+        }
+        let open: Vec<usize> = plan.steps().iter().map(|step| step.waits.len()).collect();
+        let mut runner = Self {
+            dependents,
+            ended: vec![false; count],
+            ready: BinaryHeap::new(),
+            skipped: Vec::new(),
+            plan,
+            open,
+        };
+        let free: Vec<usize> = (0..count).filter(|at| runner.open[*at] == 0).collect();
+        free.into_iter().for_each(|at| runner.release(at));
+        runner
+    }
+
+    pub(crate) fn work(&self, step: StepId) -> &Work {
+        &self.plan.steps()[place(step)].work
+    }
+
+    /// Returns the next step that may start.
+    pub(crate) fn next(&mut self) -> Option<StepId> {
+        self.ready.pop().map(|Reverse(at)| self.plan.steps()[at].id)
+    }
+
+    /// Returns the steps that have been skipped since the last time.
+    pub(crate) fn take_skipped(&mut self) -> Vec<Skipped> {
+        std::mem::take(&mut self.skipped)
+    }
+
+    /// Notes that a step has ended.
+    pub(crate) fn ended(&mut self, step: StepId, well: bool) {
+        let at = place(step);
+        let cause = (!well).then(|| format!("{} did not succeed", self.plan.steps()[at].work));
+        self.end(at, cause.as_deref());
+    }
+
+    /// Ends a step and everything that follows from it, with a worklist instead of recursion.
+    fn end(&mut self, at: usize, cause: Option<&str>) {
+        self.ended[at] = true;
+        let mut spoiled = vec![(at, cause.is_some())];
+        while let Some((at, bad)) = spoiled.pop() {
+            for (dependent, kind) in std::mem::take(&mut self.dependents[at]) {
+                if self.ended[dependent] {
+                    continue;
+                }
+                if bad && kind == WaitKind::Needs {
+                    self.ended[dependent] = true;
+                    self.skip(dependent, cause.unwrap_or_default());
+                    spoiled.push((dependent, true));
+                    continue;
+                }
+                self.open[dependent] -= 1;
+                if self.open[dependent] == 0 {
+                    if self.plan.steps()[dependent].work.is_barrier() {
+                        self.ended[dependent] = true;
+                        spoiled.push((dependent, false));
+                    } else {
+                        self.ready.push(Reverse(dependent));
+                    }
+                }
+            }
+        }
+    }
+
+    fn release(&mut self, at: usize) {
+        if self.plan.steps()[at].work.is_barrier() {
+            self.end(at, None);
+        } else {
+            self.ready.push(Reverse(at));
+        }
+    }
+
+    fn skip(&mut self, at: usize, because: &str) {
+        let step = &self.plan.steps()[at];
+        if !step.work.is_barrier() {
+            self.skipped.push(Skipped { step: step.id, because: because.to_owned() });
+        }
+    }
+}
+
+/// Returns the place of a step in its plan's list.
+fn place(step: StepId) -> usize {
+    usize::try_from(step.0).unwrap_or(usize::MAX).saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_plan::{Draft, PlanBuilder, Reason};
+
+    use super::*;
+
+    fn step(builder: &mut PlanBuilder, name: &str) -> Draft {
+        builder.step(Work::Transition {
+            element: format!("t__{name}").parse().unwrap(),
+            from: windlass_model::State::Absent,
+            to: windlass_model::State::Installed,
+            calls: vec![windlass_model::Transition::Install],
+        })
+    }
+
+    fn because() -> Reason {
+        Reason::Phase { label: "all parts are Installed".into() }
+    }
+
+    fn names(runner: &mut Runner) -> Vec<String> {
+        std::iter::from_fn(|| runner.next()).map(|id| runner.work(id).to_string()).collect()
+    }
+
+    impl Runner {
+        fn id(&self, name: &str) -> StepId {
+            let wanted = format!("{name} Install");
+            self.plan.work().find(|step| step.work.to_string() == wanted).unwrap().id
+        }
+    }
+
+    #[test]
+    fn a_failure_skips_who_needs_it_and_passes_who_only_comes_after() {
+        let mut builder = PlanBuilder::new();
+        let [a, b, needs, needs_too, after] =
+            ["a", "b", "needs", "needs-too", "after"].map(|name| step(&mut builder, name));
+        let barrier = builder.barrier("all parts are Installed");
+        for member in [a, b] {
+            builder.wait(barrier, member, WaitKind::After, because());
+        }
+        builder.wait(needs, a, WaitKind::Needs, because());
+        builder.wait(needs_too, needs, WaitKind::Needs, because());
+        builder.wait(after, barrier, WaitKind::After, because());
+        let mut runner = Runner::new(builder.build().unwrap());
+
+        assert_eq!(names(&mut runner), ["a Install", "b Install"]);
+        runner.ended(runner.id("a"), false);
+        let skipped = runner.take_skipped();
+        assert_eq!(skipped.len(), 2);
+        assert!(skipped.iter().all(|s| s.because == "a Install did not succeed"), "{skipped:?}");
+        assert_eq!(names(&mut runner), [""; 0]);
+        runner.ended(runner.id("b"), true);
+        assert_eq!(names(&mut runner), ["after Install"]);
+    }
+
+    #[test]
+    fn a_barrier_that_needs_what_failed_fails_too() {
+        let mut builder = PlanBuilder::new();
+        let [a, b] = ["a", "b"].map(|name| step(&mut builder, name));
+        let gate = builder.barrier("a is ready");
+        builder.wait(gate, a, WaitKind::Needs, because());
+        builder.wait(b, gate, WaitKind::Needs, because());
+        let mut runner = Runner::new(builder.build().unwrap());
+        assert_eq!(names(&mut runner), ["a Install"]);
+        runner.ended(runner.id("a"), false);
+        assert_eq!(runner.take_skipped().len(), 1);
+    }
+}

@@ -1,0 +1,420 @@
+//! An assembly in memory: what is wanted, how far everything has come, what drivers report.
+//!
+//! Every change is made here first and answered with the changes to commit, so that memory and store can't drift.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use windlass_driver::{Call, Input, Package, Placement, Report};
+use windlass_lifecycle::{Current, ElementNow};
+use windlass_model::assembly::{ElementKind, OperationCall, PackageDigest};
+use windlass_model::id::Entropy;
+use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, shape, take_log};
+use windlass_model::record::{
+    AssemblyRecord, ElementRecord, Failure, FailureKind, InstanceRecord, PairKey, PairRecord,
+};
+use windlass_model::resolve::{Answer, Lookup, Output, Resolved, Resolver};
+use windlass_model::template::{End, InstanceField};
+use windlass_model::{
+    DescriptorName, Element, ElementName, InstanceId, OperationName, Part, PropertyName, Relationship, State,
+    Timestamp, Topology,
+};
+use windlass_secret::{Redactor, SecretRef, Sensitive};
+use windlass_store::{Batch, Snapshot};
+use windlass_update_ops::Update;
+
+/// An assembly in memory.
+pub(crate) struct World {
+    pub(crate) assembly: AssemblyRecord,
+    pub(crate) elements: BTreeMap<ElementName, ElementRecord>,
+    pub(crate) instances: BTreeMap<ElementName, InstanceRecord>,
+    pub(crate) pairs: BTreeMap<PairKey, PairRecord>,
+    pub(crate) packages: HashMap<DescriptorName, Arc<Package>>,
+    secrets: BTreeMap<SecretRef, Sensitive<String>>,
+}
+
+/// What a report has changed.
+pub(crate) struct Applied {
+    /// What goes into the activity log.
+    pub(crate) log: Vec<LogEntry>,
+}
+
+impl World {
+    /// Makes the world of an assembly that nothing is there of.
+    pub(crate) fn new(assembly: AssemblyRecord) -> Self {
+        Self {
+            assembly,
+            elements: BTreeMap::new(),
+            instances: BTreeMap::new(),
+            pairs: BTreeMap::new(),
+            packages: HashMap::new(),
+            secrets: BTreeMap::new(),
+        }
+    }
+
+    /// Makes the world that a store remembers.
+    pub(crate) fn load(snapshot: Snapshot) -> Self {
+        let secrets = snapshot.secrets.into_iter().filter_map(|(secret, value)| {
+            let text = String::from_utf8(value.expose().clone()).ok()?;
+            Some((secret, Sensitive::new(text)))
+        });
+        Self {
+            secrets: secrets.collect(),
+            assembly: snapshot.assembly,
+            elements: snapshot.elements,
+            instances: snapshot.instances,
+            pairs: snapshot.pairs,
+            packages: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.assembly.topology
+    }
+
+    pub(crate) fn add_secrets(&mut self, secrets: &BTreeMap<SecretRef, Sensitive<String>>) {
+        self.secrets.extend(secrets.iter().map(|(secret, value)| (secret.clone(), value.clone())));
+    }
+
+    /// Gives every element without a record one, with a new id.
+    pub(crate) fn enroll(&mut self, now: Timestamp, entropy: &dyn Entropy, batch: &mut Vec<ElementRecord>) {
+        for element in self.assembly.topology.elements() {
+            if element.kind == ElementKind::Reference || self.elements.contains_key(&element.name) {
+                continue;
+            }
+            let record = ElementRecord {
+                name: element.name.clone(),
+                id: InstanceId::random(entropy),
+                state: State::Absent,
+                since: now,
+                progress: 0,
+                private: BTreeMap::new(),
+                failure: None,
+            };
+            batch.push(record.clone());
+            self.elements.insert(element.name.clone(), record);
+        }
+    }
+
+    /// Returns how far everything has come, for the planner.
+    pub(crate) fn current(&self) -> Current {
+        let mut current = Current::default();
+        for record in self.elements.values() {
+            let present = self.instances.get(&record.name).is_some_and(|i| i.natural.is_some());
+            current.element(record.name.clone(), ElementNow { state: record.state, present });
+        }
+        for pair in self.pairs.values().filter(|pair| pair.created) {
+            current.pair(pair.key.clone());
+        }
+        current
+    }
+
+    /// Returns the pairs of a relationship at one target, in the order of its sources.
+    pub(crate) fn pairs_at(
+        &self,
+        assembly: &ElementName,
+        relationship: &str,
+        target: &ElementName,
+    ) -> Vec<PairKey> {
+        let Some(found) = self.relationship(assembly, relationship) else { return Vec::new() };
+        let sources = found.sources.iter().flat_map(|end| self.topology().nodes(&end.element));
+        let key = |source: &Element| PairKey {
+            assembly: assembly.clone(),
+            relationship: found.name.clone(),
+            source: source.name.clone(),
+            target: target.clone(),
+        };
+        sources.map(key).collect()
+    }
+
+    pub(crate) fn relationship(&self, assembly: &ElementName, name: &str) -> Option<&Relationship> {
+        self.topology().relationships().iter().find(|r| r.assembly == *assembly && r.name.as_str() == name)
+    }
+
+    /// Finds the resource that an operation of a pair runs on in the end.
+    pub(crate) fn operation(
+        &self,
+        pair: &PairKey,
+        call: &OperationCall,
+    ) -> Result<(ElementName, OperationName), Failure> {
+        let end = match call.end {
+            End::Source => &pair.source,
+            End::Target => &pair.target,
+        };
+        let element = self.topology().get(end);
+        match element.and_then(|element| element.operations.get(&call.operation)) {
+            Some(found) => Ok((found.element.clone(), found.operation.clone())),
+            None => Err(Failure::new(
+                FailureKind::Refused,
+                format!("`{}` has no operation `{}`", end.local(), call.operation),
+            )),
+        }
+    }
+
+    /// Returns where an element is placed.
+    pub(crate) fn placement(&self, element: &Element) -> Placement {
+        let mut resolver = Resolver::new(self.topology(), self);
+        let mut value = |name: &str| {
+            let name: PropertyName = name.parse().ok()?;
+            match resolver.property(&element.name, &name) {
+                Ok(Answer::Known(Resolved { value: Value::String(text), .. })) if !text.is_empty() => {
+                    Some(text)
+                }
+                _ => None,
+            }
+        };
+        Placement {
+            location: value(windlass_driver::location::DEPLOYMENT_LOCATION),
+            manager: value(windlass_driver::location::RESOURCE_MANAGER),
+        }
+    }
+
+    /// Resolves the properties of an element for a call. What the element itself publishes and has not yet, is left out.
+    pub(crate) fn properties(&self, element: &Element) -> Result<BTreeMap<PropertyName, Input>, Failure> {
+        let mut resolver = Resolver::new(self.topology(), self);
+        let mut properties = BTreeMap::new();
+        for (name, property) in &element.properties {
+            let answer = resolver.property(&element.name, name);
+            match answer {
+                Ok(Answer::Known(resolved)) => {
+                    properties.insert(name.clone(), resolved);
+                }
+                // Its own output, or one that it never published.
+                _ if property.value.is_none() => {}
+                Ok(Answer::Waiting(missing)) => return Err(not_known(name, &missing)),
+                Err(error) => {
+                    return Err(Failure::new(
+                        FailureKind::Refused,
+                        format!("its property `{name}`: {error}"),
+                    ));
+                }
+            }
+        }
+        Ok(properties)
+    }
+
+    /// Resolves the properties of a relationship for one pair.
+    pub(crate) fn arguments(&self, pair: &PairKey) -> Result<BTreeMap<PropertyName, Input>, Failure> {
+        let Some(relationship) = self.relationship(&pair.assembly, pair.relationship.as_str()) else {
+            return Ok(BTreeMap::new());
+        };
+        let mut resolver = Resolver::new(self.topology(), self);
+        let mut arguments = BTreeMap::new();
+        for (name, property) in &relationship.properties {
+            let Some(template) = &property.value else { continue };
+            let bound = template.bind_ends(&|end, property| self.bind_end(pair, end, property));
+            match resolver.template(&bound) {
+                Ok(Answer::Known(mut resolved)) => {
+                    resolved.sensitive |= property.sensitive;
+                    arguments.insert(name.clone(), resolved);
+                }
+                Ok(Answer::Waiting(missing)) => return Err(not_known(name, &missing)),
+                Err(error) => {
+                    return Err(Failure::new(
+                        FailureKind::Refused,
+                        format!("its property `{name}`: {error}"),
+                    ));
+                }
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// A declared property comes first; else `name`, `id` and `index` are the instance's own.
+    fn bind_end(&self, pair: &PairKey, end: End, property: &PropertyName) -> Part {
+        let element = match end {
+            End::Source => &pair.source,
+            End::Target => &pair.target,
+        };
+        let declared = self.topology().get(element).is_some_and(|e| e.properties.contains_key(property));
+        match InstanceField::from_word(property.as_str()) {
+            Some(field) if !declared => Part::Instance { element: element.clone(), field },
+            _ => Part::Property { element: element.clone(), property: property.clone() },
+        }
+    }
+
+    /// Returns all output properties of the assembly, for people.
+    pub(crate) fn outputs(&self) -> BTreeMap<PropertyName, Resolved> {
+        let Some(root) = self.topology().root() else { return BTreeMap::new() };
+        let mut resolver = Resolver::new(self.topology(), self);
+        let read_only = root.properties.iter().filter(|(_, property)| property.read_only);
+        let known = read_only.filter_map(|(name, _)| match resolver.property(&root.name, name) {
+            Ok(Answer::Known(resolved)) => Some((name.clone(), resolved)),
+            _ => None,
+        });
+        known.collect()
+    }
+
+    /// Puts a report into the instance document.
+    ///
+    /// Values of sensitive properties, and values that hold a secret of the call, become secrets here.
+    pub(crate) fn apply(
+        &mut self,
+        call: &Call,
+        report: Report,
+        batch: &mut Batch,
+    ) -> Result<Applied, Failure> {
+        let parsed = Update::parse(&report.updates, shape()).map_err(|errors| {
+            let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            Failure::new(FailureKind::Protocol, format!("its updates are not valid: {}", all.join("; ")))
+        })?;
+        let (update, mut log) = take_log(parsed.update);
+        log.extend(report.log);
+        let mut record = self.instances.get(&call.element).cloned().unwrap_or_else(|| InstanceRecord {
+            element: call.element.clone(),
+            natural: None,
+            document: json!({}),
+            revision: 0,
+        });
+        update.apply(&mut record.document).map_err(|error| {
+            Failure::new(FailureKind::Protocol, format!("its updates can't be applied: {error}"))
+        })?;
+        if report.natural.is_some() {
+            record.natural = report.natural;
+        }
+        record.revision += 1;
+        self.seal(call, &mut record, batch);
+        let redactor = Redactor::new(call.secrets());
+        for entry in &mut log {
+            entry.message = redactor.mask_str(&entry.message);
+        }
+        batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
+        self.instances.insert(call.element.clone(), record);
+        if let Some(private) = report.private {
+            self.note(call, private, batch);
+        }
+        Ok(Applied { log })
+    }
+
+    fn note(&mut self, call: &Call, private: Value, batch: &mut Batch) {
+        if let Some(record) = self.elements.get_mut(&call.element) {
+            record.private.insert(call.binding.driver.to_string(), private);
+            batch.push(windlass_store::Change::PutElement(Box::new(record.clone())));
+        }
+    }
+
+    /// Replaces secret values in a document by markers.
+    fn seal(&mut self, call: &Call, record: &mut InstanceRecord, batch: &mut Batch) {
+        let known = call.secrets();
+        let redactor = Redactor::new(&known);
+        let sensitive: Vec<PropertyName> = self
+            .topology()
+            .get(&call.element)
+            .map(|e| e.properties.iter().filter(|(_, p)| p.sensitive).map(|(name, _)| name.clone()).collect())
+            .unwrap_or_default();
+        if known.is_empty() && sensitive.is_empty() {
+            return;
+        }
+        let outputs = record.document["interfaces"][OUTPUTS]["signals"].as_object_mut();
+        let mut sealed = Vec::new();
+        for (number, (name, value)) in outputs.into_iter().flatten().enumerate() {
+            let holds_secret = value.as_str().is_some_and(|text| redactor.mask_str(text) != text);
+            let is_secret = sensitive.iter().any(|property| property.as_str() == name) || holds_secret;
+            if value.is_null() || !is_secret || SecretRef::from_value(value).is_some() {
+                continue;
+            }
+            let id = format!("{}:published/{}/{number}", call.element.assembly(), call.instance);
+            if let Ok(secret) = id.parse::<SecretRef>() {
+                sealed.push((secret.clone(), windlass_model::resolve::text_of(value)));
+                *value = secret.to_value();
+            }
+        }
+        for (secret, text) in sealed {
+            let bytes = Sensitive::new(text.clone().into_bytes());
+            let assembly = self.assembly.name.clone();
+            batch.push(windlass_store::Change::PutSecret { secret: secret.clone(), assembly, value: bytes });
+            self.secrets.insert(secret, Sensitive::new(text));
+        }
+        mask_texts(&mut record.document, &redactor);
+    }
+
+    /// Returns the status that an element reports.
+    pub(crate) fn status(&self, element: &ElementName) -> windlass_model::instance::Status {
+        self.instances.get(element).map(|i| InstanceView::new(&i.document).status()).unwrap_or_default()
+    }
+
+    /// Returns the package of an element.
+    pub(crate) fn package(&self, element: &Element) -> Result<Arc<Package>, Failure> {
+        self.packages.get(&element.descriptor).cloned().ok_or_else(|| {
+            Failure::new(
+                FailureKind::NotFound,
+                format!("the package of `{}` is not there", element.descriptor),
+            )
+        })
+    }
+
+    /// Returns the digest under which each package is pinned.
+    pub(crate) fn pins(
+        packages: &HashMap<DescriptorName, Arc<Package>>,
+    ) -> BTreeMap<DescriptorName, PackageDigest> {
+        packages.iter().map(|(name, package)| (name.clone(), package.digest().clone())).collect()
+    }
+}
+
+fn not_known(
+    name: &PropertyName,
+    missing: &std::collections::BTreeSet<windlass_model::resolve::Missing>,
+) -> Failure {
+    let what: Vec<String> = missing
+        .iter()
+        .map(|missing| match missing {
+            windlass_model::resolve::Missing::Output { element, property } => {
+                format!("`{property}` of `{}`", element.local())
+            }
+            windlass_model::resolve::Missing::InstanceId(element) => {
+                format!("the id of `{}`", element.local())
+            }
+            _ => "a value".to_owned(),
+        })
+        .collect();
+    Failure::new(
+        FailureKind::Refused,
+        format!("its property `{name}` needs {}, which is not known", what.join(" and ")),
+    )
+}
+
+/// Masks every text of a document, outside of markers.
+fn mask_texts(value: &mut Value, redactor: &Redactor) {
+    if SecretRef::from_value(value).is_some() {
+        return;
+    }
+    match value {
+        Value::String(text) => *text = redactor.mask_str(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask_texts(item, redactor)),
+        Value::Object(entries) => entries.values_mut().for_each(|entry| mask_texts(entry, redactor)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+impl Lookup for World {
+    fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
+        let published = self
+            .instances
+            .get(element)
+            .and_then(|instance| InstanceView::new(&instance.document).output(property.as_str()));
+        match published {
+            Some(value) => Output::Published(match SecretRef::from_value(value) {
+                Some(secret) => self
+                    .secrets
+                    .get(&secret)
+                    .map_or_else(|| Value::from("***"), |s| Value::from(s.expose().as_str())),
+                None => value.clone(),
+            }),
+            None => match self.elements.get(element).and_then(|record| record.state.rank()) {
+                Some(rank) if State::Installed.rank().is_some_and(|installed| rank >= installed) => {
+                    Output::Nothing
+                }
+                _ => Output::NotYet,
+            },
+        }
+    }
+
+    fn instance_id(&self, element: &ElementName) -> Option<InstanceId> {
+        self.elements.get(element).map(|record| record.id.clone())
+    }
+
+    fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>> {
+        self.secrets.get(secret).cloned()
+    }
+}
