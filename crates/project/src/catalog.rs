@@ -75,7 +75,8 @@ impl DiskCatalog {
         folders: &[PathBuf],
     ) -> (Self, Diagnostics) {
         let mut search = Search::default();
-        search.upwards(file, project.root());
+        let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
+        search.upwards(&file, project.root(), assembly.name.is_some());
         for folder in folders {
             search.below(folder, Contained::Private);
         }
@@ -83,7 +84,9 @@ impl DiskCatalog {
         let mut diagnostics = search.finish();
         for name in &used {
             diagnostics.extend(search.catalog.conflict(name));
-            let found = search.catalog.found.get(name).into_iter().flatten();
+            // The assembly's own text is its reader's to speak of.
+            let found =
+                search.catalog.found.get(name).into_iter().flatten().filter(|found| found.file != file);
             diagnostics.extend(found.flat_map(|found| found.diagnostics.clone()));
         }
         diagnostics.sort();
@@ -177,15 +180,14 @@ struct Search {
 
 impl Search {
     /// Looks into the folders from an assembly's up to a root.
-    fn upwards(&mut self, file: &Path, root: &Path) {
-        let Ok(file) = file.canonicalize() else { return };
-        let package = package_of(&file);
+    fn upwards(&mut self, file: &Path, root: &Path, named: bool) {
+        let package = package_of(file);
         self.walk.contained_in(&package);
         for folder in package.ancestors().take_while(|folder| *folder == package || folder.starts_with(root))
         {
             self.walk.packages_in(folder);
         }
-        self.walk.files.insert(file);
+        self.walk.files.extend(named.then(|| file.to_path_buf()));
         self.index();
     }
 

@@ -152,8 +152,11 @@ fn volumes(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
         if is_mount_path(path) {
             volumes.insert(name.to_owned(), path.to_owned());
         } else {
-            let message = format!("`{path}` is no absolute path, as `/var/lib/{name}` is");
-            reader.error(codes::BAD_VOLUME, entry.value.span(), message);
+            let message = format!("`{path}` can't be the path of a volume");
+            let diagnostic = Diagnostic::error(codes::BAD_VOLUME, message)
+                .at(reader.place(entry.value.span()))
+                .help(format!("give an absolute path without `..`, as `/var/lib/{name}`"));
+            reader.diagnostics.push(diagnostic);
         }
     }
     volumes

@@ -120,3 +120,19 @@ pub(crate) fn as_warning(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic.severity = windlass_source::Severity::Warning;
     diagnostic
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_search_ends_after_a_number_of_folders() {
+        let mut walk = Walk { looked_into: MAX_FOLDERS - 1, ..Walk::default() };
+        let crates = Path::new("..");
+        assert!(!walk.folders_in(crates).is_empty());
+        assert!(walk.diagnostics.is_empty());
+        assert!(walk.folders_in(crates).is_empty() && walk.folders_in(crates).is_empty());
+        let said: Vec<_> = walk.diagnostics.iter().map(ToString::to_string).collect();
+        assert_eq!(said, ["warning[WL0332]: the search for descriptors stops at `..`"]);
+    }
+}

@@ -1,0 +1,296 @@
+//! What `windlass.yaml` may say, and every message about what it may not.
+
+use insta::assert_snapshot;
+use rstest::rstest;
+use serde_json::json;
+use windlass_driver::Placement;
+use windlass_project::Project;
+
+use crate::folder::Folder;
+
+fn open(text: &str) -> (Folder, Result<Project, windlass_source::Diagnostics>) {
+    let folder = Folder::with(&[("windlass.yaml", text)]);
+    let project = Project::open(&folder.path(""), &folder.path(""));
+    (folder, project)
+}
+
+fn messages(text: &str) -> String {
+    let (folder, project) = open(text);
+    folder.show(&project.map_or_else(|errors| errors, |project| project.warnings().clone()))
+}
+
+#[test]
+fn all_keys_are_read() {
+    let (_folder, project) = open(
+        "version: 1
+locations:
+  admin@local:
+    resource-manager: test-rm
+    infrastructure-type: Edge
+    runtime: docker
+    volumes: {state: /var/lib/demo}
+    image: windlass/python:1
+    network: bridge
+    properties: {retries: 3, secure: true, region: eu-1, release: 1.10}
+existing:
+  - type: resource::network::1.0
+    name: VIDEO
+    properties: {id: 007, cidr: 10.0.0.0/8}
+",
+    );
+    let project = project.unwrap();
+    let placement = Placement { location: Some("admin@local".into()), manager: Some("test-rm".into()) };
+    assert_snapshot!(format!("{:#?}", project.location(&placement).unwrap()), @r#"
+    Location {
+        name: "admin@local",
+        manager: Some(
+            "test-rm",
+        ),
+        infrastructure: "Edge",
+        runtime: "docker",
+        image: Some(
+            "windlass/python:1",
+        ),
+        network: Some(
+            "bridge",
+        ),
+        volumes: {
+            "state": "/var/lib/demo",
+        },
+        properties: {
+            "region": String("eu-1"),
+            "release": Number(1.1),
+            "retries": Number(3),
+            "secure": Bool(true),
+        },
+    }
+    "#);
+    let [network] = project.existing() else { panic!("one is declared") };
+    assert_eq!(
+        (network.descriptor.to_string().as_str(), network.name.as_str()),
+        ("resource::network::1.0", "VIDEO")
+    );
+    // Properties of what exists are read as those of descriptors are: they keep their spelling.
+    assert_eq!(json!(network.properties), json!({"id": "007", "cidr": "10.0.0.0/8"}));
+    assert!(project.warnings().is_empty());
+}
+
+#[test]
+fn sections_may_be_empty() {
+    let (_folder, project) = open("version: 1\nlocations:\nexisting: []\n");
+    let project = project.unwrap();
+    assert_eq!((project.locations().count(), project.existing().len()), (0, 0));
+}
+
+#[test]
+fn a_location_without_keys_is_a_local_process() {
+    let (_folder, project) = open("version: 1\nlocations:\n  here:\n");
+    let project = project.unwrap();
+    assert_eq!(project.locations().next(), Some(&windlass_driver::Location::local("here")));
+}
+
+#[test]
+fn the_version_is_required() {
+    assert_snapshot!(messages("locations: {}\n"), @"
+    windlass.yaml:1:1: error[WL0310]: `windlass.yaml` has no `version`
+        help: begin it with a line `version: 1`
+    ");
+    assert_snapshot!(messages(""), @"
+    windlass.yaml:1:1: error[WL0310]: `windlass.yaml` has no `version`
+        help: begin it with a line `version: 1`
+    ");
+    assert_snapshot!(messages("# nothing yet\n"), @"
+    windlass.yaml:1:1: error[WL0310]: `windlass.yaml` has no `version`
+        help: begin it with a line `version: 1`
+    ");
+}
+
+#[test]
+fn other_versions_are_refused() {
+    assert_snapshot!(messages("version: 2\n"), @"
+    windlass.yaml:1:10: error[WL0310]: the document's version is `2`, and this windlass reads version `1`
+        help: use the windlass that it was written for
+    ");
+    assert_snapshot!(messages("version: one\n"), @"
+    windlass.yaml:1:10: error[WL0310]: the document's version is `one`, and this windlass reads version `1`
+        help: write `version: 1`
+    ");
+    assert_snapshot!(messages("version: [1]\n"), @"
+    windlass.yaml:1:10: error[WL0310]: the document's version is a list, and this windlass reads version `1`
+        help: write `version: 1`
+    ");
+}
+
+#[test]
+fn unknown_keys_are_errors() {
+    assert_snapshot!(messages("version: 1\nlocation: {}\nplugins: {}\n"), @"
+    windlass.yaml:2:1: error[WL0311]: `windlass.yaml` has no key `location`
+        help: did you mean `locations`?
+    windlass.yaml:3:1: error[WL0311]: `windlass.yaml` has no key `plugins`
+        help: it may have `version`, `locations` and `existing`
+    ");
+    assert_snapshot!(messages("version: 1\nlocations:\n  a: {resource_manager: x, engine: podman}\n"), @"
+    windlass.yaml:3:7: error[WL0311]: the location `a` has no key `resource_manager`
+        help: did you mean `resource-manager`?
+    windlass.yaml:3:28: error[WL0311]: the location `a` has no key `engine`
+        help: it may have `resource-manager`, `infrastructure-type`, `runtime`, `volumes`, `image`, `network` and `properties`
+    ");
+    assert_snapshot!(messages("version: 1\nexisting:\n  - {type: resource::a::1, name: a, property: {}}\n"), @"
+    windlass.yaml:3:37: error[WL0311]: an entry of `existing` has no key `property`
+        help: it may have `type`, `name`, `properties` and `package`
+    ");
+}
+
+#[test]
+fn an_unknown_key_can_be_repaired() {
+    let (_folder, project) = open("version: 1\nlocation: {}\n");
+    let errors = project.unwrap_err();
+    let fixes: Vec<_> = errors.fixes().map(|fix| fix.description.as_str()).collect();
+    assert_eq!(fixes, ["write `locations`"]);
+}
+
+#[test]
+fn values_of_the_wrong_sort() {
+    assert_snapshot!(messages("- version: 1\n"), @"windlass.yaml:1:1: error[WL0312]: `windlass.yaml` must be a mapping, and this is a list");
+    assert_snapshot!(messages("version: 1\nlocations: [a]\nexisting: {a: b}\n"), @"
+    windlass.yaml:2:12: error[WL0312]: `locations` must be a mapping, and this is a list
+    windlass.yaml:3:11: error[WL0312]: `existing` must be a list, and this is a mapping
+    ");
+    assert_snapshot!(
+        messages("version: 1\nlocations:\n  a: here\n  b: {image: [x], network: '', properties: none}\n"),
+        @"
+    windlass.yaml:3:6: error[WL0312]: the location `a` must be a mapping, and this is text
+    windlass.yaml:4:14: error[WL0312]: `image` must be text, and this is a list
+    windlass.yaml:4:28: error[WL0312]: `network` must be text, and this is empty
+    windlass.yaml:4:44: error[WL0312]: `properties` must be a mapping, and this is text
+    "
+    );
+    assert_snapshot!(messages("version: 1\nexisting:\n  - text\n  - {type: resource::a::1, name: [a]}\n"), @"
+    windlass.yaml:3:5: error[WL0312]: an entry of `existing` must be a mapping, and this is text
+    windlass.yaml:4:34: error[WL0312]: `name` must be text, and this is a list
+    ");
+}
+
+#[test]
+fn a_location_needs_a_name() {
+    assert_snapshot!(messages("version: 1\nlocations:\n  '': {}\n"), @"windlass.yaml:3:3: error[WL0314]: the name of a location is empty");
+}
+
+#[test]
+fn unknown_runtimes() {
+    let text = "version: 1\nlocations:\n  a: {runtime: Docker}\n  b: {runtime: vmware}\n";
+    assert_snapshot!(messages(text), @"
+    windlass.yaml:3:16: error[WL0315]: there is no runtime `Docker`
+        help: did you mean `docker`?
+    windlass.yaml:4:16: error[WL0315]: there is no runtime `vmware`
+        help: there are `process`, `sandbox`, `docker` and `kubernetes`
+    ");
+}
+
+#[rstest]
+#[case::process("process")]
+#[case::sandbox("sandbox")]
+#[case::docker("docker")]
+#[case::kubernetes("kubernetes")]
+fn known_runtimes(#[case] runtime: &str) {
+    let (_folder, project) = open(&format!("version: 1\nlocations:\n  a: {{runtime: {runtime}}}\n"));
+    assert_eq!(project.unwrap().locations().next().unwrap().runtime, runtime);
+}
+
+#[test]
+fn a_volume_is_no_folder_of_the_host() {
+    let text = "version: 1
+locations:
+  a:
+    volumes:
+      /srv/data: /data
+      ./data: /data
+      State: /data
+      state: data
+      up: /data/../etc
+      root: /
+      fine: /data
+";
+    assert_snapshot!(messages(text), @"
+    windlass.yaml:5:7: error[WL0316]: `/srv/data` is no volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
+        help: a volume is a name; the runtime chooses its folder, and a folder of the host can't be named
+    windlass.yaml:6:7: error[WL0316]: `./data` is no volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
+        help: a volume is a name; the runtime chooses its folder, and a folder of the host can't be named
+    windlass.yaml:7:7: error[WL0316]: `State` is no volume name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen
+        help: a volume is a name; the runtime chooses its folder, and a folder of the host can't be named
+    windlass.yaml:8:14: error[WL0316]: `data` can't be the path of a volume
+        help: give an absolute path without `..`, as `/var/lib/state`
+    windlass.yaml:9:11: error[WL0316]: `/data/../etc` can't be the path of a volume
+        help: give an absolute path without `..`, as `/var/lib/up`
+    windlass.yaml:10:13: error[WL0316]: `/` can't be the path of a volume
+        help: give an absolute path without `..`, as `/var/lib/root`
+    ");
+}
+
+#[test]
+fn what_exists_has_a_type_and_a_name() {
+    let text = "version: 1
+existing:
+  - {type: resource::network::1.0}
+  - {name: a}
+  - {type: resource::network::^1.0, name: a}
+  - {type: network, name: a}
+  - {type: '', name: a}
+";
+    assert_snapshot!(messages(text), @"
+    windlass.yaml:3:5: error[WL0313]: an entry of `existing` has no `name`
+    windlass.yaml:4:5: error[WL0313]: an entry of `existing` has no `type`
+    windlass.yaml:5:12: error[WL0314]: `^1.0` is a range of versions, and one version is needed here
+    windlass.yaml:6:12: error[WL0314]: `network` is not of the form `kind::name::version`, as `assembly::shop::1.0` is
+    windlass.yaml:7:12: error[WL0312]: `type` must be text, and this is empty
+    ");
+}
+
+#[test]
+fn what_exists_is_listed_once() {
+    let text = "version: 1
+existing:
+  - {type: resource::network::1.0, name: a, properties: {deploymentLocation: x}}
+  - {type: resource::network::1.0, name: a, properties: {deploymentLocation: y}}
+  - {type: resource::network::1.0, name: a, properties: {deploymentLocation: x, id: 2}}
+";
+    assert_snapshot!(messages(text), @"
+    windlass.yaml:5:5: error[WL0317]: `a`, a `resource::network::1.0`, is listed twice
+        windlass.yaml:3:5: listed here first
+    ");
+}
+
+#[test]
+fn a_package_has_no_effect_yet() {
+    assert_snapshot!(messages("version: 1\nexisting:\n  - {type: resource::a::1.0, name: a, package: a}\n"), @"windlass.yaml:3:39: warning[WL0319]: `package` has no effect yet: relationships can't call operations of what exists");
+}
+
+#[test]
+fn errors_of_syntax_come_with_all_others() {
+    assert_snapshot!(messages("version: 3\nlocations:\n  a: {runtime: vm\nexisting: none\n"), @"
+    windlass.yaml:1:10: error[WL0310]: the document's version is `3`, and this windlass reads version `1`
+        help: use the windlass that it was written for
+    windlass.yaml:3:6: error[WL0019]: `{` is never closed
+        windlass.yaml:4:1: this was read as part of it
+        help: close it with `}`, or quote the text
+    windlass.yaml:3:16: error[WL0315]: there is no runtime `vm`
+        help: there are `process`, `sandbox`, `docker` and `kubernetes`
+    windlass.yaml:4:11: error[WL0312]: `existing` must be a list, and this is text
+    ");
+    assert_snapshot!(messages("version: 1\nlocations: {}\nlocations: {}\n"), @"
+    windlass.yaml:3:1: error[WL0010]: key `locations` is given twice
+        windlass.yaml:2:1: first given here
+        help: remove or rename one of the two
+    ");
+}
+
+#[test]
+fn text_that_is_not_utf8() {
+    let folder = Folder::new();
+    folder.write("windlass.yaml", b"version: 1\nlocations: {\xff: {}}\n");
+    let errors = Project::open(&folder.path(""), &folder.path("")).unwrap_err();
+    assert_snapshot!(folder.show(&errors), @"
+    windlass.yaml:2:13: error[WL0002]: the text is not UTF-8: byte 0xff at offset 23
+        help: save the file as UTF-8; bytes that are not text can be given as base64
+    ");
+}

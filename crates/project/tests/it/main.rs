@@ -1,0 +1,11 @@
+//! Tests of the crate against folders on the disk.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+mod catalog;
+mod file;
+mod find;
+mod fixtures;
+mod folder;
+mod package;
+mod project;

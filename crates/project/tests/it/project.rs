@@ -1,0 +1,135 @@
+//! Which project a file belongs to, and where components go.
+
+use std::path::{Path, PathBuf};
+
+use insta::assert_snapshot;
+use windlass_driver::{Location, Placement};
+use windlass_project::Project;
+
+use crate::folder::Folder;
+
+fn placed(location: &str, manager: &str) -> Placement {
+    let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Placement { location: given(location), manager: given(manager) }
+}
+
+fn project(text: &str) -> (Folder, Project) {
+    let folder = Folder::with(&[("windlass.yaml", text)]);
+    let project = Project::open(&folder.path(""), &folder.path("")).unwrap();
+    (folder, project)
+}
+
+const TWO: &str = "version: 1
+locations:
+  admin@local: {resource-manager: test-rm}
+  core1: {}
+";
+
+#[test]
+fn the_nearest_file_above_counts() {
+    let folder = Folder::with(&[
+        ("windlass.yaml", "version: 1\n"),
+        ("team/windlass.yaml", "version: 1\n"),
+        ("team/shop/assembly.yaml", ""),
+        ("other/assembly.yaml", ""),
+    ]);
+    let root =
+        |start: &str| Project::open(&folder.path(start), &folder.path("other")).unwrap().root().to_path_buf();
+    assert_eq!(root("team/shop/assembly.yaml"), folder.path("team"));
+    assert_eq!(root("team/shop"), folder.path("team"));
+    assert_eq!(root("team"), folder.path("team"));
+    assert_eq!(root("other/assembly.yaml"), folder.path(""));
+}
+
+#[test]
+fn without_a_file_the_fallback_is_the_root() {
+    let folder = Folder::with(&[("shop/assembly.yaml", ""), ("work/x", "")]);
+    let project = Project::open(&folder.path("shop/assembly.yaml"), &folder.path("work")).unwrap();
+    assert_eq!((project.root(), project.file()), (folder.path("work").as_path(), None));
+    assert_eq!(project.state_dir(), folder.path("work/.windlass"));
+    assert_eq!(project.location(&placed("anywhere", "any")).unwrap(), Location::local("anywhere"));
+    assert_eq!(project.location(&placed("", "")).unwrap(), Location::local("local"));
+}
+
+#[test]
+fn links_are_followed_before_looking_up() {
+    let folder = Folder::with(&[("real/windlass.yaml", "version: 1\n"), ("real/shop/assembly.yaml", "")]);
+    folder.link("shop", folder.path("real/shop"));
+    let project = Project::open(&folder.path("shop"), &folder.path("")).unwrap();
+    assert_eq!(project.root(), folder.path("real"));
+}
+
+#[test]
+fn an_empty_path_is_the_working_folder() {
+    // As `Path::parent` gives it for a bare file name. The file found is that of this repository.
+    let project = Project::open(Path::new(""), Path::new("")).unwrap();
+    assert_eq!(project.root(), PathBuf::from("../..").canonicalize().unwrap());
+}
+
+#[test]
+fn a_start_that_is_not_there() {
+    let folder = Folder::with(&[("shop/assembly.yaml", "")]);
+    let errors = Project::open(&folder.path("shap"), &folder.path("")).unwrap_err();
+    assert_snapshot!(folder.show(&errors), @"
+    error[WL0300]: there is no file or folder `shap`
+        help: did you mean `shop`?
+    ");
+}
+
+#[test]
+fn a_file_with_another_ending_is_not_passed_over() {
+    let folder = Folder::with(&[("windlass.yml", "version: 1\n"), ("shop/assembly.yaml", "")]);
+    let errors = Project::open(&folder.path("shop"), &folder.path("")).unwrap_err();
+    assert_snapshot!(folder.show(&errors), @"
+    error[WL0318]: `windlass.yml` is not read: a project file is called `windlass.yaml`
+        help: rename it to `windlass.yaml`
+    ");
+}
+
+#[test]
+fn a_component_goes_to_the_location_it_names() {
+    let (_folder, project) = project(TWO);
+    let name = |location, manager| project.location(&placed(location, manager)).unwrap().name;
+    assert_eq!(name("admin@local", "test-rm"), "admin@local");
+    // What is not said, and what is not demanded, fits.
+    assert_eq!(name("admin@local", ""), "admin@local");
+    assert_eq!(name("core1", "any-rm"), "core1");
+}
+
+#[test]
+fn a_component_that_names_none_goes_to_the_only_one() {
+    let (_folder, one) = project("version: 1\nlocations:\n  here: {resource-manager: test-rm}\n");
+    assert_eq!(one.location(&placed("", "")).unwrap().name, "here");
+    assert_eq!(one.location(&placed("", "test-rm")).unwrap().name, "here");
+    assert!(one.location(&placed("", "other")).is_err());
+    let (_folder, two) = project(TWO);
+    assert_eq!(two.location(&placed("", "")).unwrap(), Location::local("local"));
+    let (_folder, none) = project("version: 1\n");
+    assert_eq!(none.location(&placed("core1", "any")).unwrap(), Location::local("core1"));
+}
+
+#[test]
+fn unknown_locations() {
+    let (folder, project) = project(TWO);
+    let near = project.location(&placed("admin@locl", "test-rm")).unwrap_err();
+    assert_snapshot!(folder.show_one(&near.diagnostic()), @"
+    error[WL0320]: `windlass.yaml` declares no location `admin@locl`
+        help: did you mean `admin@local`?
+    ");
+    let far = project.location(&placed("moon", "test-rm")).unwrap_err();
+    assert_snapshot!(folder.show_one(&far.diagnostic()), @"
+    error[WL0320]: `windlass.yaml` declares no location `moon`
+        help: it declares `admin@local` and `core1`
+    ");
+}
+
+#[test]
+fn a_location_of_another_manager() {
+    let (folder, project) = project(TWO);
+    let error = project.location(&placed("admin@local", "prod-rm")).unwrap_err();
+    assert_snapshot!(folder.show_one(&error.diagnostic()), @"
+    error[WL0321]: the location `admin@local` belongs to the resource manager `test-rm`, not to `prod-rm`
+        windlass.yaml:3:3: declared here
+        help: set the component's `resourceManager` to `test-rm`
+    ");
+}
