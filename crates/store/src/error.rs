@@ -49,7 +49,7 @@ pub enum StoreError {
         reason: String,
     },
     /// There is no store, and none was to be made.
-    #[error("there is no store at `{}`; check the folder, or open it with leave to create one", path.display())]
+    #[error("there is no store at `{}`; check the folder: a store is made when something is first brought up", path.display())]
     Missing {
         /// Where it was looked for.
         path: PathBuf,

@@ -50,12 +50,12 @@ pub enum KeyError {
         mode: u32,
     },
     /// The content is no key.
-    #[error("{origin} holds no key: {source}")]
+    #[error("{origin} holds no key: {reason}")]
     Malformed {
         /// Where it came from, as a noun.
         origin: String,
         /// What is wrong with it, without its content.
-        source: SealingKeyError,
+        reason: SealingKeyError,
     },
     /// The key is not the one that the store was made with.
     #[error(
@@ -66,8 +66,11 @@ pub enum KeyError {
         /// The store.
         path: PathBuf,
     },
-    /// A secret does not open with the key that opens the store: it was damaged, or put there by another hand.
-    #[error("the secret `{}` can't be opened: {source}; set it again, or restore the store from a backup", secret.id())]
+    /// A secret does not open with the key that fits the store.
+    #[error(
+        "the secret `{}` was damaged, or put there with another key; set it again, or restore the store from a backup",
+        secret.id()
+    )]
     Unopened {
         /// The secret.
         secret: SecretRef,
@@ -105,7 +108,7 @@ impl KeySource {
 }
 
 fn parse(text: &str, origin: &str) -> Result<SealingKey, KeyError> {
-    text.parse().map_err(|source| KeyError::Malformed { origin: origin.to_owned(), source })
+    text.parse().map_err(|reason| KeyError::Malformed { origin: origin.to_owned(), reason })
 }
 
 fn read(path: &Path) -> Result<Option<SealingKey>, KeyError> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 use windlass_model::id::StoreId;
 
 use super::fault::{Fault, Outcome};
@@ -30,9 +30,9 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, StoreError>
         make_file(path)?;
     }
     let mut db = connect(path, options.busy_timeout)?;
-    let found = schema::inspect(&db).map_err(|fault| fault.at(path))?;
+    let found = inspect(&mut db).map_err(|fault| fault.at(path))?;
     check(path, found, options.create)?;
-    prepare(&db, options.max_pages).map_err(|fault| fault.at(path))?;
+    prepare(&db, options).map_err(|fault| fault.at(path))?;
     let key = options.key.obtain(found == Found::Empty, &*options.entropy)?;
     let seal = Seal::new(key, options.entropy.clone());
     let id = bring_up_to_date(&mut db, path, &seal, options).map_err(|fault| fault.at(path))?;
@@ -76,6 +76,10 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+fn inspect(db: &mut Connection) -> Outcome<Found> {
+    schema::inspect(&*db.transaction()?)
+}
+
 fn check(path: &Path, found: Found, create: bool) -> Result<(), StoreError> {
     let path = path.to_owned();
     match found {
@@ -89,16 +93,32 @@ fn check(path: &Path, found: Found, create: bool) -> Result<(), StoreError> {
 }
 
 /// Sets what SQLite keeps per connection, and the log that the file keeps.
-fn prepare(db: &Connection, max_pages: Option<u32>) -> Outcome<()> {
+fn prepare(db: &Connection, options: &Options) -> Outcome<()> {
     db.set_prepared_statement_cache_capacity(64);
-    db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    keep_a_log(db, options.busy_timeout)?;
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.pragma_update(None, "secure_delete", true)?;
-    if let Some(pages) = max_pages {
+    if let Some(pages) = options.max_pages {
         db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
     }
     Ok(())
+}
+
+/// Sets WAL mode. Where two processes do that to a new file at the same time, SQLite refuses one of them at once, busy
+/// timeout or not; so the waiting is done here.
+fn keep_a_log(db: &Connection, busy: Duration) -> Outcome<()> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let mut waited = Duration::ZERO;
+    loop {
+        match db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && waited < busy => {
+                std::thread::sleep(PAUSE);
+                waited += PAUSE;
+            }
+            outcome => return Ok(outcome?),
+        }
+    }
 }
 
 /// Makes or migrates the tables, and returns the id of a store that the key fits.

@@ -27,7 +27,7 @@ pub(super) enum Found {
     Foreign,
 }
 
-/// Looks at a file without changing it.
+/// Looks at a file without changing it. To be called within a transaction: it looks more than once.
 pub(super) fn inspect(db: &Connection) -> Outcome<Found> {
     let application: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let version: u32 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;

@@ -64,11 +64,11 @@ impl Records {
     }
 
     fn change(&mut self, scope: &AssemblyName, change: Change) -> Result<(), String> {
-        if self.is_orphan(&change) {
-            return Err(change.orphan());
-        }
         if self.is_taken(&change) {
             return Err(change.taken());
+        }
+        if self.is_orphan(&change) {
+            return Err(change.orphan());
         }
         match change {
             Change::PutAssembly(record) => self.assemblies.put(record.name.clone(), *record),
@@ -86,7 +86,7 @@ impl Records {
             Change::PutCall(record) => self.put_call(*record),
             Change::PutJob(record) => self.put_job(*record),
             Change::PutSecret { secret, assembly, value } => {
-                self.secrets.put(secret, Secret { assembly, value })
+                self.secrets.put(secret, Secret { assembly, value });
             }
             Change::DropSecret(secret) => self.drop_secret(scope, &secret),
             Change::PutPackage(record) => self.put_package(*record),

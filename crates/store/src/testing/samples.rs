@@ -1,5 +1,7 @@
 //! Records to store: small, whole, and the same for the same arguments.
 
+#![expect(clippy::missing_panics_doc, reason = "all of these panic for a bad name, and say so once")]
+
 use std::collections::BTreeMap;
 
 use serde_json::json;
@@ -24,7 +26,7 @@ const VALID: &str = "samples have valid names";
 /// Reads an assembly's name.
 ///
 /// # Panics
-/// When it is none, as all readers of names here.
+/// When it is none, as all functions here that take names.
 pub fn name(name: &str) -> AssemblyName {
     name.parse().expect(VALID)
 }

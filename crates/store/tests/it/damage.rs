@@ -16,7 +16,7 @@ use crate::place::Place;
 fn no_store_and_none_to_be_made() {
     let place = Place::new();
     let (_, message) = place.refusal(place.options().create(false));
-    assert_snapshot!(message, @"");
+    assert_snapshot!(message, @"there is no store at `PLACE/store.db`; check the folder: a store is made when something is first brought up");
     assert!(!place.path().exists() && !place.key().exists());
 }
 
@@ -29,7 +29,7 @@ fn garbage() {
     )
     .unwrap();
     let (_, message) = place.refusal(place.options());
-    assert_snapshot!(message, @"");
+    assert_snapshot!(message, @"`PLACE/store.db` is not a windlass store; move the file away, or name another place");
     assert!(!place.key().exists(), "no key is made for what is no store");
 }
 
@@ -55,7 +55,7 @@ fn a_newer_store() {
     drop(place.store());
     place.stranger().pragma_update(None, "user_version", 99).unwrap();
     let (_, message) = place.refusal(place.options());
-    assert_snapshot!(message, @"");
+    assert_snapshot!(message, @"the store `PLACE/store.db` has schema version 99, and this windlass knows versions up to 1; use the newer windlass that has opened it before");
 }
 
 /// Cut between two steps of its making, it is made to the end.
@@ -89,7 +89,7 @@ fn locked_while_it_is_opened() {
     let stranger = place.stranger();
     stranger.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;").unwrap();
     let (_, message) = place.refusal(place.options().busy_timeout(Duration::from_millis(20)));
-    assert_snapshot!(message, @"");
+    assert_snapshot!(message, @"the store `PLACE/store.db` is locked by another program; close what has it open, such as a `sqlite3` shell or a backup, and try again");
 }
 
 /// What can't be written for a lock is refused, and what comes after it; later all goes on.
@@ -145,13 +145,13 @@ fn another_key() {
     drop(place.store());
     std::fs::remove_file(place.key()).unwrap();
     let (_, message) = place.refusal(place.options());
-    assert_snapshot!(message, @"");
+    assert_snapshot!(message, @"the key `PLACE/key` of the store is missing; put it back from a backup: without it the store's secrets can't be opened");
     assert!(!place.key().exists(), "no second key is made");
 
     std::fs::write(place.key(), "11".repeat(32)).unwrap();
     std::fs::set_permissions(place.key(), std::fs::Permissions::from_mode(0o600)).unwrap();
     let (_, message) = place.refusal(place.options());
-    assert_snapshot!(message, @"");
+    assert_snapshot!(message, @"the key does not fit the store `PLACE/store.db`, which was made with another one; put the right key back");
 }
 
 #[test]
@@ -182,7 +182,7 @@ async fn a_swapped_secret() {
     let swap = "UPDATE secret SET sealed = (SELECT sealed FROM secret WHERE id = 'yours') WHERE id = 'mine'";
     place.stranger().execute_batch(swap).unwrap();
     let error = store.secret(&secret("mine")).await.unwrap_err();
-    assert_snapshot!(place.normal(&error), @"");
+    assert_snapshot!(place.normal(&error), @"the secret `mine` was damaged, or put there with another key; set it again, or restore the store from a backup");
     assert!(store.load(&lease.scope).await.is_err());
     assert!(store.secret(&secret("yours")).await.unwrap().is_some());
 }
@@ -196,7 +196,7 @@ async fn a_broken_record() {
     store.commit(&lease, Batch::new().put_assembly(assembly(&lease.scope, &[]))).await.unwrap();
     place.stranger().execute_batch("UPDATE assembly SET record = '{}'").unwrap();
     let error = store.load(&lease.scope).await.unwrap_err();
-    assert_snapshot!(place.normal(&error), @"");
+    assert_snapshot!(place.normal(&error), @"the store `PLACE/store.db` is damaged: a record can't be read: missing field `name` at line 1 column 2; keep a copy of the folder, then restore a backup or repair it with `sqlite3 … .recover`");
 }
 
 /// Pages that were written over are noticed.
@@ -215,7 +215,7 @@ async fn broken_pages() {
     std::fs::write(place.path(), bytes).unwrap();
     let (error, message) = place.refusal(place.options());
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
-    assert_snapshot!(message, @"");
+    assert_snapshot!(message, @"the store `PLACE/store.db` is damaged: database disk image is malformed; keep a copy of the folder, then restore a backup or repair it with `sqlite3 … .recover`");
 }
 
 #[tokio::test]
@@ -245,7 +245,7 @@ fn a_folder_that_can_not_be_written() {
     for path in [&folder, &tools.path().to_owned()] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o555)).unwrap();
     }
-    assert_snapshot!(open(), @"");
+    assert_snapshot!(open(), @"the store `PLACE/store.db` can't be written; make the file and its folder writable for this user");
 
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
     drop(place.store());
@@ -253,7 +253,7 @@ fn a_folder_that_can_not_be_written() {
         give_away(&file);
     }
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o555)).unwrap();
-    assert_snapshot!(open(), @"");
+    assert_snapshot!(open(), @"the store `PLACE/store.db` can't be written; make the file and its folder writable for this user");
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 

@@ -1,1 +1,123 @@
-//! x
+//! The store in memory is small enough to be read and believed; whatever is committed, the file says the same.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use windlass_model::record::{CallState, ProcessStatus};
+use windlass_model::{AssemblyName, Seq};
+use windlass_store::testing::conformance::Harness;
+use windlass_store::testing::samples::{
+    assembly, call, call_id, element, event, holder, instance, job, name, package, pair, part, process,
+    secret, step, value,
+};
+use windlass_store::testing::{CountingEntropy, MemoryStore};
+use windlass_store::{Batch, Lease, Store};
+
+use crate::place::Place;
+
+/// One change of a small world: two assemblies, two components, two processes with two steps each.
+#[derive(Debug, Clone, Copy)]
+struct Stroke {
+    what: u8,
+    which: bool,
+    other: bool,
+    number: u8,
+}
+
+fn strokes() -> impl Strategy<Value = Vec<Stroke>> {
+    let stroke = (0..15_u8, any::<bool>(), any::<bool>(), 0..4_u8)
+        .prop_map(|(what, which, other, number)| Stroke { what, which, other, number });
+    vec(stroke, 0..5)
+}
+
+/// Batches, each under the lease of the first or the second assembly.
+fn batches() -> impl Strategy<Value = Vec<(bool, Vec<Stroke>)>> {
+    vec((any::<bool>(), strokes()), 1..25)
+}
+
+fn draw(batch: Batch, scope: &AssemblyName, stroke: Stroke) -> Batch {
+    let Stroke { what, which, other, number } = stroke;
+    let component = if which { "A" } else { "B" };
+    let (a, label) = (part(scope, component), if which { "one" } else { "two" });
+    let (process_id, step_number) = (1 + u64::from(which), 1 + u32::from(other));
+    let state = [CallState::Open, CallState::Undecided, CallState::Succeeded, CallState::AssumedDone];
+    match what {
+        0 | 1 if other => batch.put_package(package(label)).put_assembly(assembly(scope, &[&package(label)])),
+        0 | 1 => batch.put_assembly(assembly(scope, &[])),
+        2 if number == 0 => batch.drop_assembly(scope.clone()),
+        2 => batch.put_assembly(assembly(scope, &[&package(label)])),
+        3 => batch.put_element(element(&a, number.into())),
+        4 => batch.drop_element(a),
+        5 => batch.put_instance(instance(&a, number.into())),
+        6 => batch.put_pair(pair(scope, component, label)),
+        7 => batch.drop_pair(pair(scope, component, label).key),
+        8 if other => batch.put_process(process(scope, process_id, ProcessStatus::InProgress)),
+        8 => batch.put_process(process(scope, process_id, ProcessStatus::Completed)),
+        9 => batch.put_step(step(process_id, step_number)),
+        10 => batch.put_call(call(scope, process_id, step_number, state[usize::from(number)].clone())),
+        11 => batch.put_job(job(label, &[call_id(process_id, step_number), call_id(process_id, 1)])),
+        12 => batch.put_secret(secret(label), scope.clone(), value(&number.to_string())),
+        13 => batch.drop_secret(secret(label)),
+        _ => batch.event(event(scope, number.to_string())),
+    }
+}
+
+/// All that a store says, as text.
+async fn telling(store: &dyn Store) -> String {
+    let mut told = Vec::new();
+    for assembly_name in ["first", "second"] {
+        let scope = name(assembly_name);
+        let snapshot = store.load(&scope).await.unwrap();
+        let secrets = snapshot.iter().flat_map(|snapshot| snapshot.secrets.values());
+        told.push(format!("{:?}", secrets.map(|secret| secret.expose().clone()).collect::<Vec<_>>()));
+        told.push(format!("{snapshot:#?}\n{:#?}", store.history(&scope).await.unwrap()));
+    }
+    for label in ["one", "two"] {
+        told.push(format!("{:?}", store.package(&package(label).digest).await.unwrap()));
+        told.push(format!(
+            "{:?}",
+            store.secret(&secret(label)).await.unwrap().map(|secret| secret.expose().clone())
+        ));
+    }
+    told.push(format!("{:#?}", store.events(Seq::START, usize::MAX).await.unwrap()));
+    told.push(format!("{:?}", store.assemblies().await.unwrap()));
+    told.join("\n")
+}
+
+/// Commits a batch, and takes a new lease where it is refused.
+async fn commit(store: &dyn Store, lease: &mut Lease, strokes: &[Stroke]) -> Result<Seq, String> {
+    let batch = strokes.iter().fold(Batch::new(), |batch, stroke| draw(batch, &lease.scope, *stroke));
+    let outcome = store.commit(lease, batch).await;
+    if outcome.is_err() {
+        store.release(lease.clone()).await.unwrap();
+        *lease = store.lease(&lease.scope, &holder(1)).await.unwrap();
+    }
+    outcome.map_err(|error| error.to_string())
+}
+
+async fn run(store: &dyn Store, batches: &[(bool, Vec<Stroke>)]) -> (Vec<Result<Seq, String>>, String) {
+    let mut first = store.lease(&name("first"), &holder(1)).await.unwrap();
+    let mut second = store.lease(&name("second"), &holder(1)).await.unwrap();
+    let mut outcomes = Vec::new();
+    for (one, strokes) in batches {
+        outcomes.push(commit(store, if *one { &mut first } else { &mut second }, strokes).await);
+    }
+    (outcomes, telling(store).await)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_stores_say_the_same(batches in batches()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let place = Place::new();
+            let memory = MemoryStore::new(place.shared_clock(), &CountingEntropy::default());
+            let (expected, told) = run(&memory, &batches).await;
+            let (outcomes, said) = run(&*place.open().await, &batches).await;
+            prop_assert_eq!(outcomes, expected);
+            prop_assert_eq!(said, told);
+            Ok(())
+        })?;
+    }
+}

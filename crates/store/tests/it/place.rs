@@ -37,6 +37,10 @@ impl Place {
         self.folder.path().join("key")
     }
 
+    pub(crate) fn shared_clock(&self) -> Arc<ManualClock> {
+        self.clock.clone()
+    }
+
     /// Short waits, and entropy that differs from handle to handle.
     pub(crate) fn options(&self) -> Options {
         let entropy = CountingEntropy::seeded(self.handles.fetch_add(1, Ordering::SeqCst));

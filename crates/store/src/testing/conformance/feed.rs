@@ -58,7 +58,7 @@ pub async fn a_watch_sees_its_own_handle(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
     let mut watch = store.watch(Seq::START);
-    let (seen, _) =
+    let (seen, ()) =
         futures::join!(watch.next(), commit(&*store, &lease, Batch::new().event(event(&lease.scope, "x"))));
     assert_eq!(seen.unwrap(), Seq(1));
     assert_eq!(store.events(Seq::START, 10).await.unwrap().len(), 1);
@@ -71,7 +71,7 @@ pub async fn a_watch_sees_other_handles(harness: &impl Harness) {
     let mut watch = here.watch(Seq::START);
     for n in 1..=3 {
         let batch = Batch::new().event(event(&lease.scope, n.to_string()));
-        let (seen, _) = futures::join!(watch.next(), commit(&*there, &lease, batch));
+        let (seen, ()) = futures::join!(watch.next(), commit(&*there, &lease, batch));
         assert_eq!(seen.unwrap(), Seq(n));
         assert_eq!(watch.seen(), Seq(n));
     }

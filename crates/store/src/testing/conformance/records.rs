@@ -82,8 +82,8 @@ pub async fn drops_remove(harness: &impl Harness) {
         commit(&*store, &lease, Batch::new().drop_element(a.clone()).drop_pair(ab.key.clone())).await;
     }
     let snapshot = store.load(&lease.scope).await.unwrap().unwrap();
-    assert_eq!(snapshot.elements.into_keys().collect::<Vec<_>>(), [b.clone()]);
-    assert_eq!(snapshot.instances.into_keys().collect::<Vec<_>>(), [b]);
+    assert_eq!(snapshot.elements.keys().collect::<Vec<_>>(), [&b]);
+    assert_eq!(snapshot.instances.keys().collect::<Vec<_>>(), [&b]);
     assert_eq!(snapshot.pairs.into_keys().collect::<Vec<_>>(), [ba.key]);
 }
 
