@@ -104,7 +104,7 @@
 //! assert_eq!(report.natural.as_deref(), Some("i-7"));
 //! assert_eq!(report.updates["interfaces"]["properties"]["signals"]["url"], "http://203.0.113.1:8080");
 //! # Ok::<(), Failure>(())
-//! # })?;
+//! # }).map_err(|failure| failure.to_string())?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -144,3 +144,7 @@ mod verdict;
 pub use driver::{KIND, Script};
 pub use output::{Output, Said};
 pub use role::Role;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

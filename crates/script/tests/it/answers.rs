@@ -5,7 +5,7 @@ use windlass_driver::{Call, Driver, Failure, Report, Settled};
 use windlass_executor::{Captured, End, Outcome, Timestamp};
 use windlass_script::Script;
 
-use crate::place::Canned;
+use crate::place::{Canned, Place};
 use crate::world::{INSTANCE, With, World, shown};
 
 fn world() -> World {
@@ -342,4 +342,29 @@ async fn an_integrity_check_of_something_inactive() {
 #[tokio::test]
 async fn an_integrity_check_of_nothing() {
     insta::assert_snapshot!(failure("Integrity", "instances: {i-1: {status: {flags: {active: no}}}}").await, @"NotFound: `Integrity.sh` found no such instance");
+}
+
+#[tokio::test]
+async fn what_a_failed_launch_said_is_kept() {
+    let answer =
+        format!("instances: {{i-7: {{instanceId: {INSTANCE}, status: {{flags: {{failed: true}}}}}}}}");
+    let place = Place::new();
+    let call =
+        World::new().declares(&["Install"]).script("launch", &format!("echo '{answer}'")).call("Install");
+    let failure = Script.perform(&place, &[call]).await.remove(0).unwrap_err();
+    assert_eq!(failure.message, "`launch` reported a failure");
+    let kept = place.checkpoints().remove(0);
+    assert_eq!(kept.natural.as_deref(), Some("i-7"));
+    assert_eq!(kept.updates["status"]["flags"]["failed"], true);
+}
+
+#[tokio::test]
+async fn calls_made_together_fail_alone() {
+    let place = Place::new();
+    let world = World::new().declares(&["Start"]).script("Start.sh", "grep -q i-2");
+    let calls = [world.call("Start").natural("i-1"), world.call("Start").natural("i-2")];
+    let reports = Script.perform(&place, &calls).await;
+    assert_eq!(reports.iter().map(Result::is_ok).collect::<Vec<_>>(), [false, true]);
+    let names: Vec<_> = place.jobs().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["transition", "transition-2"]);
 }

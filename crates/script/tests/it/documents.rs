@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_driver::contract::Query;
-use windlass_driver::{Call, Driver};
+use windlass_driver::{Call, Driver, FailureKind, Location};
 use windlass_executor::{Network, OnOwnerDeath};
 use windlass_script::Script;
 
@@ -197,6 +197,25 @@ async fn the_job_has_the_whole_folder_and_nothing_else() {
     assert_eq!(job.program, "scripts/Configure.sh");
     assert_eq!((job.args, job.env, job.image, job.network), ([].into(), [].into(), None, Network::Default));
     assert_eq!(job.on_owner_death, OnOwnerDeath::Finish);
+}
+
+#[tokio::test]
+async fn the_location_says_what_the_job_may_use() {
+    let place = Place::new();
+    let mut call = call("Configure");
+    let location = Location {
+        image: Some("demo:1".to_owned()),
+        network: Some("bridge".to_owned()),
+        volumes: [("state".to_owned(), "/var/state".to_owned())].into(),
+        ..Location::local("here")
+    };
+    call.location = location.into();
+    // A process can't give the job an image, and says so; what it was asked for is what counts here.
+    let failure = Script.perform(&place, &[call]).await.remove(0).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Infrastructure);
+    let job = place.last_job();
+    assert_eq!((job.image.as_deref(), job.network), (Some("demo:1"), Network::Bridge));
+    assert_eq!((job.volumes[0].name.as_str(), job.volumes[0].path.as_str()), ("state", "/var/state"));
 }
 
 #[tokio::test]
