@@ -163,7 +163,7 @@ fn io_error(action: &'static str, path: &Path, error: io::Error) -> KeyError {
     KeyError::Io { action, path: path.to_owned(), source: Arc::new(error) }
 }
 
-#[cfg(all(test, feature = "testing"))]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 

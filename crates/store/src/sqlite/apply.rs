@@ -1,8 +1,9 @@
 //! What each change does to the rows.
 
-use rusqlite::{Connection, Params};
+use rusqlite::{Connection, OptionalExtension, Params, ToSql};
 use windlass_model::record::{
     AssemblyRecord, CallRecord, EventDraft, JobRecord, PackageRecord, PairKey, PairRecord, ProcessRecord,
+    StepRecord,
 };
 use windlass_model::{AssemblyName, ElementName, Seq};
 use windlass_secret::{SecretRef, Sensitive};
@@ -29,6 +30,7 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
         match desk.apply(change) {
             Ok(Applied::Yes) => {}
             Ok(Applied::Taken) => return Err(refused(change.taken())),
+            Ok(Applied::Orphan) => return Err(refused(change.orphan())),
             Err(fault) if fault.is_orphan() => return Err(refused(change.orphan())),
             Err(fault) => return Err(fault),
         }
@@ -36,11 +38,15 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
     read::last_event(db)
 }
 
-/// Whether a change found its row free, or its own.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// How a change found what it touches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Applied {
+    /// In order, and changed.
     Yes,
+    /// Another assembly's, and left as it is.
     Taken,
+    /// Not there.
+    Orphan,
 }
 
 struct Desk<'a> {
@@ -60,10 +66,7 @@ impl Desk<'_> {
             Change::PutPair(record) => self.put_pair(record),
             Change::DropPair(key) => self.drop_pair(key),
             Change::PutProcess(record) => self.put_process(record),
-            Change::PutStep(record) => {
-                let key = (record.process.0.cast_signed(), record.step.0, to_json(record)?);
-                self.run(PUT_STEP, key)
-            }
+            Change::PutStep(record) => self.put_step(record),
             Change::PutCall(record) => self.put_call(record),
             Change::PutJob(record) => self.put_job(record),
             Change::PutSecret { secret, assembly, value } => self.put_secret(secret, assembly, value),
@@ -128,15 +131,40 @@ impl Desk<'_> {
         self.run_if_own(PUT_PROCESS, (id, record.assembly.as_str(), open, to_json(record)?))
     }
 
+    /// Finds out whether what `sql` finds by `key` is of this assembly, before something is put under it.
+    fn own(&self, sql: &str, key: impl ToSql) -> Outcome<Applied> {
+        let mut select = self.db.prepare_cached(sql)?;
+        let owner: Option<String> = select.query_row([key], |row| row.get(0)).optional()?;
+        Ok(match owner {
+            None => Applied::Orphan,
+            Some(owner) if owner == self.scope.as_str() => Applied::Yes,
+            Some(_) => Applied::Taken,
+        })
+    }
+
+    fn put_step(&self, record: &StepRecord) -> Outcome<Applied> {
+        let process = record.process.0.cast_signed();
+        match self.own(OWNER_OF_PROCESS, process)? {
+            Applied::Yes => self.run(PUT_STEP, (process, record.step.0, to_json(record)?)),
+            stranger => Ok(stranger),
+        }
+    }
+
     fn put_call(&self, record: &CallRecord) -> Outcome<Applied> {
-        let (process, step) = (record.process.0.cast_signed(), record.step.0);
-        self.run(PUT_CALL, (record.id.as_str(), process, step, record.state.is_open(), to_json(record)?))
+        let (process, step, open) = (record.process.0.cast_signed(), record.step.0, record.state.is_open());
+        match self.own(OWNER_OF_PROCESS, process)? {
+            Applied::Yes => self.run(PUT_CALL, (record.id.as_str(), process, step, open, to_json(record)?)),
+            stranger => Ok(stranger),
+        }
     }
 
     fn put_job(&self, record: &JobRecord) -> Outcome<Applied> {
         self.run(PUT_JOB, (&record.id, to_json(record)?))?;
         self.run("DELETE FROM job_call WHERE job = ?1", [&record.id])?;
         for call in &record.calls {
+            if let stranger @ (Applied::Taken | Applied::Orphan) = self.own(OWNER_OF_CALL, call.as_str())? {
+                return Ok(stranger);
+            }
             self.run(
                 "INSERT INTO job_call (job, call) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
                 (&record.id, call.as_str()),
@@ -206,6 +234,11 @@ const DROP_PAIR: &str =
 const PUT_PROCESS: &str = "INSERT INTO process (id, assembly, open, record) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (id) DO UPDATE SET open = excluded.open, record = excluded.record
     WHERE assembly = excluded.assembly";
+
+const OWNER_OF_PROCESS: &str = "SELECT assembly FROM process WHERE id = ?1";
+
+const OWNER_OF_CALL: &str = "SELECT process.assembly FROM call JOIN process ON process.id = call.process
+    WHERE call.id = ?1";
 
 const PUT_STEP: &str = "INSERT INTO step (process, step, record) VALUES (?1, ?2, ?3)
     ON CONFLICT (process, step) DO UPDATE SET record = excluded.record";

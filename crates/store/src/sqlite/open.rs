@@ -97,6 +97,8 @@ fn prepare(db: &Connection, options: &Options) -> Outcome<()> {
     db.set_prepared_statement_cache_capacity(64);
     keep_a_log(db, options.busy_timeout)?;
     db.pragma_update(None, "synchronous", "FULL")?;
+    // Of use on macOS alone, where a plain flush leaves the disk's own cache as it is.
+    db.pragma_update(None, "fullfsync", true)?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.pragma_update(None, "secure_delete", true)?;
     if let Some(pages) = options.max_pages {

@@ -64,7 +64,7 @@ impl Records {
     }
 
     fn change(&mut self, scope: &AssemblyName, change: Change) -> Result<(), String> {
-        if self.is_taken(&change) {
+        if self.is_taken(scope, &change) {
             return Err(change.taken());
         }
         if self.is_orphan(&change) {
@@ -109,8 +109,16 @@ impl Records {
         }
     }
 
-    fn is_taken(&self, change: &Change) -> bool {
+    fn is_taken(&self, scope: &AssemblyName, change: &Change) -> bool {
+        let strange =
+            |process: &ProcessId| self.processes.get(process).is_some_and(|found| found.assembly != *scope);
         match change {
+            Change::PutStep(record) => strange(&record.process),
+            Change::PutCall(record) => strange(&record.process),
+            Change::PutJob(record) => {
+                let calls = record.calls.iter().filter_map(|call| self.calls.get(call));
+                calls.map(|call| &call.record.record.process).any(strange)
+            }
             Change::PutProcess(record) => {
                 self.processes.get(&record.id).is_some_and(|old| old.assembly != record.assembly)
             }

@@ -1,13 +1,15 @@
 //! Batches: durable, whole, in order, without gaps.
 
 use windlass_model::Seq;
-use windlass_model::record::CallState;
+use windlass_model::record::{CallState, ProcessStatus};
 
 use super::{Harness, commit, leased, with_assembly};
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::testing::samples::{assembly, call, element, event, instance, message, name, part};
+use crate::testing::samples::{
+    assembly, call, call_id, element, event, instance, job, message, name, part, process, step,
+};
 
 async fn messages(store: &dyn Store) -> Vec<String> {
     let events = store.events(Seq::START, usize::MAX).await.expect("events can be read");
@@ -103,6 +105,30 @@ pub async fn are_refused_beyond_their_scope(harness: &impl Harness) {
         store.release(lease).await.unwrap();
     }
     assert!(store.load(&name("victim")).await.unwrap().is_some());
+}
+
+/// Nor to its processes, which the change does not name.
+pub async fn are_refused_under_another_process(harness: &impl Harness) {
+    let store = harness.open().await;
+    let victim = leased(&*store, "victim").await;
+    let running = Batch::new()
+        .put_process(process(&victim.scope, 1, ProcessStatus::InProgress))
+        .put_step(step(1, 1))
+        .put_call(call(&victim.scope, 1, 1, CallState::Open));
+    commit(&*store, &victim, running).await;
+    let before = store.history(&victim.scope).await.unwrap();
+    for change in [
+        Batch::new().put_process(process(&name("other"), 1, ProcessStatus::Completed)),
+        Batch::new().put_step(step(1, 2)),
+        Batch::new().put_call(call(&name("other"), 1, 1, CallState::Succeeded)),
+        Batch::new().put_job(job("theirs", &[call_id(1, 1)])),
+    ] {
+        let lease = leased(&*store, "other").await;
+        let error = store.commit(&lease, change).await.unwrap_err();
+        assert!(error.to_string().contains("another assembly"), "{error}");
+        store.release(lease).await.unwrap();
+    }
+    assert_eq!(store.history(&victim.scope).await.unwrap(), before);
 }
 
 /// A dropped ticket changes nothing for its batch.
