@@ -204,8 +204,8 @@ impl Walk<'_> {
         while let Some(wanted) = self.text[self.done..].chars().next() {
             let rest = &self.raw[self.at..];
             let Some(found) = rest.chars().next() else {
-                // The line breaks at the end are not part of the node's span.
-                return self.text[self.done..].trim_end_matches('\n').is_empty();
+                // The line breaks and spaces at the end are not part of the node's span.
+                return self.text[self.done..].trim_end_matches(['\n', ' ', '\t']).is_empty();
             };
             if matches!(found, '\n' | '\r') {
                 if !matches!(wanted, ' ' | '\n') {

@@ -28,32 +28,36 @@ impl<'s> Draft<'s> {
     /// Makes repairs, given in offsets of the draft. Says whether the text has changed, without which reading it
     /// again would lead to the same error.
     pub(super) fn apply(&mut self, repairs: Vec<Edit>) -> bool {
-        let mapped =
-            repairs.into_iter().map(|edit| Edit { span: self.span(edit.span.range()), ..edit }).collect();
+        let new = repairs.into_iter().map(|edit| self.mapped(edit)).collect();
         let before = std::mem::take(&mut self.text);
-        self.insert(mapped);
+        self.insert(new);
         self.rebuild();
         self.text != before
     }
 
+    /// Whether a repair, in offsets of the draft, would change what was repaired before.
+    pub(super) fn repairs_again(&self, repair: &[Edit]) -> bool {
+        let mapped = repair.iter().map(|edit| self.span(edit.span.range()));
+        mapped.into_iter().any(|span| self.edits.iter().any(|old| meet(old.span, span)))
+    }
+
+    fn mapped(&self, edit: Edit) -> Edit {
+        Edit { span: self.span(edit.span.range()), ..edit }
+    }
+
     /// Adds edits; earlier ones that a new one covers or cuts are replaced by it.
-    fn insert(&mut self, mut new: Vec<Edit>) {
-        // Of two that cut each other the wider one counts.
-        new.sort_by_key(|edit| (edit.span.start, std::cmp::Reverse(edit.span.end)));
-        new.dedup_by(|later, earlier| later.span.start < earlier.span.end || later.span == earlier.span);
+    fn insert(&mut self, new: Vec<Edit>) {
+        let mut new = apart(new);
         for old in std::mem::take(&mut self.edits) {
             let first = new.partition_point(|edit| edit.span.end < old.span.start);
-            let met = new[first..]
-                .iter_mut()
-                .take_while(|edit| edit.span.start <= old.span.end)
-                .find(|e| meet(&old, e));
-            match met {
+            let near = new[first..].iter_mut().take_while(|edit| edit.span.start <= old.span.end);
+            match near.into_iter().find(|edit| meet(old.span, edit.span)) {
                 Some(edit) => edit.span = edit.span.to(old.span),
                 None => self.edits.push(old),
             }
         }
         self.edits.append(&mut new);
-        self.edits.sort_by_key(|edit| edit.span);
+        self.edits = apart(std::mem::take(&mut self.edits));
     }
 
     fn rebuild(&mut self) {
@@ -91,8 +95,15 @@ impl<'s> Draft<'s> {
     }
 }
 
+/// The edits in order, apart from one another: of two that cut each other the first counts, or the wider one.
+fn apart(mut edits: Vec<Edit>) -> Vec<Edit> {
+    edits.sort_by_key(|edit| (edit.span.start, std::cmp::Reverse(edit.span.end)));
+    edits.dedup_by(|later, earlier| later.span.start < earlier.span.end || later.span == earlier.span);
+    edits
+}
+
 /// Whether a new edit covers or cuts an earlier one.
-fn meet(old: &Edit, new: &Edit) -> bool {
-    let cuts = old.span.start < new.span.end && new.span.start < old.span.end;
-    cuts || new.span.start <= old.span.start && old.span.end <= new.span.end
+fn meet(old: Span, new: Span) -> bool {
+    let cuts = old.start < new.end && new.start < old.end;
+    cuts || new.start <= old.start && old.end <= new.end
 }

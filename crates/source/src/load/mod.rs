@@ -13,7 +13,7 @@ mod yaml;
 
 use std::sync::Arc;
 
-use crate::{Diagnostic, Diagnostics, Node, Source, Span, codes};
+use crate::{Diagnostic, Diagnostics, Edit, Node, Source, Span, codes};
 use cause::Cause;
 use draft::Draft;
 use yaml::Outcome;
@@ -200,23 +200,32 @@ fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     let rounds = (REREAD_BYTES / source.text().len().max(1)).clamp(2, ROUNDS);
     let mut draft = Draft::new(source);
     let mut found = cause::invisible(source, &mut draft);
-    let mut round = 1;
-    loop {
+    for round in 1.. {
         let outcome = yaml::read(source, &draft, options);
         let causes = causes(source, &draft, &outcome);
-        let mut repairs = Vec::new();
-        let goes_on =
-            round < rounds && !causes.is_empty() && causes.iter().all(|cause| cause.repair.is_some());
-        for cause in causes {
-            found.push(cause.diagnostic);
-            repairs.extend(cause.repair.into_iter().flatten());
-        }
-        if !goes_on || !draft.apply(repairs) {
+        let goes_on = round < rounds && !causes.is_empty();
+        let repairs = causes.into_iter().map(|cause| settle(&draft, cause, &mut found));
+        let repairs: Option<Vec<Vec<Edit>>> = repairs.collect();
+        if !repairs.is_some_and(|repairs| goes_on && draft.apply(repairs.concat())) {
             found.extend(outcome.diagnostics);
             return Loaded { documents: outcome.documents, diagnostics: found };
         }
-        round += 1;
     }
+    Loaded::default()
+}
+
+/// Reports a cause and gives its repair. What was repaired before and is still wrong is left out without a word: its
+/// diagnostic would speak of our text, not of the author's.
+fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
+    let Some(repair) = cause.repair else {
+        found.push(cause.diagnostic);
+        return None;
+    };
+    if !cause.diagnostic.fixes.is_empty() && draft.repairs_again(&repair) {
+        return Some(repair.iter().map(|edit| cause::without_line(draft.text(), edit)).collect());
+    }
+    found.push(cause.diagnostic);
+    Some(repair)
 }
 
 /// What is wrong with the syntax, as far as one round could see.

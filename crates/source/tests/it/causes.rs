@@ -192,7 +192,7 @@ fn unclosed_brackets() {
     f.yaml:1:4: error[WL0019]: `[` is never closed
       ^ 1:4 `[` opened here
       - 2:1 `c: 3` this was read as part of it
-      = close it with `]`, or quote the text
+      = close it with `}]`, or quote the text
     read: {"a":["1",{"b":"2"}],"c":"3"}
     fixed: "a: [1, {b: 2}] # why\nc: 3\n"
     "#);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::render::print;
 use serde_json::{Value, json};
 use windlass_source::{EmitStyle, LoadOptions, Node, Reading, Source, codes, emit, load, load_one};
 
@@ -19,11 +19,6 @@ fn corpus(test: &str, folder: &str) -> Option<PathBuf> {
     }
     print(&format!("{test}: SKIPPED, no folder {}", path.display()));
     None
-}
-
-/// Past the capture of the test harness: a skipped test must be seen.
-fn print(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Prints the count that every corpus test prints, and fails on failures.

@@ -54,7 +54,8 @@ const PIECES: [&str; 50] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    // `PROPTEST_CASES` asks for more.
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(2000), ..ProptestConfig::default() })]
 
     #[test]
     fn any_text(text in any::<String>()) {

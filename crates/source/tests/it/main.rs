@@ -10,6 +10,7 @@ mod json;
 mod limits;
 mod nodes;
 mod parsing;
+mod pyyaml;
 mod readings;
 mod render;
 mod suggesting;

@@ -243,7 +243,7 @@ fn a_second_document_is_reported_where_it_starts() {
     assert_eq!(loaded.root.as_ref().unwrap().to_value(Reading::Script), json!({"a": 1}));
     assert_snapshot!(full(&loaded.diagnostics), @r#"
     f.yaml:5:1: error[WL0004]: expected one document, found a second
-      ^ 5:1 `` the second document
+      ^ 5:1 `b: 2` the second begins here
       = put each document into a file of its own
     "#);
     assert!(loaded.into_result().is_err());

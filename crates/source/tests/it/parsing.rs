@@ -52,19 +52,19 @@ fn a_document_that_fits() {
 #[test]
 fn values_of_the_wrong_type() {
     assert_snapshot!(error("name: shop\nparts:\n  web:\n    quantity: three\n"), @r#"
-    f.yaml:4:15: error[WL0041]: invalid type: string "three", expected u32
+    f.yaml:4:15: error[WL0041]: expected a whole number from 0, found the text `three`
       ^ 4:15 `three`
     "#);
     assert_snapshot!(error("name: shop\nparts:\n  web: {quantity: 1, ports: [80, 99999]}\n"), @r#"
-    f.yaml:3:34: error[WL0041]: invalid value: integer `99999`, expected u16
+    f.yaml:3:34: error[WL0041]: expected a whole number from 0 to 65535, found the number `99999`
       ^ 3:34 `99999`
     "#);
     assert_snapshot!(error("name: [shop]\n"), @r#"
-    f.yaml:1:7: error[WL0041]: invalid type: sequence, expected a string
+    f.yaml:1:7: error[WL0041]: expected text, found a list
       ^ 1:7 `[shop]`
     "#);
     assert_snapshot!(error("- name\n"), @r#"
-    f.yaml:1:1: error[WL0041]: invalid type: sequence, expected struct App
+    f.yaml:1:1: error[WL0041]: expected a mapping, found a list
       ^ 1:1 `- name`
     "#);
 }
@@ -78,10 +78,11 @@ fn unknown_and_missing_keys() {
     "#);
     assert_snapshot!(error("name: shop\ncolour: red\n"), @r#"
     f.yaml:2:1: error[WL0040]: unknown key `colour`
-      ^ 2:1 `colour`
+      ^ 2:1 `colour` 
+      = known are `name` and `parts`
     "#);
     assert_snapshot!(error("name: shop\nparts:\n  web: {ports: []}\n"), @r#"
-    f.yaml:3:8: error[WL0041]: missing field `quantity`
+    f.yaml:3:8: error[WL0041]: missing key `quantity`
       ^ 3:8 `{ports: []}`
     "#);
 }
@@ -89,8 +90,9 @@ fn unknown_and_missing_keys() {
 #[test]
 fn unknown_values_of_an_enumeration() {
     assert_snapshot!(error("name: shop\nparts:\n  web: {quantity: 1, start-mode: automatc}\n"), @r#"
-    f.yaml:3:34: error[WL0041]: unknown variant `automatc`, expected `manual` or `automatic`
-      ^ 3:34 `automatc`
+    f.yaml:3:34: error[WL0041]: unknown value `automatc`
+      ^ 3:34 `automatc` 
+      = did you mean `automatic`?
     "#);
 }
 

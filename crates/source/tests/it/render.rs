@@ -7,6 +7,11 @@ use windlass_source::{
     Diagnostic, Diagnostics, LoadOptions, Loaded, Node, Place, Reading, Source, apply_fixes, load,
 };
 
+/// Prints a line past the capture of the test harness: a skipped test must be seen.
+pub(crate) fn print(line: &str) {
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes());
+}
+
 /// Reads a text with the default options.
 pub(crate) fn read(text: &str) -> (Arc<Source>, Loaded) {
     let source = Source::new("f.yaml", text);

@@ -94,8 +94,7 @@ pub(super) fn unclosed_bracket(site: &Site<'_>) -> Option<Cause> {
     }
     let mut diagnostic = site
         .error(codes::UNCLOSED_BRACKET, format!("`{open}` is never closed"), at..at + 1)
-        .label("opened here")
-        .help(format!("close it with `{}`, or quote the text", closer(open)));
+        .label("opened here");
     if let Some(next) = next {
         diagnostic = diagnostic.related(site.place(next.content_range()), "this was read as part of it");
     }
@@ -103,13 +102,13 @@ pub(super) fn unclosed_bracket(site: &Site<'_>) -> Option<Cause> {
         Some(next) => next.above(site.text).next()?,
         None => line.below_all(site.text).last().unwrap_or(line),
     };
-    match unclosed(&site.text[line.start..last.end()]) {
-        Some(Unclosed::Bracket { closers, .. }) => {
-            let end = code_end(last);
-            Some(site.fixed(diagnostic, format!("add `{closers}`"), vec![edit(end..end, closers)]))
-        }
-        _ => Some(site.left_out(diagnostic, at..last.end())),
-    }
+    let Some(Unclosed::Bracket { closers, .. }) = unclosed(&site.text[line.start..last.end()]) else {
+        let help = format!("close it with `{}`, or quote the text", closer(open));
+        return Some(site.left_out(diagnostic.help(help), at..last.end()));
+    };
+    let end = code_end(last);
+    let diagnostic = diagnostic.help(format!("close it with `{closers}`, or quote the text"));
+    Some(site.fixed(diagnostic, format!("add `{closers}`"), vec![edit(end..end, closers)]))
 }
 
 fn opens(line: Line<'_>) -> Option<(Line<'_>, usize, char)> {

@@ -109,6 +109,12 @@ impl<'a> Site<'a> {
     }
 }
 
+/// An edit that takes out the lines that another one touches.
+pub(super) fn without_line(text: &str, touched: &Edit) -> Edit {
+    let range = touched.span.range();
+    edit(Line::around(text, range.start).start..Line::around(text, range.end).end(), "")
+}
+
 fn edit(range: Range<usize>, replacement: impl Into<String>) -> Edit {
     Edit { span: Span::from(range), replacement: replacement.into() }
 }
