@@ -1,4 +1,70 @@
-//! What windlass must not forget: records, leases, events, secrets and pinned packages.
+//! What windlass must not forget: records, leases, events, secrets and pinned packages, durable.
+//!
+//! An orchestrator dies in the middle of things. Whatever it has told anyone before must be there afterwards, whole,
+//! and nothing that a second orchestrator does meanwhile may be undone by the first when it wakes up. This crate is
+//! where that is kept: the trait [`Store`] says what is promised, [`SqliteStore`] keeps it in one file.
+//!
+//! A holder takes the [`Lease`] of an assembly, commits [`Batch`]es of changes under it, and gives it back:
+//!
+//! ```
+//! # use std::error::Error;
+//! # use std::sync::Arc;
+//! use windlass_model::clock::SystemClock;
+//! use windlass_model::{AssemblyName, Seq};
+//! use windlass_store::sqlite::Options;
+//! # use windlass_store::testing::{CountingEntropy, samples};
+//! use windlass_store::{Batch, Holder, KeySource, SqliteStore, Store, StoreError};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # // In a program: one that asks the kernel.
+//! # let entropy = Arc::new(CountingEntropy::default());
+//! let key = KeySource::File(folder.path().join("key"));
+//! let options = Options::new(key, Arc::new(SystemClock), entropy).create(true);
+//! let store = SqliteStore::open(folder.path().join("store.db"), options)?;
+//!
+//! // One process at a time writes to an assembly. Whoever comes second is told who the first one is.
+//! let h_bta: AssemblyName = "h_bta".parse()?;
+//! let lease = store.lease(&h_bta, &Holder::current("windlass up h_bta")).await?;
+//! let second = store.lease(&h_bta, &Holder::current("windlass down h_bta")).await;
+//! assert!(matches!(second, Err(StoreError::Held { by, .. }) if by.command == "windlass up h_bta"));
+//!
+//! // A batch is applied whole or not at all. Its ticket resolves once it is on the disk.
+//! # let assembly = samples::assembly(&h_bta, &[]);
+//! # let started = samples::event(&h_bta, "up");
+//! let password = "h_bta/password".parse()?;
+//! let batch = Batch::new()
+//!     .put_assembly(assembly)
+//!     .put_secret(password, h_bta.clone(), b"hunter2".to_vec().into())
+//!     .event(started);
+//! let last = store.commit(&lease, batch).await?;
+//! assert_eq!(last, Seq(1));
+//!
+//! // Anyone may read, now or after a crash: in one piece, as of one point in time.
+//! let snapshot = store.load(&h_bta).await?.expect("it was just put");
+//! assert_eq!(snapshot.secrets[&"h_bta/password".parse()?].expose(), b"hunter2");
+//! assert_eq!(store.events(Seq::START, 100).await?.len(), 1);
+//!
+//! store.release(lease).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The modules, in the order of the data's way:
+//!
+//! | | |
+//! |---|---|
+//! | [`Holder`], [`Lease`], [`LeaseTerms`] | who may write, for how long, and who is known to be dead |
+//! | [`Batch`], [`Change`], [`Ticket`] | what is written, and when it is durable |
+//! | [`Snapshot`], [`History`] | what is read back: to go on, and to look back |
+//! | [`Watch`] | waiting for events, whichever process they come from |
+//! | [`key`] | the key that seals secrets, and its file |
+//! | [`sqlite`] | the store in one file |
+//! | `testing` | a store in memory, and the suite that every store passes (feature `testing`) |
+//!
+//! Nothing in here reads the environment, asks for the time or draws a random number by itself: clock, entropy and key
+//! are handed in. What goes wrong is a [`StoreError`], which says what to do about it.
 
 pub mod key;
 pub mod sqlite;
