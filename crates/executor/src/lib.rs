@@ -1,4 +1,73 @@
 //! Jobs on runtimes: submit, find again, wait, cancel, bring back the output.
+//!
+//! A **job** is a command with all that it needs: input, files, variables, limits. A **runtime** is a place where jobs
+//! run: processes of this host, containers of an engine, pods of a cluster. What a job *means* is no concern of this
+//! crate; what it promises is that a job runs once, ends in one of a few well-told ways, and is never lost sight of, not
+//! even when the process that submitted it is killed.
+//!
+//! # One job, from its beginning to its end
+//! The jobs of the process runtime are children of a supervisor, which is the same program once more; hence the first
+//! lines of `main`.
+//!
+//! ```standalone_crate
+//! use std::{env, error::Error, process::ExitCode, time::Duration};
+//!
+//! use windlass_executor::{
+//!     End, Found, Job, JobId, Output, Runtime,
+//!     process::{ProcessRuntime, SupervisorCommand, supervise},
+//! };
+//!
+//! fn main() -> ExitCode {
+//!     let mut args = env::args_os().skip(1);
+//!     if args.next().is_some_and(|first| first == "--supervise-jobs") {
+//!         return supervise(args);
+//!     }
+//!     install().expect("the host runs a shell script");
+//!     ExitCode::SUCCESS
+//! }
+//!
+//! #[tokio::main]
+//! async fn install() -> Result<(), Box<dyn Error>> {
+//!     let dir = tempfile::tempdir()?;
+//!     let supervisor = SupervisorCommand::this_program(["--supervise-jobs"]);
+//!     let runtime = ProcessRuntime::open(dir.path().join("jobs"), supervisor)?;
+//!
+//!     // What to run, what it is given, what it may use, what it shall leave behind.
+//!     let job = Job::command("./scripts/Install.sh")
+//!         .script("scripts/Install.sh".parse()?, "#!/bin/sh\nread name; echo \"installing $name\"; echo 42 > port")
+//!         .stdin("demo\n")
+//!         .output("port", "port".parse()?, 100)
+//!         .timeout(Duration::from_secs(60));
+//!
+//!     // The id is ours, and written down before the job is handed over. After a crash it is all we need.
+//!     let id: JobId = "demo-install-1".parse()?;
+//!     assert_eq!(runtime.find(&id).await?, Found::Never);
+//!     runtime.submit(&id, &job).await?;
+//!     runtime.submit(&id, &job).await?; // in doubt, again: it runs once
+//!
+//!     let outcome = runtime.wait(&id).await?;
+//!     assert_eq!(outcome.end, End::Exited(0));
+//!     assert_eq!(outcome.stdout.text(), "installing demo\n");
+//!     assert_eq!(outcome.outputs["port"], Output::Content(b"42\n".to_vec()));
+//!
+//!     // Only now that the outcome is where it belongs, the runtime may forget it.
+//!     runtime.remove(&id).await?;
+//!     runtime.close().await?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # The words, in the order of the data's way
+//! - [`Job`]: the command, with [`Content`] for its stdin and its files at [`WorkPath`]s, its [`Limits`], its
+//!   [`Network`], its [`Volume`]s.
+//! - [`Runtime`]: the trait. [`Capabilities`] say what a runtime can do beyond the rest; what it can't is refused.
+//! - [`JobId`]: the job's name, known before it is submitted; [`Owner`]: whose it is.
+//! - [`Events`]: what a job does while it runs, as [`JobEvent`]s.
+//! - [`Outcome`]: how it [`End`]ed, what it wrote ([`Captured`]), what it left ([`Output`]).
+//! - [`Found`]: what is known of a job that somebody, perhaps a former life of ours, has submitted.
+//!
+//! [`process`] is the runtime of this host. The conformance suite for all runtimes is the module `testing`, behind the
+//! feature of that name.
 
 mod bytes;
 mod capability;
@@ -29,3 +98,7 @@ pub use crate::{
     runtime::{Found, Runtime, RuntimeError},
     work_path::{WorkPath, WorkPathError, WorkPathProblem},
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

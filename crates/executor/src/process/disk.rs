@@ -103,18 +103,21 @@ impl Disk {
         look::end_leftovers(self.folder(id).path()).map_err(storage("list processes in", Path::new("/proc")))
     }
 
-    /// Removes a job. First its folder goes out of sight as a whole.
-    pub(crate) fn remove(&self, id: &JobId) -> Result<(), RuntimeError> {
+    /// Removes a job. First its folder goes out of sight as a whole. `false` if there was none.
+    pub(crate) fn remove(&self, id: &JobId) -> Result<bool, RuntimeError> {
         match self.look(id)? {
-            Look::Absent => return Ok(()),
+            Look::Absent => return Ok(false),
             Look::Running => return Err(RuntimeError::StillRunning { id: id.clone() }),
             Look::Ended(_) => {}
             Look::Gone => self.end_leftovers(id)?,
         }
         let (folder, away) = (self.folder(id), self.staging.fresh());
         match fs::rename(folder.path(), &away) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            moved => moved.and_then(|()| remove_tree(&away)).map_err(storage("remove", folder.path())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            moved => {
+                moved.and_then(|()| remove_tree(&away)).map_err(storage("remove", folder.path()))?;
+                Ok(true)
+            }
         }
     }
 

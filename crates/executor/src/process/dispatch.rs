@@ -136,7 +136,6 @@ impl Dispatcher {
     async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
         loop {
             tokio::select! {
-                biased;
                 reply = hear(&mut self.connection) => match reply {
                     Some(reply) => self.heard(reply).await,
                     None => self.lost_supervisor().await,
@@ -356,7 +355,7 @@ impl Job {
         }
     }
 
-    /// Tells the watchers. A mark that finds no room is made up for by the next one, or by the end.
+    /// Tells the watchers. A mark that finds no room is made up for: followers look by themselves now and then.
     fn mark(&mut self, mark: Mark) {
         self.watchers.retain(|watcher| !matches!(watcher.try_send(mark), Err(TrySendError::Closed(_))));
     }

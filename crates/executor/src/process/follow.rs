@@ -1,12 +1,16 @@
 //! The events of a job, read from the files that its streams go to.
 //!
 //! The supervisor says only how long a stream has become; what was written is read here, as fast as the reader takes
-//! it. So nobody has to wait for a slow reader, nothing is kept in memory for it, and a mark that got lost does no
-//! harm. Of a job of another owner nobody says anything: its files are looked at now and then.
+//! it. So nobody has to wait for a slow reader, and nothing is kept in memory for it. Marks may get lost when somebody
+//! is slow, and of a job of another owner there are none: so the files are looked at now and then in any case.
 
 use std::{fs::File, io, time::Duration};
 
-use tokio::{sync::mpsc, task::spawn_blocking, time::sleep};
+use tokio::{
+    sync::mpsc,
+    task::spawn_blocking,
+    time::{sleep, timeout},
+};
 
 use crate::{
     EventSender, JobEvent, Stream, Timestamp,
@@ -20,8 +24,9 @@ use crate::{
 /// How much is handed on at a time.
 const CHUNK: u64 = 64 * 1024;
 
-/// How often the files of another owner's job are looked at.
+/// How often files are looked at when there are no marks, and when there may be.
 const INTERVAL: Duration = Duration::from_millis(50);
+const MARKED_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Follows one job for one reader.
 pub(crate) struct Follower {
@@ -39,13 +44,17 @@ impl Follower {
         Self { folder, events, started: false, shown: [0, 0] }
     }
 
-    /// Follows a job of ours by its marks.
+    /// Follows a job of ours by its marks, which end when it has.
     pub(crate) async fn by_marks(mut self, mut marks: mpsc::Receiver<Mark>) {
         let followed = async {
-            while let Some(mark) = marks.recv().await {
-                self.take(mark).await?;
+            loop {
+                match timeout(MARKED_INTERVAL, marks.recv()).await {
+                    Ok(Some(mark)) => self.take(mark).await?,
+                    Ok(None) => return self.finish().await,
+                    Err(_) if self.started => self.show_all(Timestamp::now()).await?,
+                    Err(_) => {}
+                }
             }
-            self.finish().await
         };
         let _over = followed.await;
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! <state>/<job id>/          0700, renamed into place with everything in it; locked by the supervisor that runs it
 //!           job.json         what is run; no stdin, no content of files
-//!           stdin            if the job has one
+//!           stdin            until the job starts, if it has one
 //!           work/            its working folder
 //!           tmp/             its TMPDIR
 //!           stdout stderr    what it wrote, from the beginning, up to the limit

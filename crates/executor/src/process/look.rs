@@ -120,8 +120,9 @@ fn captured(folder: &JobFolder, stream: Stream, total: Option<u64>, keep: u64) -
         opened => opened?,
     };
     let stored = file.metadata()?.len();
-    let rest = read_if_there(&folder.tail(stream))?.unwrap_or_default();
     let total = total.unwrap_or(stored);
+    let rest =
+        if total > stored { read_if_there(&folder.tail(stream))?.unwrap_or_default() } else { Vec::new() };
     let tail_room = keep.div_ceil(2);
     let head = read_range(&mut file, 0, stored.min(keep - tail_room))?;
     let after_head = head.len() as u64;

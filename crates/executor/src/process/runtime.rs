@@ -197,11 +197,12 @@ impl Runtime for ProcessRuntime {
     }
 
     async fn remove(&self, id: &JobId) -> Result<(), RuntimeError> {
-        if self.has(id).await {
+        let job = id.clone();
+        let removed = self.on_disk(move |disk| disk.remove(&job)).await?;
+        if !removed && self.has(id).await {
             return Err(RuntimeError::StillRunning { id: id.clone() });
         }
-        let id = id.clone();
-        self.on_disk(move |disk| disk.remove(&id)).await
+        Ok(())
     }
 
     async fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError> {

@@ -69,9 +69,9 @@ pub(crate) fn files(folder: &Path) -> Vec<String> {
 }
 
 /// Waits for a fact that nobody tells of.
-pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     let begun = Instant::now();
-    while !is_so() {
+    while !is_so().await {
         assert!(begun.elapsed() < LIMIT, "waited in vain until {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

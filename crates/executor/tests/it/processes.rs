@@ -51,6 +51,32 @@ async fn a_job_gets_no_descriptor_of_its_owner() {
 }
 
 #[tokio::test]
+async fn a_script_sees_itself_called_as_the_job_calls_it() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let job = Job::command("scripts/../run").args(["a b", ""]);
+    let job = job
+        .script("run".parse().unwrap(), "#!/bin/sh\necho \"$0 $# $1\"")
+        .file("scripts/x".parse().unwrap(), "");
+    let printed = runtime.run(&id("name"), &job).await.unwrap().stdout.text();
+    assert_eq!(printed, "scripts/../run 2 a b\n");
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn input_does_not_stay_on_the_disk() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let script = "read first; echo ready; read go < /dev/null; cat";
+    let printed = seen(&runtime, &id("secret"), &sh(script).stdin("hunter2\nhunter3\n")).await;
+    assert_eq!(printed, "ready\n");
+    assert!(!place.state().join("secret/stdin").exists());
+    assert_eq!(runtime.wait(&id("secret")).await.unwrap().stdout.text(), "ready\nhunter3\n");
+    runtime.remove(&id("secret")).await.unwrap();
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
 async fn a_daemon_does_not_outlive_its_job() {
     let place = Place::new();
     let runtime = Arc::new(place.runtime());
@@ -123,7 +149,7 @@ async fn the_queue_is_a_place_to_be_found_listed_and_cancelled_in() {
 }
 
 #[tokio::test]
-async fn a_thousandth_job_costs_what_the_first_did() {
+async fn the_last_of_many_jobs_costs_what_the_first_did() {
     let place = Place::new();
     let runtime = Arc::new(place.runtime());
     let supervisor = supervisor_of(&runtime).await;
@@ -241,7 +267,7 @@ async fn a_dropped_runtime_leaves_nothing() {
     let runtime = place.runtime();
     seen(&runtime, &id("a"), &sh("echo ready; sleep 600")).await;
     drop(runtime);
-    until("the job is ended", || place.processes().is_empty()).await;
+    until("the job is ended", async || place.processes().is_empty()).await;
     let runtime = Arc::new(place.runtime());
     assert_eq!(runtime.wait(&id("a")).await.unwrap().end, End::Cancelled);
     runtime.remove(&id("a")).await.unwrap();

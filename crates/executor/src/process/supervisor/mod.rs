@@ -38,7 +38,11 @@ use tokio::{
     time::Instant,
 };
 
-use self::{members::Mains, reaper::Reaper, run::Wishes};
+use self::{
+    members::Mains,
+    reaper::Reaper,
+    run::{Lengths, Wishes},
+};
 use crate::{
     JobId, OnOwnerDeath, Timestamp,
     process::{
@@ -145,6 +149,7 @@ struct Supervisor {
 #[derive(Debug)]
 struct Handle {
     wishes: watch::Sender<Wishes>,
+    lengths: Rc<Lengths>,
     on_owner_death: OnOwnerDeath,
     grace: Duration,
 }
@@ -208,10 +213,16 @@ impl Supervisor {
         let (wishes, receiver) = watch::channel(Wishes::default());
         match self.place(&id, staged) {
             Ok((folder, record, lock)) => {
-                let (on_owner_death, grace) = (record.on_owner_death, record.limits.grace);
-                self.context.jobs.borrow_mut().insert(id.clone(), Handle { wishes, on_owner_death, grace });
+                let lengths = Rc::new(Lengths::default());
+                let handle = Handle {
+                    wishes,
+                    lengths: lengths.clone(),
+                    on_owner_death: record.on_owner_death,
+                    grace: record.limits.grace,
+                };
+                self.context.jobs.borrow_mut().insert(id.clone(), handle);
                 let context = self.context.clone();
-                let job = run::Job { id: id.clone(), folder, record, wishes: receiver, context };
+                let job = run::Job { id, folder, record, wishes: receiver, lengths, context };
                 spawn_local(job.run(lock));
             }
             Err(error) => self.refuse(id, staged, &error).await,
@@ -251,6 +262,10 @@ impl Supervisor {
     fn watch(&self, id: &JobId) {
         if let Some(job) = self.context.jobs.borrow().get(id) {
             job.wishes.send_modify(|wishes| wishes.watched = true);
+            // What it has written before, it will not mention again.
+            for (stream, length) in job.lengths.seen() {
+                self.context.mention(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
+            }
         }
     }
 

@@ -19,11 +19,12 @@ use crate::{
 /// The kernel reads no more of a `#!` line.
 const FIRST_LINE: u64 = 255;
 
-/// Finds the file to run. A name without `/` is looked up in the job's own `PATH`, as `execvp` does.
+/// Finds the file to run, as seen from the working folder: a path stays as the job spells it, so that a script finds the
+/// same in `$0`; a name without `/` is looked up in the job's own `PATH`, as `execvp` does.
 pub(crate) fn find(folder: &JobFolder, record: &JobRecord) -> Result<PathBuf, StartFailure> {
     let work = folder.work();
     if record.program.contains('/') {
-        return Ok(work.join(&record.program));
+        return Ok(PathBuf::from(&record.program));
     }
     let candidates = || {
         let path = record.env.get("PATH").map_or("", String::as_str);
@@ -42,11 +43,12 @@ pub(crate) fn why_not(
     path: &Path,
     error: &io::Error,
 ) -> StartFailure {
-    let program = record.program.clone();
+    let (program, work) = (record.program.clone(), folder.work());
+    let path = work.join(path);
     let not_executable =
         |why: &str| StartFailure::NotExecutable { program: program.clone(), why: why.to_owned() };
     match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::NOENT | Errno::NOTDIR) => match missing_interpreter(&folder.work(), path) {
+        Some(Errno::NOENT | Errno::NOTDIR) => match missing_interpreter(&work, &path) {
             Some(interpreter) => StartFailure::InterpreterNotFound { program, interpreter },
             None => StartFailure::NotFound { program },
         },

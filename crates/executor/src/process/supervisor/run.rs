@@ -1,6 +1,6 @@
 //! The life of one job, from its start to its written outcome.
 
-use std::{io, os::fd::OwnedFd, process::Child, rc::Rc, time::Duration};
+use std::{cell::Cell, io, os::fd::OwnedFd, process::Child, rc::Rc, time::Duration};
 
 use rustix::process::WaitStatus;
 use tokio::{
@@ -33,6 +33,28 @@ pub(crate) struct Wishes {
     pub(crate) watched: bool,
 }
 
+/// How much a job has written to each stream until now.
+#[derive(Debug, Default)]
+pub(crate) struct Lengths {
+    stdout: Cell<u64>,
+    stderr: Cell<u64>,
+}
+
+impl Lengths {
+    fn of(&self, stream: Stream) -> &Cell<u64> {
+        match stream {
+            Stream::Stdout => &self.stdout,
+            Stream::Stderr => &self.stderr,
+        }
+    }
+
+    /// Lists the streams that were written to.
+    pub(crate) fn seen(&self) -> impl Iterator<Item = (Stream, u64)> {
+        let all = [Stream::Stdout, Stream::Stderr].map(|stream| (stream, self.of(stream).get()));
+        all.into_iter().filter(|(_, length)| *length > 0)
+    }
+}
+
 /// One job in place, ready to start.
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -40,6 +62,7 @@ pub(crate) struct Job {
     pub(crate) folder: JobFolder,
     pub(crate) record: JobRecord,
     pub(crate) wishes: watch::Receiver<Wishes>,
+    pub(crate) lengths: Rc<Lengths>,
     pub(crate) context: Rc<Context>,
 }
 
@@ -96,7 +119,9 @@ impl Job {
         let pump = Pump::new(self.folder.spill(stream), spill_bytes, self.folder.tail(stream), keep);
         let (ended, has_ended) = oneshot::channel();
         let (id, wishes, context) = (self.id.clone(), self.wishes.clone(), self.context.clone());
+        let lengths = self.lengths.clone();
         let total = spawn_local(pump.run(pipe, has_ended, move |length| {
+            lengths.of(stream).set(length);
             if wishes.borrow().watched {
                 context.mention(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
             }

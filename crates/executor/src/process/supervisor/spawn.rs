@@ -6,7 +6,7 @@
 
 use std::{
     ffi::CString,
-    fs::File,
+    fs::{self, File},
     io,
     os::{
         fd::{AsFd, OwnedFd},
@@ -43,8 +43,15 @@ pub(crate) async fn start(folder: &JobFolder, record: &JobRecord) -> Result<Chil
         .map_err(|error| program::why_not(folder, record, &program, &error))
 }
 
+/// Opens what the job reads. It is taken out of the folder at once: the job may be kept for long, and secrets need not.
 fn stdin(folder: &JobFolder, record: &JobRecord) -> io::Result<Stdio> {
-    if record.stdin { File::open(folder.stdin()).map(Stdio::from) } else { Ok(Stdio::null()) }
+    if !record.stdin {
+        return Ok(Stdio::null());
+    }
+    let path = folder.stdin();
+    let file = File::open(&path)?;
+    fs::remove_file(path)?;
+    Ok(file.into())
 }
 
 /// Starts it, and tries again for a moment while somebody has the program open for writing: a program that embeds
