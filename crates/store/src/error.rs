@@ -143,3 +143,23 @@ impl StoreError {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::testing::samples::{TIME, holder, name};
+
+    #[test]
+    fn refusals_say_who_and_what_to_do() {
+        let scope = || name("h_bta");
+        let by = Box::new(Holder { command: "windlass up h_bta".into(), ..holder(4711) });
+        assert_snapshot!(StoreError::Held { scope: scope(), by, since: TIME }, @"`h_bta` is held by `windlass up h_bta` (process 4711 on box) since 2026-01-31T08:15:30Z; wait until it ends, or stop it, and try again");
+        let epoch = Epoch(std::num::NonZeroU64::MIN);
+        assert_snapshot!(StoreError::LeaseLost { scope: scope(), epoch }, @"the lease on `h_bta` with epoch 1 is lost; take a new one and load what was done since");
+        assert_snapshot!(StoreError::AfterFailure { scope: scope() }, @"an earlier change of `h_bta` was not stored, so this one is not either; release the lease and load again");
+        let reason = "`put step` comes before what it belongs to".into();
+        assert_snapshot!(StoreError::Refused { scope: scope(), reason }, @"the change of `h_bta` is refused: `put step` comes before what it belongs to; please report this as a bug");
+    }
+}

@@ -112,7 +112,7 @@ fn parse(text: &str, origin: &str) -> Result<SealingKey, KeyError> {
 }
 
 fn read(path: &Path) -> Result<Option<SealingKey>, KeyError> {
-    let mut file = match File::open(path) {
+    let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(io_error("open", path, error)),
@@ -121,19 +121,16 @@ fn read(path: &Path) -> Result<Option<SealingKey>, KeyError> {
     if mode & 0o077 != 0 {
         return Err(KeyError::TooOpen { path: path.to_owned(), mode });
     }
-    let mut text = Sensitive::new(Vec::new());
-    read_into(&mut file, &mut text).map_err(|error| io_error("read", path, error))?;
-    let text = Sensitive::new(String::from_utf8_lossy(text.expose()).into_owned());
+    let text = read_text(&file).map_err(|error| io_error("read", path, error))?;
     parse(text.expose(), &format!("the file `{}`", path.display())).map(Some)
 }
 
-/// Reads a little more than a key has: a key file is one line, and `/dev/zero` ends as well.
-fn read_into(file: &mut File, text: &mut Sensitive<Vec<u8>>) -> io::Result<()> {
+/// Reads more than a key has and not without end: `/dev/zero` is a file too.
+fn read_text(file: &File) -> io::Result<Sensitive<String>> {
     const MOST: u64 = 4096;
-    let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes)?;
-    *text = Sensitive::new(bytes);
-    Ok(())
+    let mut text = String::new();
+    file.take(MOST).read_to_string(&mut text)?;
+    Ok(Sensitive::new(text))
 }
 
 /// Makes the file under another name first, so that whoever finds it finds all of it. The first of two who make it at

@@ -113,21 +113,8 @@ fn next(epoch: Option<Epoch>) -> Epoch {
 }
 
 impl Standing {
-    /// Records a lease that was just granted.
-    pub(crate) fn of(lease: &Lease) -> Self {
-        let hold = Hold { holder: lease.holder.clone(), since: lease.since, renewed: lease.since };
-        Self { epoch: lease.epoch, hold: Some(hold) }
-    }
-
     /// Tells whether `lease` is the one on record, and not given back.
     pub(crate) fn honours(&self, lease: &Lease) -> bool {
         self.epoch == lease.epoch && self.hold.is_some()
-    }
-
-    /// Records a sign of life.
-    pub(crate) fn renew(&mut self, now: Timestamp) {
-        if let Some(hold) = &mut self.hold {
-            hold.renewed = now;
-        }
     }
 }

@@ -17,7 +17,7 @@ use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::holder::{Holder, Processes, SystemProcesses};
-use crate::lease::{Lease, LeaseTerms, Referee, Standing};
+use crate::lease::{Hold, Lease, LeaseTerms, Referee, Standing};
 use crate::snapshot::{History, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
@@ -86,7 +86,8 @@ impl MemoryStore {
         let mut state = self.state();
         let referee = Referee { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
         let lease = referee.grant(scope, state.leases.get(scope), holder)?;
-        state.leases.insert(scope.clone(), Standing::of(&lease));
+        let hold = Hold { holder: lease.holder.clone(), since: lease.since, renewed: lease.since };
+        state.leases.insert(scope.clone(), Standing { epoch: lease.epoch, hold: Some(hold) });
         Ok(lease)
     }
 }
@@ -134,7 +135,9 @@ impl Store for MemoryStore {
 
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError> {
         let now = self.clock.now();
-        self.state().standing(lease)?.renew(now);
+        if let Some(hold) = &mut self.state().standing(lease)?.hold {
+            hold.renewed = now;
+        }
         Ok(())
     }
 

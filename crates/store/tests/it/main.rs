@@ -5,6 +5,7 @@
 mod conformance;
 mod damage;
 mod full;
+mod handles;
 mod kill;
 mod model;
 mod place;
