@@ -1,1 +1,30 @@
-fn main() {}
+//! The `windlass` command: parses arguments, prints, exits. What it does is in the crate `windlass`.
+
+mod args;
+mod command;
+mod diagnostics;
+mod exit;
+mod output;
+mod parameters;
+mod signals;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    // The program starts itself again to watch over jobs; see `windlass::executor::process`.
+    if arguments.peek().is_some_and(|first| first == args::SUPERVISE) {
+        return windlass::executor::process::supervise(arguments.skip(1));
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            anstream::eprintln!("error: can't start: {error}");
+            return exit::FAILED;
+        }
+    };
+    let code = runtime.block_on(command::run(<args::Cli as clap::Parser>::parse()));
+    // What still waits for something (a read of a terminal, say) is not waited for.
+    runtime.shutdown_background();
+    code
+}

@@ -57,6 +57,8 @@ windlass_source::codes! {
         "A `required` property has neither a value nor a default, and none was given.\n\n```console\n$ windlass up shop -p region=eu-1\n```";
     FIXED_PARAMETER = "WL0152", "parameter can't be set",
         "The property is read-only or has a fixed `value`, so nobody outside can set it.";
+    OPEN_SECRET = "WL0153", "secret on the command line",
+        "The value of a sensitive property stood on the command line, where other users of the machine and the shell's history see it. Take it from a file or from standard input:\n\n```console\n$ windlass up shop -p password=@/run/secrets/password\n$ windlass up shop -p password=- < /run/secrets/password\n$ windlass up shop --params secrets.yaml\n```";
     NO_INSTANCE = "WL0160", "reference resolves to nothing",
         "Nothing that exists fits the reference: an `existing:` entry of `windlass.yaml` with the same type, name and place.";
     MANY_INSTANCES = "WL0161", "reference is ambiguous",

@@ -555,3 +555,8 @@ impl Prepared {
         })
     }
 }
+
+/// Returns the output properties of an assembly as the store remembers it.
+pub fn outputs(snapshot: Snapshot) -> BTreeMap<PropertyName, Resolved> {
+    World::load(snapshot).outputs()
+}

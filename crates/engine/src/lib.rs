@@ -35,7 +35,7 @@ pub mod places;
 mod runner;
 mod world;
 
-pub use engine::{Desired, Ended, Engine, Options, Prepared, Preview};
+pub use engine::{Desired, Ended, Engine, Options, Prepared, Preview, outputs};
 pub use error::EngineError;
 pub use host::Stop;
 pub use machine::Tally;

@@ -1,1 +1,40 @@
-//! The facade: open a project, bring assemblies up and down, look at them.
+#![doc = include_str!("../README.md")]
+//!
+//! # The modules
+//!
+//! | module | it has |
+//! |---|---|
+//! | [`open`](mod@open) | [`Windlass`]: a project with its store, drivers and runtimes |
+//! | [`intent`] | what can be asked: up, down, retry |
+//! | [`check`](mod@check) | all problems of descriptors, packages and project files |
+//! | [`view`] | what can be looked at: status, log, plan; typed, versioned, ready for JSON |
+//! | [`explain`](mod@explain) | the codes of all crates |
+//!
+//! The parts it puts together are re-exported under their own names: [`descriptor`], [`plan`], [`engine`], [`store`],
+//! [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
+
+pub mod check;
+mod desired;
+pub mod error;
+pub mod explain;
+pub mod intent;
+pub mod open;
+mod places;
+mod system;
+pub mod view;
+
+pub use windlass_descriptor as descriptor;
+pub use windlass_driver as driver;
+pub use windlass_engine as engine;
+pub use windlass_executor as executor;
+pub use windlass_lifecycle as lifecycle;
+pub use windlass_model as model;
+pub use windlass_plan as plan;
+pub use windlass_project as project;
+pub use windlass_secret as secret;
+pub use windlass_source as source;
+pub use windlass_store as store;
+
+pub use error::Error;
+pub use intent::{Following, Order, Started};
+pub use open::{Settings, Windlass};

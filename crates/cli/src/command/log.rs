@@ -1,0 +1,76 @@
+//! `windlass log`.
+
+use std::process::ExitCode;
+
+use windlass::view::log::{ActivityLog, JobLog, LogView, ProcessLog, StepLog};
+
+use super::{fail, open, print_json};
+use crate::args::{Format, LogArgs};
+use crate::exit;
+use crate::output::{BAD, DIM, GOOD, ODD, STRONG, duration, indent, styled};
+
+pub(crate) async fn run(args: LogArgs) -> ExitCode {
+    let windlass = match open(None, None) {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    match windlass.log(&args.name, args.component.as_deref()).await {
+        Ok(view) if args.format == Format::Json => print_json(&view),
+        Ok(view) => print(&view),
+        Err(error) => fail(&error),
+    }
+}
+
+fn print(view: &LogView) -> ExitCode {
+    for (at, process) in view.processes.iter().enumerate() {
+        if at > 0 {
+            anstream::println!();
+        }
+        print_process(process);
+    }
+    exit::DONE
+}
+
+fn print_process(process: &ProcessLog) {
+    let took = process.ended.map(|ended| format!(" in {}", duration(ended.millis_since(process.started))));
+    let title = format!("{} {} {}{}", process.id, process.intent, process.status, took.unwrap_or_default());
+    anstream::println!("{} {}", styled(STRONG, title), styled(DIM, process.started));
+    if let Some(reason) = &process.reason {
+        anstream::println!("  {reason}");
+    }
+    for step in process.steps.iter().filter(|step| !step.jobs.is_empty() || step.failure.is_some()) {
+        print_step(step);
+    }
+    for entry in &process.activity {
+        print_activity(entry);
+    }
+}
+
+fn print_step(step: &StepLog) {
+    let style = match step.state.as_str() {
+        "succeeded" => GOOD,
+        "failed" | "needs a decision" => BAD,
+        _ => ODD,
+    };
+    let took = step.millis.map(duration).unwrap_or_default();
+    anstream::println!("  {} {} {}", styled(style, &step.state), step.title, styled(DIM, took));
+    if let Some(failure) = &step.failure {
+        anstream::println!("    {failure}");
+    }
+    for job in &step.jobs {
+        print_job(job);
+    }
+}
+
+fn print_job(job: &JobLog) {
+    let took = job.millis.map(duration).unwrap_or_default();
+    let end = job.end.as_deref().unwrap_or("still running, or lost");
+    let place = format!("{} on {} ({})", job.submitted, job.location, job.runtime);
+    anstream::println!("    {} {end} {took} {}", job.command, styled(DIM, place));
+    anstream::print!("{}", indent(&job.stderr, "      | "));
+}
+
+fn print_activity(entry: &ActivityLog) {
+    let head = format!("{} {} {}", entry.at, entry.severity, entry.element.local());
+    anstream::println!("  {} {}", styled(DIM, head), entry.message.trim_end());
+}

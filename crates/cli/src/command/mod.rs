@@ -1,0 +1,146 @@
+//! One file a command.
+
+mod check;
+mod down;
+mod explain;
+mod log;
+mod plan;
+mod process;
+mod retry;
+mod status;
+mod up;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde::Serialize;
+use windlass::engine::Options;
+use windlass::source::Diagnostics;
+use windlass::{Error, Order, Settings, Windlass};
+
+use crate::args::{AssemblyArgs, Cli, Command, RunArgs};
+use crate::parameters::{ParameterError, Parameters, collect};
+use crate::{diagnostics, exit};
+
+/// Runs a command.
+pub(crate) async fn run(cli: Cli) -> ExitCode {
+    match cli.command {
+        Command::Up(args) => up::run(args).await,
+        Command::Down(args) => down::run(args).await,
+        Command::Retry(args) => retry::run(args).await,
+        Command::Status(args) => status::run(args).await,
+        Command::Log(args) => log::run(args).await,
+        Command::Plan(args) => plan::run(args).await,
+        Command::Check(args) => check::run(&args),
+        Command::Explain(args) => explain::run(&args),
+    }
+}
+
+/// Prints an error and returns its exit code.
+fn fail(error: &Error) -> ExitCode {
+    match error {
+        Error::Input(problems) => return refuse(problems),
+        error if error.is_stopped() => {
+            anstream::eprintln!("{error}");
+            return exit::interrupted();
+        }
+        error => complain(error),
+    }
+    if error.is_input() { exit::wrong_input() } else { exit::FAILED }
+}
+
+/// Prints an error with its causes.
+fn complain(error: &dyn std::error::Error) {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    anstream::eprintln!("{} {text}", crate::output::styled(crate::output::BAD, "error:"));
+}
+
+/// Prints problems of the input.
+fn refuse(problems: &Diagnostics) -> ExitCode {
+    diagnostics::print(problems.iter());
+    let errors = problems.count(windlass::source::Severity::Error);
+    anstream::eprintln!("{}; nothing was changed", plural(errors, "error"));
+    exit::wrong_input()
+}
+
+/// Writes a number and what it counts.
+fn plural(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// Prints a view as JSON.
+fn print_json(view: &impl Serialize) -> ExitCode {
+    match serde_json::to_string_pretty(view) {
+        Ok(text) => {
+            anstream::println!("{text}");
+            exit::DONE
+        }
+        Err(error) => {
+            anstream::eprintln!("error: can't write JSON: {error}");
+            exit::FAILED
+        }
+    }
+}
+
+/// Opens the project that a file belongs to; without one, that of the working folder.
+fn open(start: Option<&Path>, run: Option<&RunArgs>) -> Result<Windlass, Error> {
+    let mut options = Options { parallelism: cores().saturating_mul(4), ..Options::default() };
+    if let Some(run) = run {
+        options.grace = grace(run);
+        if let Some(parallelism) = run.parallelism {
+            options.parallelism = usize::from(parallelism);
+        }
+    }
+    let command: Vec<String> = std::env::args().collect();
+    #[expect(clippy::disallowed_methods, reason = "the one home of the environment")]
+    let key_file = std::env::var_os("WINDLASS_KEY_FILE").map(PathBuf::from);
+    let settings = Settings::new(start.unwrap_or(Path::new(".")))
+        .options(options)
+        .key_file(key_file)
+        .command(shown_command(&command));
+    Windlass::open(settings)
+}
+
+/// Returns the command as others are told of it: values of parameters may be secrets, and are left out.
+fn shown_command(arguments: &[String]) -> String {
+    let words = arguments.iter().skip(1).take(2).map(String::as_str);
+    std::iter::once("windlass").chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+fn grace(run: &RunArgs) -> Duration {
+    Duration::from_secs(run.grace.into())
+}
+
+/// Makes an order of arguments, or prints what is wrong with them.
+fn order(args: &AssemblyArgs) -> Result<Order, ExitCode> {
+    let Parameters { values, open } =
+        collect(&args.parameters, &args.params).map_err(|error| match error {
+            ParameterError::Form(message) => {
+                anstream::eprintln!("error: {message}");
+                exit::wrong_input()
+            }
+            ParameterError::File(error) => fail(&error),
+        })?;
+    let mut order = Order::new(&args.file).name(args.name.clone()).catalog(args.catalog.iter().cloned());
+    for (name, value) in values {
+        order = if open.contains(&name) {
+            order.open_parameter(name, value)
+        } else {
+            order.parameter(name, value)
+        };
+    }
+    Ok(order)
+}

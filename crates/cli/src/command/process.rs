@@ -1,0 +1,168 @@
+//! Runs a prepared process and prints what happens.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use serde_json::Value;
+use windlass::engine::{Ended, Stop};
+use windlass::model::record::{Intent, ProcessStatus};
+use windlass::model::{AssemblyName, ProcessId};
+use windlass::{Started, Windlass};
+
+use super::{fail, plural, print_json};
+use crate::args::Format;
+use crate::output::{BAD, DIM, GOOD, STRONG, print_event, styled};
+use crate::{diagnostics, exit};
+
+/// How a process ended, as JSON.
+#[derive(Serialize)]
+struct EndedView {
+    version: u32,
+    assembly: AssemblyName,
+    process: ProcessId,
+    status: ProcessStatus,
+    reason: Option<String>,
+    succeeded: u32,
+    failed: u32,
+    skipped: u32,
+    outputs: BTreeMap<String, Value>,
+}
+
+/// Prints the plan, runs it, and prints how it ended.
+pub(crate) async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
+    let human = format == Format::Human;
+    diagnostics::print(started.warnings().iter());
+    if human {
+        print_plan(&started);
+    }
+    let mut following = started.follow();
+    let running = started.run(stop);
+    tokio::pin!(running);
+    let ended = loop {
+        tokio::select! {
+            biased;
+            events = following.next(), if human => match events {
+                Ok(events) => events.iter().for_each(print_event),
+                Err(error) => return close(windlass, fail(&error)).await,
+            },
+            ended = &mut running => break ended,
+        }
+    };
+    if human && let Ok(events) = following.ready().await {
+        events.iter().for_each(print_event);
+    }
+    let code = match ended {
+        Ok(ended) if human => print_ended(&ended),
+        Ok(ended) => print_ended_json(&ended),
+        Err(error) => fail(&error),
+    };
+    close(windlass, code).await
+}
+
+/// Prints why nothing was started.
+pub(crate) async fn give_up(windlass: &Windlass, error: &windlass::Error) -> ExitCode {
+    close(windlass, fail(error)).await
+}
+
+async fn close(windlass: &Windlass, code: ExitCode) -> ExitCode {
+    match windlass.close().await {
+        Ok(()) => code,
+        Err(error) => fail(&error),
+    }
+}
+
+fn print_plan(started: &Started) {
+    let plan = started.plan_view();
+    let process = started.process();
+    let calling: Vec<_> = plan.calling().collect();
+    let name = styled(STRONG, &process.assembly);
+    if calling.is_empty() {
+        anstream::println!("{name}: nothing to call ({} {})", process.id, process.intent);
+        return;
+    }
+    let steps = plural(calling.len(), "step");
+    let continues = process.continues.map(|id| format!(", goes on from {id}")).unwrap_or_default();
+    anstream::println!(
+        "{name}: {steps}, up to {} at once ({} {}{continues})",
+        plan.widest,
+        process.id,
+        process.intent
+    );
+    let width = calling.iter().map(|step| step.element.local().len()).max().unwrap_or(0);
+    for step in calling {
+        let id = styled(DIM, format!("{:>5}", step.id.to_string()));
+        anstream::println!("{id} {:<width$} {}", step.element.local(), step.action);
+    }
+    anstream::println!();
+}
+
+fn print_ended(ended: &Ended) -> ExitCode {
+    let process = &ended.process;
+    let took = process
+        .ended
+        .map(|end| crate::output::duration(end.millis_since(process.created)))
+        .unwrap_or_default();
+    anstream::println!();
+    let name = &process.assembly;
+    match (process.status, process.intent) {
+        (ProcessStatus::Completed, Intent::Down) => {
+            anstream::println!("{} {name} is down ({took})", styled(GOOD, "done:"));
+        }
+        (ProcessStatus::Completed, _) => {
+            anstream::println!("{} {name} is Active ({took})", styled(GOOD, "done:"));
+            for (output, value) in &ended.outputs {
+                anstream::println!("  {output}: {}", text(&value.shown()));
+            }
+        }
+        (status, intent) => {
+            let reason = process.reason.clone().unwrap_or_default();
+            anstream::println!("{} {intent} of {name} {status}: {reason}", styled(BAD, "not done:"));
+            anstream::println!("  {}", hint(ended));
+        }
+    }
+    code(process.status)
+}
+
+fn hint(ended: &Ended) -> String {
+    let process = &ended.process;
+    let name = &process.assembly;
+    if ended.tally.undecided > 0 {
+        return format!(
+            "look whether it was done, then `windlass retry {name} --assume done` or `--assume not-done`"
+        );
+    }
+    format!("`windlass log {name}` shows what ran; the same command again goes on from here")
+}
+
+fn print_ended_json(ended: &Ended) -> ExitCode {
+    let view = EndedView {
+        version: 1,
+        assembly: ended.process.assembly.clone(),
+        process: ended.process.id,
+        status: ended.process.status,
+        reason: ended.process.reason.clone(),
+        succeeded: ended.tally.succeeded,
+        failed: ended.tally.failed,
+        skipped: ended.tally.skipped,
+        outputs: ended.outputs.iter().map(|(name, value)| (name.to_string(), value.shown())).collect(),
+    };
+    print_json(&view);
+    code(ended.process.status)
+}
+
+fn code(status: ProcessStatus) -> ExitCode {
+    match status {
+        ProcessStatus::Completed => exit::DONE,
+        ProcessStatus::Cancelled => exit::interrupted(),
+        _ => exit::FAILED,
+    }
+}
+
+/// Writes a value: text as it is, everything else as JSON.
+pub(crate) fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

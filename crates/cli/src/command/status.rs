@@ -1,0 +1,103 @@
+//! `windlass status`.
+
+use std::process::ExitCode;
+
+use windlass::Windlass;
+use windlass::model::assembly::ElementKind;
+use windlass::model::{State, Timestamp};
+use windlass::view::status::{AssemblyView, ElementView, StatusView};
+
+use super::process::text;
+use super::{fail, open, print_json};
+use crate::args::{Format, StatusArgs};
+use crate::exit;
+use crate::output::{BAD, DIM, ODD, STRONG, age, indent, state_style, styled};
+
+pub(crate) async fn run(args: StatusArgs) -> ExitCode {
+    let windlass = match open(None, None) {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    match windlass.status(args.name.as_ref()).await {
+        Ok(view) if args.format == Format::Json => print_json(&view),
+        Ok(view) => print(&windlass, &view),
+        Err(error) => fail(&error),
+    }
+}
+
+fn print(windlass: &Windlass, view: &StatusView) -> ExitCode {
+    if view.assemblies.is_empty() {
+        anstream::println!("nothing is up here; `windlass up FILE` brings an assembly up");
+    }
+    for (at, assembly) in view.assemblies.iter().enumerate() {
+        if at > 0 {
+            anstream::println!();
+        }
+        print_assembly(windlass.now(), assembly);
+    }
+    exit::DONE
+}
+
+fn print_assembly(now: Timestamp, assembly: &AssemblyView) {
+    let state = styled(state_style(assembly.state), assembly.state);
+    let going = if assembly.goal == State::Absent { " (going down)" } else { "" };
+    anstream::println!(
+        "{} {state}{going} {}",
+        styled(STRONG, &assembly.name),
+        styled(DIM, format!("{}, {}", assembly.descriptor, age(now, assembly.created)))
+    );
+    if let Some(process) = &assembly.process {
+        anstream::println!("  {}", styled(ODD, format!("{} {} is in progress", process.id, process.intent)));
+    }
+    for undecided in &assembly.undecided {
+        let what =
+            format!("{} {}: not known whether it was done", undecided.element.local(), undecided.action);
+        anstream::println!("  {}", styled(BAD, what));
+        let name = &assembly.name;
+        anstream::println!("    look, then `windlass retry {name} --assume done` or `--assume not-done`");
+    }
+    print_tree(now, &assembly.components, "");
+    for relationship in assembly.relationships.iter().filter(|relationship| relationship.made > 0) {
+        anstream::println!("  {} made × {}", relationship.name, relationship.made);
+    }
+    for (name, value) in &assembly.outputs {
+        anstream::println!("  {name}: {}", text(value));
+    }
+}
+
+fn print_tree(now: Timestamp, elements: &[ElementView], lead: &str) {
+    for (at, element) in elements.iter().enumerate() {
+        let last = at + 1 == elements.len();
+        let (branch, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        print_element(now, element, &format!("{lead}{branch}"), &format!("{lead}{below}"));
+        print_tree(now, &element.components, &format!("{lead}{below}"));
+    }
+}
+
+fn print_element(now: Timestamp, element: &ElementView, branch: &str, below: &str) {
+    let name = element.name.local().rsplit("__").next().unwrap_or_default();
+    let state = match element.kind {
+        ElementKind::Reference => styled(DIM, "exists"),
+        _ => styled(state_style(element.state), element.state),
+    };
+    let mut notes = Vec::new();
+    if let Some(status) = element.status.as_deref().filter(|status| *status != "-") {
+        notes.push(status.to_owned());
+    }
+    if let Some(since) = element.since {
+        notes.push(age(now, since));
+    }
+    if let Some(message) = &element.message {
+        notes.push(message.clone());
+    }
+    anstream::println!("{branch}{name} {state} {}", styled(DIM, notes.join(", ")));
+    for (output, value) in &element.outputs {
+        anstream::println!("{below}  {}", styled(DIM, format!("{output}: {}", text(value))));
+    }
+    if let Some(failure) = &element.failure {
+        anstream::println!("{below}  {}", styled(BAD, failure));
+        if let Some(detail) = &failure.detail {
+            anstream::print!("{}", indent(detail, &format!("{below}  | ")));
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The exit codes. They are part of the interface: `--help` lists them.
+
+use std::process::ExitCode;
+
+/// Done.
+pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
+/// Something failed.
+pub(crate) const FAILED: ExitCode = ExitCode::FAILURE;
+
+/// Wrong input: nothing was changed.
+pub(crate) fn wrong_input() -> ExitCode {
+    ExitCode::from(2)
+}
+
+/// Interrupted.
+pub(crate) fn interrupted() -> ExitCode {
+    ExitCode::from(130)
+}

@@ -1,0 +1,100 @@
+//! `-p key=value` and `--params FILE`.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::Value;
+use windlass::Error;
+use windlass::source::{Diagnostic, LoadOptions, Reading, Source, load_one};
+
+/// The parameters of an order.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters {
+    pub(crate) values: BTreeMap<String, Value>,
+    /// Those whose values stood on the command line, where others can see them.
+    pub(crate) open: Vec<String>,
+}
+
+/// What is wrong with a parameter.
+pub(crate) enum ParameterError {
+    /// A sentence.
+    Form(String),
+    /// A file's problems, or a file that can't be read.
+    File(Error),
+}
+
+/// Collects parameters: files first, then what is given by hand.
+pub(crate) fn collect(given: &[String], files: &[impl AsRef<Path>]) -> Result<Parameters, ParameterError> {
+    let mut parameters = Parameters::default();
+    for file in files {
+        parameters.values.extend(read_file(file.as_ref())?);
+    }
+    for given in given {
+        let Some((key, value)) = given.split_once('=') else {
+            let message =
+                format!("`-p {given}` has no `=`: write `-p name=value`, `-p name=@FILE` or `-p name=-`");
+            return Err(ParameterError::Form(message));
+        };
+        let value = match value.strip_prefix('@') {
+            Some(file) => read_text(Path::new(file))?,
+            None if value == "-" => read_stdin()?,
+            None => {
+                parameters.open.push(key.to_owned());
+                value.to_owned()
+            }
+        };
+        parameters.values.insert(key.to_owned(), Value::from(value));
+    }
+    Ok(parameters)
+}
+
+fn read_file(path: &Path) -> Result<BTreeMap<String, Value>, ParameterError> {
+    let bytes = std::fs::read(path).map_err(|source| file(path, source))?;
+    let input = |diagnostics| ParameterError::File(Error::Input(diagnostics));
+    let source = Source::from_bytes(path.display().to_string(), bytes)
+        .map_err(|diagnostic| input(vec![*diagnostic].into()))?;
+    let loaded = load_one(&source, &LoadOptions::default());
+    if loaded.diagnostics.has_errors() {
+        return Err(input(loaded.diagnostics));
+    }
+    match loaded.root.map(|root| (root.span(), root.to_value(Reading::Text))) {
+        None | Some((_, Value::Null)) => Ok(BTreeMap::new()),
+        Some((_, Value::Object(values))) => Ok(values.into_iter().collect()),
+        Some((span, _)) => {
+            let diagnostic = Diagnostic::error(
+                windlass::descriptor::codes::WRONG_SORT,
+                "a file of parameters is a mapping of names to values",
+            );
+            Err(input(vec![diagnostic.at(source.place(span))].into()))
+        }
+    }
+}
+
+/// Reads a value; one line break at the end does not belong to it.
+fn read_text(path: &Path) -> Result<String, ParameterError> {
+    let text = std::fs::read_to_string(path).map_err(|source| file(path, source))?;
+    Ok(without_line_break(text))
+}
+
+fn read_stdin() -> Result<String, ParameterError> {
+    let mut text = String::new();
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| ParameterError::Form(format!("can't read standard input: {error}")))?;
+    Ok(without_line_break(text))
+}
+
+fn without_line_break(mut text: String) -> String {
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    text
+}
+
+fn file(path: &Path, source: std::io::Error) -> ParameterError {
+    ParameterError::File(Error::File { path: path.to_owned(), source })
+}

@@ -1,0 +1,139 @@
+//! All problems of descriptors, their packages and the project's file.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use windlass_descriptor::{Catalog as _, Descriptor, Missing, check};
+use windlass_model::DescriptorName;
+use windlass_model::name::DescriptorKind;
+use windlass_project::{DiskCatalog, Project, find_descriptor, load};
+use windlass_source::{Diagnostic, Diagnostics, Severity};
+
+use crate::desired::{open, packages};
+use crate::error::Error;
+use crate::open::drivers;
+
+/// What a check has found.
+#[derive(Debug, Clone, Serialize)]
+pub struct CheckView {
+    /// The version of this form.
+    pub version: u32,
+    /// How many errors there are.
+    pub errors: usize,
+    /// How many warnings there are.
+    pub warnings: usize,
+    /// Everything that was found, by file and place.
+    pub diagnostics: Diagnostics,
+}
+
+impl CheckView {
+    fn new(mut diagnostics: Diagnostics) -> Self {
+        diagnostics.sort();
+        let mut unique: Vec<Diagnostic> = Vec::new();
+        for diagnostic in diagnostics {
+            if !unique.contains(&diagnostic) {
+                unique.push(diagnostic);
+            }
+        }
+        let diagnostics = Diagnostics::from(unique);
+        Self {
+            version: 1,
+            errors: diagnostics.count(Severity::Error),
+            warnings: diagnostics.count(Severity::Warning),
+            diagnostics,
+        }
+    }
+}
+
+/// Checks files and folders. A folder with an assembly in it is checked with all that the assembly is made of; any
+/// other folder with all descriptors in it.
+///
+/// # Errors
+///
+/// Only when the working folder can't be found. Everything else is found in what is returned.
+pub fn check_paths(paths: &[PathBuf], folders: &[PathBuf]) -> Result<CheckView, Error> {
+    let here = std::env::current_dir().map_err(Error::WorkingFolder)?;
+    let mut diagnostics = Diagnostics::default();
+    for path in paths {
+        match Project::open(path, &here) {
+            Ok(project) => {
+                diagnostics.extend(project.warnings().clone());
+                check_path(&project, path, folders, &mut diagnostics);
+            }
+            Err(problems) => diagnostics.extend(problems),
+        }
+    }
+    Ok(CheckView::new(diagnostics))
+}
+
+fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: &mut Diagnostics) {
+    if path.is_dir() && find_descriptor(path).is_err() {
+        return check_folder(path, diagnostics);
+    }
+    match open(project, path, folders) {
+        Ok(opened) => {
+            diagnostics.extend(opened.diagnostics);
+            let assembly = Descriptor::Assembly(opened.assembly);
+            diagnostics.extend(check(&assembly, &opened.catalog, Missing::Tolerated));
+            check_parts(&assembly, &opened.catalog, diagnostics);
+        }
+        // A resource by itself is checked too.
+        Err(Error::Input(problems)) if is_resource(path) => {
+            let read = load(path);
+            diagnostics.extend(read.diagnostics);
+            if let Some(resource) = read.descriptor {
+                let (catalog, _) = DiskCatalog::scan(&[]);
+                diagnostics.extend(check(&resource, &catalog, Missing::Tolerated));
+            }
+            drop(problems);
+        }
+        Err(Error::Input(problems)) => diagnostics.extend(problems),
+        Err(_) => {}
+    }
+}
+
+fn is_resource(path: &Path) -> bool {
+    path.is_file() && matches!(load(path).descriptor, Some(Descriptor::Resource(_)))
+}
+
+/// Checks the resources and nested assemblies that an assembly is made of.
+fn check_parts(assembly: &Descriptor, catalog: &DiskCatalog, diagnostics: &mut Diagnostics) {
+    let mut seen: Vec<DescriptorName> = Vec::new();
+    let mut open = vec![assembly.clone()];
+    while let Some(descriptor) = open.pop() {
+        let Descriptor::Assembly(assembly) = &descriptor else { continue };
+        for name in assembly.composition.values().filter_map(|part| Some(part.kind.as_ref()?.value.clone())) {
+            if seen.contains(&name) {
+                continue;
+            }
+            seen.push(name.clone());
+            if let Some(part) = catalog.find(&name) {
+                diagnostics.extend(check(&part, catalog, Missing::Tolerated));
+                open.push(part);
+            }
+        }
+    }
+    let there =
+        |name: &&DescriptorName| name.kind == DescriptorKind::Resource && catalog.find(name).is_some();
+    packages(catalog, seen.iter().filter(there), &drivers(), diagnostics);
+}
+
+fn check_folder(path: &Path, diagnostics: &mut Diagnostics) {
+    let (catalog, found) = DiskCatalog::scan(&[path.to_owned()]);
+    diagnostics.extend(found);
+    let names = catalog.names();
+    if names.is_empty() {
+        if let Err(diagnostic) = find_descriptor(path) {
+            diagnostics.push(*diagnostic);
+        }
+        return;
+    }
+    for name in &names {
+        if let Some(descriptor) = catalog.find(name) {
+            diagnostics.extend(load(Path::new(descriptor.source().name())).diagnostics);
+            diagnostics.extend(check(&descriptor, &catalog, Missing::Tolerated));
+        }
+    }
+    let resources = names.iter().filter(|name| name.kind == DescriptorKind::Resource);
+    packages(&catalog, resources, &drivers(), diagnostics);
+}

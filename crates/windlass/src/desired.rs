@@ -1,0 +1,168 @@
+//! From a file to what the engine needs: read, check, compose, pack.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use windlass_descriptor::{AssemblyDescriptor, Descriptor, Request, compose};
+use windlass_driver::{Package, Registry};
+use windlass_engine::Desired;
+use windlass_model::name::DriverKind;
+use windlass_model::{AssemblyName, Part, PropertyName, Template};
+use windlass_project::{DiskCatalog, Project, find_descriptor, load};
+use windlass_source::{Diagnostic, Diagnostics};
+
+use crate::error::Error;
+
+/// What is asked of an assembly's file.
+pub(crate) struct Asked<'a> {
+    pub(crate) project: &'a Project,
+    pub(crate) drivers: &'a Registry,
+    pub(crate) file: &'a Path,
+    pub(crate) name: Option<&'a AssemblyName>,
+    pub(crate) parameters: &'a BTreeMap<String, Value>,
+    /// The parameters whose values others could see.
+    pub(crate) open: &'a [String],
+    pub(crate) catalog: &'a [PathBuf],
+}
+
+/// An assembly's descriptor and where its parts are found.
+pub(crate) struct Opened {
+    pub(crate) assembly: Arc<AssemblyDescriptor>,
+    pub(crate) catalog: DiskCatalog,
+    pub(crate) diagnostics: Diagnostics,
+}
+
+/// Reads an assembly's descriptor and looks around it.
+pub(crate) fn open(project: &Project, file: &Path, catalog: &[PathBuf]) -> Result<Opened, Error> {
+    let file = find_descriptor(file).map_err(|diagnostic| Error::Input(vec![*diagnostic].into()))?;
+    let read = load(&file);
+    let mut diagnostics = read.diagnostics;
+    let assembly = match read.descriptor {
+        Some(Descriptor::Assembly(assembly)) => assembly,
+        Some(Descriptor::Resource(resource)) => {
+            diagnostics.push(not_an_assembly(&resource));
+            return Err(Error::Input(diagnostics));
+        }
+        None => return Err(Error::Input(diagnostics)),
+    };
+    let (catalog, found) = DiskCatalog::around(&file, &assembly, project, catalog);
+    diagnostics.extend(found);
+    Ok(Opened { assembly, catalog, diagnostics })
+}
+
+fn not_an_assembly(resource: &windlass_descriptor::ResourceDescriptor) -> Diagnostic {
+    let diagnostic = Diagnostic::error(
+        windlass_descriptor::codes::NOT_A_DESCRIPTOR,
+        "this is a resource descriptor, and an assembly is needed",
+    )
+    .help("name the assembly that the resource is part of");
+    match &resource.name {
+        Some(name) => diagnostic.at(resource.source.place(name.span)),
+        None => diagnostic,
+    }
+}
+
+/// Makes what the engine needs, or says everything that stands against it. The second is what is worth a remark.
+pub(crate) fn desired(asked: &Asked<'_>) -> Result<(Desired, Diagnostics), Error> {
+    let opened = open(asked.project, asked.file, asked.catalog)?;
+    let mut diagnostics = opened.diagnostics;
+    let Some(descriptor) = opened.assembly.name.as_ref().map(|name| name.value.clone()) else {
+        return Err(Error::Input(diagnostics));
+    };
+    let name = asked.name.unwrap_or(&descriptor.name);
+    let composed = compose(
+        &opened.assembly,
+        Request {
+            name,
+            parameters: asked.parameters,
+            catalog: &opened.catalog,
+            existing: asked.project.existing(),
+        },
+    );
+    diagnostics.extend(composed.diagnostics);
+    let packages = packages(&opened.catalog, &composed.resources, asked.drivers, &mut diagnostics);
+    diagnostics.sort();
+    let Some(topology) = composed.topology.filter(|_| !diagnostics.has_errors()) else {
+        return Err(Error::Input(diagnostics));
+    };
+    diagnostics.extend(open_secrets(asked.open, &topology));
+    let parameters = recorded(asked.parameters, &topology);
+    let desired = Desired { topology, descriptor, parameters, secrets: composed.secrets, packages };
+    Ok((desired, diagnostics))
+}
+
+/// Reads the packages of resources and has their drivers check them.
+pub(crate) fn packages<'a>(
+    catalog: &DiskCatalog,
+    resources: impl IntoIterator<Item = &'a windlass_model::DescriptorName>,
+    drivers: &Registry,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Package> {
+    let mut packages = Vec::new();
+    for resource in resources {
+        match catalog.package(resource) {
+            Ok(package) => {
+                for kind in kinds(&package) {
+                    if let Some(driver) = drivers.get(&kind) {
+                        diagnostics.extend(driver.check(&package));
+                    }
+                }
+                packages.push(package);
+            }
+            // The text of a descriptor has been spoken of already.
+            Err(problems) => {
+                for problem in problems {
+                    if !diagnostics.contains(&problem) {
+                        diagnostics.push(problem);
+                    }
+                }
+            }
+        }
+    }
+    packages
+}
+
+/// Warns of secrets that others could see.
+fn open_secrets(open: &[String], topology: &windlass_model::Topology) -> Vec<Diagnostic> {
+    let Some(root) = topology.root() else { return Vec::new() };
+    let secret =
+        |name: &&String| root.properties.get(name.as_str()).is_some_and(|property| property.sensitive);
+    let warning = |name: &String| {
+        let message = format!("`{name}` is a secret, and its value stood on the command line");
+        Diagnostic::warning(windlass_descriptor::codes::OPEN_SECRET, message)
+            .help(format!("use `-p {name}=@FILE`, `-p {name}=-` or `--params FILE`"))
+    };
+    open.iter().filter(secret).map(warning).collect()
+}
+
+fn kinds(package: &Package) -> BTreeSet<DriverKind> {
+    let bindings = package.bindings();
+    let named = bindings.transitions.values().chain(bindings.operations.values()).flatten();
+    named.chain(&bindings.default).map(|binding| binding.driver.clone()).collect()
+}
+
+/// Returns the parameters as they are recorded: a sensitive value as the marker of its secret.
+fn recorded(
+    parameters: &BTreeMap<String, Value>,
+    topology: &windlass_model::Topology,
+) -> BTreeMap<PropertyName, Value> {
+    let Some(root) = topology.root() else { return BTreeMap::new() };
+    let record = |(name, value): (&String, &Value)| {
+        let (name, property) = root.properties.get_key_value(name.as_str())?;
+        let value = if property.sensitive { marker(property.value.as_ref()) } else { value.clone() };
+        Some((name.clone(), value))
+    };
+    parameters.iter().filter_map(record).collect()
+}
+
+fn marker(template: Option<&Template>) -> Value {
+    match template {
+        Some(Template::Text(parts)) => match &parts[..] {
+            [Part::Secret(secret)] => secret.to_value(),
+            _ => Value::from("***"),
+        },
+        _ => Value::from("***"),
+    }
+}

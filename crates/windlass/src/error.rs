@@ -1,0 +1,65 @@
+//! Why something asked of the facade was not done.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+use windlass_engine::EngineError;
+use windlass_executor::RuntimeError;
+use windlass_source::Diagnostics;
+use windlass_store::StoreError;
+
+/// Why something asked of the facade was not done.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// What the user wrote is wrong: all of it.
+    #[error("{} problems", .0.len())]
+    Input(Diagnostics),
+    /// A name given on the way is wrong.
+    #[error("{0}")]
+    Name(#[from] windlass_model::name::NameError),
+    /// The engine refuses, or can't.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The store can't be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A runtime can't be opened or closed.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// The working folder can't be found.
+    #[error("the working folder can't be found")]
+    WorkingFolder(#[source] std::io::Error),
+    /// A file can't be read.
+    #[error("can't read `{}`", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// Tells whether what the user gave is wrong, rather than that something went wrong.
+    pub fn is_input(&self) -> bool {
+        match self {
+            Self::Input(_) | Self::Name(_) | Self::File { .. } => true,
+            Self::Engine(error) => matches!(
+                error,
+                EngineError::Unknown { .. }
+                    | EngineError::NameTaken { .. }
+                    | EngineError::Changed { .. }
+                    | EngineError::Unplaceable(_)
+                    | EngineError::Lifecycle(_)
+                    | EngineError::NothingToDecide(_)
+            ),
+            Self::Store(_) | Self::Runtime(_) | Self::WorkingFolder(_) => false,
+        }
+    }
+
+    /// Tells whether the user stopped it.
+    pub fn is_stopped(&self) -> bool {
+        matches!(self, Self::Engine(EngineError::Stopped))
+    }
+}

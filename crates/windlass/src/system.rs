@@ -1,0 +1,13 @@
+//! The machine's own randomness.
+
+use windlass_model::id::Entropy;
+
+/// The operating system's random bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SystemEntropy;
+
+impl Entropy for SystemEntropy {
+    fn fill(&self, buffer: &mut [u8]) {
+        getrandom::fill(buffer).expect("the operating system has random bytes");
+    }
+}

@@ -1,0 +1,232 @@
+//! What was done: processes, steps, jobs, and the activity log.
+
+use serde::Serialize;
+use windlass_model::record::{Event, Failure, JobRecord, Severity, StepEnd, StepState};
+use windlass_model::{AssemblyName, ElementName, ProcessId, Seq, StepId, Timestamp};
+use windlass_store::{ProcessHistory, Store};
+
+use crate::error::Error;
+use crate::open::Windlass;
+
+/// What was done for an assembly, oldest first.
+#[derive(Debug, Clone, Serialize)]
+pub struct LogView {
+    /// The version of this form.
+    pub version: u32,
+    /// The assembly.
+    pub assembly: AssemblyName,
+    /// The processes.
+    pub processes: Vec<ProcessLog>,
+}
+
+/// What was done in one process.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProcessLog {
+    /// Its id.
+    pub id: ProcessId,
+    /// What was asked.
+    pub intent: String,
+    /// How far it is, or how it ended.
+    pub status: String,
+    /// Why it did not complete.
+    pub reason: Option<String>,
+    /// When it was asked for.
+    pub started: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// Its steps.
+    pub steps: Vec<StepLog>,
+    /// What drivers wrote to the activity logs.
+    pub activity: Vec<ActivityLog>,
+}
+
+/// What was done in one step.
+#[derive(Debug, Clone, Serialize)]
+pub struct StepLog {
+    /// Its number.
+    pub id: StepId,
+    /// What it does.
+    pub title: String,
+    /// How far it is, or how it ended, in a word.
+    pub state: String,
+    /// Why it did not succeed.
+    pub failure: Option<Failure>,
+    /// When it started.
+    pub started: Option<Timestamp>,
+    /// How long it took, in milliseconds.
+    pub millis: Option<u64>,
+    /// The jobs it ran.
+    pub jobs: Vec<JobLog>,
+}
+
+/// A job.
+#[derive(Debug, Clone, Serialize)]
+pub struct JobLog {
+    /// Its id on the runtime.
+    pub id: String,
+    /// The element it was run for.
+    pub element: Option<ElementName>,
+    /// What was done.
+    pub action: Option<String>,
+    /// What ran.
+    pub command: String,
+    /// The runtime.
+    pub runtime: String,
+    /// The location.
+    pub location: String,
+    /// When it was submitted.
+    pub submitted: Timestamp,
+    /// How long it took, in milliseconds.
+    pub millis: Option<u64>,
+    /// How it ended.
+    pub end: Option<String>,
+    /// The exit code, if it exited.
+    pub exit: Option<i32>,
+    /// The last of what it wrote to stderr.
+    pub stderr: String,
+}
+
+/// An entry of an activity log.
+#[derive(Debug, Clone, Serialize)]
+pub struct ActivityLog {
+    /// When.
+    pub at: Timestamp,
+    /// Whose.
+    pub element: ElementName,
+    /// How serious it is.
+    pub severity: Severity,
+    /// What was written.
+    pub message: String,
+}
+
+impl Windlass {
+    /// Says what was done for an assembly, also when it is gone; `component` keeps only what concerns one of its parts,
+    /// given as below the assembly (`B__1`) or in full.
+    ///
+    /// # Errors
+    ///
+    /// When nothing was ever done for such an assembly, or the store can't be read.
+    pub async fn log(&self, name: &AssemblyName, component: Option<&str>) -> Result<LogView, Error> {
+        let store = self.store_of(name)?;
+        let history = store.history(name).await?;
+        if history.processes.is_empty() {
+            let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
+            return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+        }
+        let activity = activity(&*store, name).await?;
+        let concerns = |element: &ElementName| component.is_none_or(|c| concerns(element, c));
+        let processes = history.processes.iter().map(|process| {
+            let mut log = ProcessLog::new(process, &concerns);
+            let id = process.process.id;
+            let own = activity.iter().filter(|(of, entry)| *of == Some(id) && concerns(&entry.element));
+            log.activity = own.map(|(_, entry)| entry.clone()).collect();
+            log
+        });
+        Ok(LogView { version: 1, assembly: name.clone(), processes: processes.collect() })
+    }
+}
+
+/// Tells whether an element is, or is inside, a component.
+fn concerns(element: &ElementName, component: &str) -> bool {
+    let at = |name: &str| {
+        name.strip_prefix(component).is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
+    };
+    at(element.local()) || at(element.as_str())
+}
+
+async fn activity(
+    store: &dyn Store,
+    name: &AssemblyName,
+) -> Result<Vec<(Option<ProcessId>, ActivityLog)>, Error> {
+    let mut found = Vec::new();
+    let mut seen = Seq::START;
+    loop {
+        let events = store.events(seen, 10_000).await?;
+        let Some(last) = events.last() else { return Ok(found) };
+        seen = last.seq;
+        for event in events.into_iter().filter(|event| event.draft.assembly == *name) {
+            if let Event::Logged { element, severity, message } = event.draft.body {
+                let entry = ActivityLog { at: event.draft.at, element, severity, message };
+                found.push((event.draft.process, entry));
+            }
+        }
+    }
+}
+
+impl ProcessLog {
+    fn new(history: &ProcessHistory, concerns: &dyn Fn(&ElementName) -> bool) -> Self {
+        let process = &history.process;
+        let steps = history.steps.iter().filter_map(|step| {
+            let calls = history.calls.iter().filter(|call| call.step == step.step);
+            let jobs: Vec<JobLog> = calls
+                .clone()
+                .flat_map(|call| {
+                    let of = history.jobs.iter().filter(|job| job.calls.contains(&call.id));
+                    of.map(|job| JobLog::new(job, call))
+                })
+                .collect();
+            let named = format!("{}__{}", process.assembly, step.title.split(' ').next().unwrap_or_default());
+            let own = named.parse().is_ok_and(|element: ElementName| concerns(&element));
+            let touches = own || calls.clone().any(|call| concerns(&call.element));
+            touches.then(|| StepLog::new(step, jobs))
+        });
+        Self {
+            id: process.id,
+            intent: process.intent.to_string(),
+            status: process.status.to_string(),
+            reason: process.reason.clone(),
+            started: process.created,
+            ended: process.ended,
+            steps: steps.collect(),
+            activity: Vec::new(),
+        }
+    }
+}
+
+impl StepLog {
+    fn new(step: &windlass_model::record::StepRecord, jobs: Vec<JobLog>) -> Self {
+        let (state, failure) = match &step.state {
+            StepState::Pending => ("pending", None),
+            StepState::Running => ("running", None),
+            StepState::Converging { .. } => ("converging", None),
+            StepState::Unknown => ("unknown", None),
+            StepState::Done(StepEnd::Succeeded) => ("succeeded", None),
+            StepState::Done(StepEnd::Failed(failure)) => ("failed", Some(failure.clone())),
+            StepState::Done(StepEnd::Skipped { because }) => {
+                ("skipped", Some(Failure::new(windlass_model::record::FailureKind::Refused, because.clone())))
+            }
+            StepState::Done(StepEnd::Cancelled) => ("cancelled", None),
+            StepState::Done(StepEnd::NeedsDecision { .. }) => ("needs a decision", None),
+            _ => ("unknown", None),
+        };
+        let millis = step.ended.zip(step.started).map(|(ended, started)| ended.millis_since(started));
+        Self {
+            id: step.step,
+            title: step.title.clone(),
+            state: state.to_owned(),
+            failure,
+            started: step.started,
+            millis,
+            jobs,
+        }
+    }
+}
+
+impl JobLog {
+    fn new(job: &JobRecord, call: &windlass_model::record::CallRecord) -> Self {
+        let end = job.end.as_ref();
+        Self {
+            id: job.id.clone(),
+            element: Some(call.element.clone()),
+            action: Some(call.action.to_string()),
+            command: job.command.clone(),
+            runtime: job.runtime.clone(),
+            location: job.location.clone(),
+            submitted: job.submitted,
+            millis: end.map(|end| end.at.millis_since(job.submitted)),
+            end: end.map(|end| end.how.clone()),
+            exit: end.and_then(|end| end.exit),
+            stderr: end.map(|end| end.stderr.clone()).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What can be looked at: typed, versioned, ready for JSON. Secrets are masked.
+
+pub mod log;
+pub mod plan;
+pub mod status;

@@ -1,0 +1,87 @@
+//! A plan as it is shown.
+
+use serde::Serialize;
+use windlass_model::{AssemblyName, ElementName, Origin, StepId};
+use windlass_plan::{Plan, Step, WaitKind, Work};
+
+/// A plan as it is shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct PlanView {
+    /// The version of this form.
+    pub version: u32,
+    /// The assembly.
+    pub assembly: AssemblyName,
+    /// The steps, in an order in which they could be taken one by one.
+    pub steps: Vec<StepView>,
+    /// The longest chain of steps that wait for each other.
+    pub critical_path: Vec<StepId>,
+    /// How many steps could run at once at the widest place.
+    pub widest: usize,
+}
+
+/// A step as it is shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct StepView {
+    /// Its number.
+    pub id: StepId,
+    /// What it is done to.
+    pub element: ElementName,
+    /// What is done.
+    pub action: String,
+    /// Whether a driver is called, or only a state moves on.
+    pub calls: bool,
+    /// What it waits for. Waits through barriers are waits for what is before the barrier.
+    pub waits: Vec<WaitView>,
+}
+
+/// A wait as it is shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct WaitView {
+    /// Whether what is waited for must succeed, or only end.
+    pub kind: WaitKind,
+    /// The steps that are waited for, when they are few: a barrier is told by its label.
+    pub on: Option<StepId>,
+    /// Why.
+    pub reason: String,
+    /// Where the reason is declared.
+    pub origin: Option<Origin>,
+}
+
+impl PlanView {
+    /// Makes the view of a plan.
+    pub fn new(assembly: AssemblyName, plan: &Plan) -> Self {
+        Self {
+            version: 1,
+            assembly,
+            steps: plan.work().filter_map(|step| StepView::new(plan, step)).collect(),
+            critical_path: plan.critical_path(),
+            widest: plan.widest(),
+        }
+    }
+
+    /// Returns the steps that call a driver.
+    pub fn calling(&self) -> impl Iterator<Item = &StepView> {
+        self.steps.iter().filter(|step| step.calls)
+    }
+}
+
+impl StepView {
+    fn new(plan: &Plan, step: &Step) -> Option<Self> {
+        let waits = step.waits.iter().map(|wait| {
+            let barrier = plan.step(wait.on).is_some_and(|on| matches!(on.work, Work::Barrier { .. }));
+            WaitView {
+                kind: wait.kind,
+                on: (!barrier).then_some(wait.on),
+                reason: wait.reason.to_string(),
+                origin: wait.reason.origin().cloned(),
+            }
+        });
+        Some(Self {
+            id: step.id,
+            element: step.work.element()?.clone(),
+            action: step.work.verb(),
+            calls: step.work.has_calls(),
+            waits: waits.collect(),
+        })
+    }
+}

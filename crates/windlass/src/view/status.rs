@@ -1,0 +1,236 @@
+//! How assemblies are.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use windlass_model::assembly::ElementKind;
+use windlass_model::instance::InstanceView;
+use windlass_model::record::{CallState, Failure, ProcessRecord};
+use windlass_model::{
+    AssemblyName, DescriptorName, Element, ElementName, InstanceId, ProcessId, PropertyName, State, Timestamp,
+};
+use windlass_store::Snapshot;
+
+use crate::error::Error;
+use crate::open::Windlass;
+
+/// How assemblies are.
+#[derive(Debug, Clone, Serialize)]
+pub struct StatusView {
+    /// The version of this form.
+    pub version: u32,
+    /// The assemblies, by name.
+    pub assemblies: Vec<AssemblyView>,
+}
+
+/// How an assembly is.
+#[derive(Debug, Clone, Serialize)]
+pub struct AssemblyView {
+    /// Its name.
+    pub name: AssemblyName,
+    /// The descriptor it was made from.
+    pub descriptor: DescriptorName,
+    /// Its state: the lowest of its parts'.
+    pub state: State,
+    /// The state it should have.
+    pub goal: State,
+    /// When it was first asked for.
+    pub created: Timestamp,
+    /// The process that has not ended, if there is one.
+    pub process: Option<ProcessView>,
+    /// Its output properties.
+    pub outputs: BTreeMap<PropertyName, Value>,
+    /// Calls of which a person must say whether they happened.
+    pub undecided: Vec<UndecidedView>,
+    /// The relationships that have been made.
+    pub relationships: Vec<RelationshipView>,
+    /// Its parts.
+    pub components: Vec<ElementView>,
+}
+
+/// A process that has not ended.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProcessView {
+    /// Its id.
+    pub id: ProcessId,
+    /// What was asked.
+    pub intent: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// A call of which a person must say whether it happened.
+#[derive(Debug, Clone, Serialize)]
+pub struct UndecidedView {
+    /// The element.
+    pub element: ElementName,
+    /// What was to be done.
+    pub action: String,
+}
+
+/// A relationship, and between how many nodes it has been made.
+#[derive(Debug, Clone, Serialize)]
+pub struct RelationshipView {
+    /// Its name.
+    pub name: String,
+    /// Between how many pairs of nodes it has been made.
+    pub made: usize,
+}
+
+/// How an element is.
+#[derive(Debug, Clone, Serialize)]
+pub struct ElementView {
+    /// Its full name.
+    pub name: ElementName,
+    /// What it is.
+    pub kind: ElementKind,
+    /// The name of its descriptor.
+    pub descriptor: DescriptorName,
+    /// Its state; of groups and nested assemblies the lowest of their parts'.
+    pub state: State,
+    /// What it reports of itself, in a word; none when it reports nothing.
+    pub status: Option<String>,
+    /// What it says to that.
+    pub message: Option<String>,
+    /// Since when it has its state; none for what has no state of its own.
+    pub since: Option<Timestamp>,
+    /// The engine's id of it.
+    pub id: Option<InstanceId>,
+    /// The driver's id of it.
+    pub natural: Option<String>,
+    /// What its driver publishes.
+    pub outputs: BTreeMap<String, Value>,
+    /// Why its last step failed.
+    pub failure: Option<Failure>,
+    /// What is inside it.
+    pub components: Vec<ElementView>,
+}
+
+impl Windlass {
+    /// Says how all assemblies are, or one of them.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such assembly, or the store can't be read.
+    pub async fn status(&self, name: Option<&AssemblyName>) -> Result<StatusView, Error> {
+        let mut assemblies = Vec::new();
+        let store = match name {
+            Some(name) => Some(self.store_of(name)?),
+            None => self.store(false)?,
+        };
+        if let Some(store) = store {
+            let known: Vec<AssemblyName> = store.assemblies().await?.into_iter().map(|a| a.name).collect();
+            if let Some(name) = name
+                && !known.contains(name)
+            {
+                return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+            }
+            for found in known.iter().filter(|found| name.is_none_or(|name| name == *found)) {
+                if let Some(snapshot) = store.load(found).await? {
+                    assemblies.push(AssemblyView::new(snapshot));
+                }
+            }
+        }
+        Ok(StatusView { version: 1, assemblies })
+    }
+}
+
+impl AssemblyView {
+    fn new(snapshot: Snapshot) -> Self {
+        let topology = &snapshot.assembly.topology;
+        let root = ElementName::from(&snapshot.assembly.name);
+        let components: Vec<ElementView> =
+            topology.children(&root).map(|element| ElementView::new(&snapshot, element)).collect();
+        let undecided = snapshot.calls.iter().filter(|call| call.state == CallState::Undecided);
+        Self {
+            name: snapshot.assembly.name.clone(),
+            descriptor: snapshot.assembly.descriptor.clone(),
+            state: lowest(components.iter().filter(|c| c.kind != ElementKind::Reference).map(|c| c.state)),
+            goal: snapshot.assembly.goal,
+            created: snapshot.assembly.created,
+            process: snapshot.processes.last().map(ProcessView::new),
+            undecided: undecided
+                .map(|call| UndecidedView { element: call.element.clone(), action: call.action.to_string() })
+                .collect(),
+            relationships: relationships(&snapshot),
+            components,
+            outputs: windlass_engine::outputs(snapshot)
+                .into_iter()
+                .map(|(name, value)| (name, value.shown()))
+                .collect(),
+        }
+    }
+}
+
+impl ProcessView {
+    fn new(process: &ProcessRecord) -> Self {
+        Self { id: process.id, intent: process.intent.to_string(), since: process.created }
+    }
+}
+
+fn relationships(snapshot: &Snapshot) -> Vec<RelationshipView> {
+    let declared = snapshot.assembly.topology.relationships().iter();
+    let with_operations = declared.filter(|r| !r.create.is_empty() || !r.cease.is_empty());
+    let view = |relationship: &windlass_model::Relationship| RelationshipView {
+        name: relationship.name.to_string(),
+        made: snapshot
+            .pairs
+            .values()
+            .filter(|p| {
+                p.created
+                    && p.key.relationship == relationship.name
+                    && p.key.assembly == relationship.assembly
+            })
+            .count(),
+    };
+    with_operations.map(view).collect()
+}
+
+impl ElementView {
+    fn new(snapshot: &Snapshot, element: &Element) -> Self {
+        let topology = &snapshot.assembly.topology;
+        let components: Vec<Self> =
+            topology.children(&element.name).map(|child| Self::new(snapshot, child)).collect();
+        let record = snapshot.elements.get(&element.name);
+        let instance = snapshot.instances.get(&element.name);
+        let view = instance.map(|instance| InstanceView::new(&instance.document));
+        let status = view.map(InstanceView::status);
+        let own = element.kind == ElementKind::Resource;
+        let state = match element.kind {
+            ElementKind::Reference => State::Active,
+            ElementKind::Resource => record.map(|record| record.state).unwrap_or_default(),
+            ElementKind::Group | ElementKind::Assembly => lowest(components.iter().map(|c| c.state)),
+        };
+        Self {
+            name: element.name.clone(),
+            kind: element.kind,
+            descriptor: element.descriptor.clone(),
+            state,
+            status: status.as_ref().filter(|_| own).map(|status| status.word().to_owned()),
+            message: status.and_then(|status| status.message),
+            since: record.filter(|_| own).map(|record| record.since),
+            id: record.map(|record| record.id.clone()),
+            natural: instance.and_then(|instance| instance.natural.clone()),
+            outputs: view.and_then(InstanceView::outputs).into_iter().flatten().map(shown).collect(),
+            failure: record.and_then(|record| record.failure.clone()),
+            components,
+        }
+    }
+}
+
+/// Masks what is kept as a secret.
+fn shown((name, value): (&String, &Value)) -> (String, Value) {
+    let secret = windlass_secret::SecretRef::from_value(value).is_some();
+    (name.clone(), if secret { Value::from("***") } else { value.clone() })
+}
+
+/// Returns the lowest of some states. What has failed or broken is below everything; of nothing all is Active.
+fn lowest(states: impl Iterator<Item = State>) -> State {
+    let place = |state: &State| match state {
+        State::Failed => -2,
+        State::Broken => -1,
+        other => other.rank().map_or(0, i32::from),
+    };
+    states.min_by_key(place).unwrap_or(State::Active)
+}
