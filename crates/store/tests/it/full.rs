@@ -96,7 +96,7 @@ fn a_full_disk() {
 
 /// Says it also where the output of tests that pass is held back.
 fn say(line: &str) {
-    writeln!(std::io::stderr(), "{line}").unwrap();
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 /// `unshare` and `mount` fail before the victim says anything.
