@@ -1,6 +1,6 @@
 //! The processes of this host, as `/proc` tells, and signals that hit the one that was meant.
 
-use std::{fs, io, os::unix::ffi::OsStrExt, path::Path};
+use std::{fs, io, os::unix::ffi::OsStrExt, path::Path, thread, time::Duration};
 
 use rustix::{
     io::Errno,
@@ -22,23 +22,34 @@ pub(crate) struct Process {
     start: u64,
 }
 
+/// How long an environment may be empty because its process is being replaced by another program.
+const ENVIRONMENT_TRIES: u32 = 5;
+const ENVIRONMENT_PAUSE: Duration = Duration::from_micros(200);
+
 /// Up to this many numbers are tried one by one before `/proc` is listed as a whole.
 const FEW: i32 = 512;
 
-/// Lists the living processes, or only those with numbers above `oldest` where that is cheaper.
+/// Lists the living processes, or only those with numbers from `oldest` on where that is cheaper.
 ///
-/// Numbers are given out in order, so that descendants of a process are above it and not above the number given
-/// out last. For a short job these are a handful, and asking for each costs less than listing `/proc`.
+/// Numbers are given out in order, so that descendants of a process are above it and not above the number given out
+/// last. For a short job these are a handful, and asking for each costs less than listing `/proc`.
+///
+/// Whoever lives throughout, or has a living ancestor in the list, is not missed: numbers are visited in order, to the
+/// last one given out until then, so that a child is visited after its parent; was it not there yet, its parent was.
 pub(crate) fn processes_since(oldest: i32) -> io::Result<Vec<Process>> {
-    match last_pid() {
-        Some(last) if (0..FEW).contains(&(last - oldest)) => {
-            Ok((oldest..=last).filter(|pid| exists(*pid)).filter_map(read).collect())
+    let mut found = Vec::new();
+    let mut next = oldest;
+    while let Some(last) = last_pid().filter(|last| (oldest..oldest.saturating_add(FEW)).contains(last)) {
+        if next > last {
+            return Ok(found);
         }
-        _ => processes(),
+        found.extend((next..=last).filter(|pid| exists(*pid)).filter_map(read));
+        next = last + 1;
     }
+    processes()
 }
 
-/// Lists all living processes.
+/// Lists all living processes, in order.
 pub(crate) fn processes() -> io::Result<Vec<Process>> {
     let numbers =
         fs::read_dir("/proc")?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -60,11 +71,24 @@ impl Process {
 
     /// Tells whether the process was started with the mark of the job in this folder.
     pub(crate) fn is_marked(&self, folder: &Path) -> bool {
-        let Ok(environment) = fs::read(format!("/proc/{}/environ", self.pid)) else { return false };
-        environment.split(|byte| *byte == 0).any(|variable| {
-            variable.strip_prefix(MARK.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
-                == Some(folder.as_os_str().as_bytes())
-        })
+        // Threads of the kernel have no session, and no environment to wait for.
+        self.session != 0
+            && self.environment().split(|byte| *byte == 0).any(|variable| {
+                variable.strip_prefix(MARK.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
+                    == Some(folder.as_os_str().as_bytes())
+            })
+    }
+
+    /// Reads the environment the process was started with; empty if it may not be read.
+    fn environment(&self) -> Vec<u8> {
+        for _ in 0..ENVIRONMENT_TRIES {
+            match fs::read(format!("/proc/{}/environ", self.pid)) {
+                // It has none, or it is just about to execute something: then it has none for an instant.
+                Ok(environment) if environment.is_empty() => thread::sleep(ENVIRONMENT_PAUSE),
+                environment => return environment.unwrap_or_default(),
+            }
+        }
+        Vec::new()
     }
 }
 
