@@ -173,8 +173,10 @@ impl Walk<'_> {
         let rest = &self.raw[self.at..];
         let Some(kind) = rest[1..].chars().next() else { return false };
         if matches!(kind, '\n' | '\r') {
-            // An escaped line break makes nothing.
-            self.at += 1 + fold(&rest[1..]);
+            // An escaped line break makes nothing, nor do the spaces of the next line.
+            let Some(length) = line_break(&rest[1..]) else { return false };
+            let next = &rest[1 + length..];
+            self.at += 1 + length + (next.len() - next.trim_start_matches([' ', '\t']).len());
             return true;
         }
         let digits = match kind {

@@ -1,4 +1,70 @@
 //! Documents as text: a recovering, spanned YAML loader, diagnostics and an emitter.
+//!
+//! windlass reads descriptors, manifests, templates and what scripts print, all of them YAML or JSON, most of them written by
+//! hand. This crate is the only one that turns such text into data, so that one reader decides what a document
+//! means, every error can be shown where it is, and no document can take the machine down. Nothing here knows what
+//! an assembly is.
+//!
+//! # The way of a document
+//!
+//! ```text
+//! bytes ─▶ Source ─load─▶ Node ─┬─ to_value(Reading) ─▶ serde_json::Value ─▶ emit ─▶ YAML
+//!                  │            └─ parse::<T>(Reading) ─▶ T
+//!                  └─▶ Diagnostics ─▶ fixes ─▶ apply_fixes ─▶ text
+//! ```
+//!
+//! A [`Source`] is text with a name. [`load()`] reads it into [`Node`]s, which keep the [`Span`] and the spelling of every
+//! scalar, and into [`Diagnostics`]. It *recovers*: what could be read is there, and one pass names all mistakes, each
+//! by its true cause. What a plain scalar means is a parameter, [`Reading`]: `1.10` is a version in a descriptor and a
+//! number in the output of a script. Data is [`serde_json::Value`], whose order of keys means nothing; order lives in
+//! the nodes.
+//!
+//! # Example
+//!
+//! ```
+//! use windlass_source::{LoadOptions, Reading, Source, apply_fixes, load_one};
+//!
+//! let text = "name: shop\ntype: resource:: web::1.10\nlifecycle\n- Install\n";
+//! let source = Source::new("shop.yaml", text);
+//! let loaded = load_one(&source, &LoadOptions::default());
+//!
+//! // Both mistakes at once, where they are.
+//! assert_eq!(
+//!     loaded.diagnostics.to_string(),
+//!     "shop.yaml:2:16: error[WL0009]: colon and space inside the text `resource:: web::1.10`\n\
+//!      shop.yaml:3:1: error[WL0008]: no colon after the key `lifecycle`\n",
+//! );
+//!
+//! // What was meant could be read.
+//! let root = loaded.root.unwrap();
+//! assert_eq!(root.get("type").unwrap().as_str(), Some("resource::web::1.10"));
+//! assert_eq!(root.to_value(Reading::Text)["lifecycle"][0], "Install");
+//!
+//! // And can be repaired, leaving the rest of the file byte for byte.
+//! assert_eq!(
+//!     apply_fixes(text, loaded.diagnostics.fixes()),
+//!     "name: shop\ntype: resource::web::1.10\nlifecycle:\n- Install\n",
+//! );
+//! ```
+//!
+//! # Where to look
+//!
+//! | you want | look at |
+//! |---|---|
+//! | text, places | [`Source`], [`Span`], [`Place`] |
+//! | to read a document | [`load_one`], [`load()`], [`LoadOptions`], [`Limits`] |
+//! | to walk it | [`Node`], [`Mapping`], [`Scalar`] |
+//! | data, typed documents | [`Node::to_value`], [`Node::parse`], [`Reading`] |
+//! | the place of an error found elsewhere | [`Node::locate`] (a JSON pointer), [`Node::inside`] (within a text) |
+//! | to report | [`Diagnostic`], [`codes!`], [`suggest()`] |
+//! | to repair | [`Fix`], [`apply_fixes`] |
+//! | to write YAML for any reader | [`emit()`] |
+//!
+//! # Deviations
+//!
+//! From YAML 1.2: keys are text, so `1` and `"1"` are the same key and a collection as a key is an error; equal keys are
+//! an error unless [`DuplicateKeys::LastWins`] is asked for; plain `<<` merges unless [`MergeKeys::Keep`] is; a scalar is
+//! typed only where YAML 1.1 agrees ([`Reading::Script`]); a tag never makes anything but a core type.
 
 mod code;
 pub mod codes;
@@ -15,6 +81,11 @@ mod reader;
 mod reading;
 mod suggest;
 mod text;
+
+/// The README's example, kept right.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 pub use code::{Code, CodeInfo, code_problems};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};

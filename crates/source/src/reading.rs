@@ -109,17 +109,14 @@ fn float(text: &str) -> Option<Number> {
     Number::from_f64(text.parse().ok()?)
 }
 
-/// Whether a JSON or YAML number is held by `i64`, `u64` or `f64` without changing its value: what is held is written
-/// with the same digits.
+/// Whether a JSON or YAML number is held by `i64`, `u64` or `f64` without changing its value: written again, it has
+/// the same digits.
 fn exact(text: &str) -> bool {
     if text.parse::<u64>().is_ok() || text.parse::<i64>().is_ok() {
         return true;
     }
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => decimal(text) == decimal(&format!("{number:e}")),
-        Ok(_) => false,
-        Err(_) => true,
-    }
+    let Ok(number) = text.parse::<f64>() else { return true };
+    Number::from_f64(number).is_some_and(|number| decimal(&number.to_string()) == decimal(text))
 }
 
 /// A decimal number's significant digits and the power of ten of the last one.

@@ -175,8 +175,10 @@ pub fn load_one(source: &Arc<Source>, options: &LoadOptions) -> LoadedOne {
 
 /// Reads all documents of a text, recovering from errors.
 pub fn load(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
-    if source.text().len() > options.limits.bytes {
-        return too_long(source, options.limits.bytes);
+    // Spans hold 32 bits.
+    let bytes = options.limits.bytes.min(u32::MAX as usize);
+    if source.text().len() > bytes {
+        return too_long(source, bytes);
     }
     let mut loaded = match options.dialect {
         Dialect::Yaml => load_yaml(source, options),
@@ -199,19 +201,31 @@ const ROUNDS: usize = 64;
 fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     let rounds = (REREAD_BYTES / source.text().len().max(1)).clamp(2, ROUNDS);
     let mut draft = Draft::new(source);
-    let mut found = cause::invisible(source, &mut draft);
-    for round in 1.. {
-        let outcome = yaml::read(source, &draft, options);
-        let causes = causes(source, &draft, &outcome);
-        let goes_on = round < rounds && !causes.is_empty();
-        let repairs = causes.into_iter().map(|cause| settle(&draft, cause, &mut found));
-        let repairs: Option<Vec<Vec<Edit>>> = repairs.collect();
-        if !repairs.is_some_and(|repairs| goes_on && draft.apply(repairs.concat())) {
-            found.extend(outcome.diagnostics);
-            return Loaded { documents: outcome.documents, diagnostics: found };
-        }
+    let mut outcome = yaml::read(source, &draft, options);
+    let mut found = Diagnostics::new();
+    // In quotes they are the author's; elsewhere they are taken out before anything else is judged.
+    if outcome.invisible || outcome.error.is_some() {
+        found = cause::invisible(source, &mut draft, &outcome.quoted);
     }
-    Loaded::default()
+    if !found.is_empty() {
+        outcome = yaml::read(source, &draft, options);
+    }
+    for _ in 0..rounds {
+        if !repair(source, &mut draft, &outcome, &mut found) {
+            break;
+        }
+        outcome = yaml::read(source, &draft, options);
+    }
+    found.extend(outcome.diagnostics);
+    Loaded { documents: outcome.documents, diagnostics: found }
+}
+
+/// Reports what is wrong with the syntax, as far as one round could see, and repairs it. Says whether there is something
+/// new to read.
+fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found: &mut Diagnostics) -> bool {
+    let causes = causes(source, draft, outcome).into_iter();
+    let repairs: Option<Vec<Vec<Edit>>> = causes.map(|cause| settle(draft, cause, found)).collect();
+    repairs.is_some_and(|repairs| draft.apply(repairs.concat()))
 }
 
 /// Reports a cause and gives its repair. What was repaired before and is still wrong is left out without a word: its

@@ -1,5 +1,6 @@
 //! The only module that knows `granit-parser`: its events become [`tree`](super::tree) calls, its errors [`Failure`]s.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span as Mark, StructureStyle};
@@ -9,13 +10,19 @@ pub(super) use granit_parser::ErrorKind;
 use super::LoadOptions;
 use super::draft::Draft;
 use super::tree::{Stop, Tree};
+use crate::invisible::{is_false_blank, is_invisible};
 use crate::{Diagnostics, Limits, Node, Scalar, Source, Span, Style};
 
 /// What one round of reading came to.
+#[derive(Default)]
 pub(super) struct Outcome {
     pub(super) documents: Vec<Node>,
     /// What is wrong with what was read.
     pub(super) diagnostics: Diagnostics,
+    /// Ranges of the draft that hold text in quotes or blocks, if it isn't ASCII.
+    pub(super) quoted: Vec<Range<usize>>,
+    /// Whether text without quotes has characters that can't be seen.
+    pub(super) invisible: bool,
     /// Offsets in the draft of text that was meant as a comment.
     pub(super) escaped_comments: Vec<usize>,
     /// Why it wasn't read to the end.
@@ -35,6 +42,19 @@ impl From<ScanError> for Failure {
     }
 }
 
+impl Outcome {
+    /// Notes what the search for causes will ask for.
+    fn note(&mut self, text: &str, event: &Event<'_>, mark: &Mark) {
+        let (Event::Scalar(scalar, style, ..), Some(range)) = (event, mark.byte_range()) else { return };
+        if *style == ScalarStyle::Plain {
+            self.escaped_comments.extend(escaped_comment(text, scalar, range.start));
+            self.invisible |= !scalar.is_ascii() && scalar.contains(|c| is_invisible(c) || is_false_blank(c));
+        } else if !scalar.is_ascii() {
+            self.quoted.push(range);
+        }
+    }
+}
+
 /// Reads the draft up to its first syntax error.
 pub(super) fn read(source: &Arc<Source>, draft: &Draft<'_>, options: &LoadOptions) -> Outcome {
     let depth = options.limits.depth.min(Limits::MAX_DEPTH);
@@ -46,32 +66,29 @@ pub(super) fn read(source: &Arc<Source>, draft: &Draft<'_>, options: &LoadOption
         block_nesting_limit: depth,
     };
     let mut tree = Tree::new(source, options);
-    let mut error = None;
-    let mut escaped_comments = Vec::new();
+    let mut outcome = Outcome::default();
     for next in Parser::new_from_str_with_options(draft.text(), settings) {
         match next {
             Ok((event, mark)) => {
-                escaped_comments.extend(escaped_comment(draft.text(), &event, &mark));
+                outcome.note(draft.text(), &event, &mark);
                 if let Err(Stop) = feed(&mut tree, draft, event, &mark) {
                     break;
                 }
             }
             Err(failure) => {
-                error = Some(Failure::from(failure));
+                outcome.error = Some(Failure::from(failure));
                 break;
             }
         }
     }
-    let (documents, diagnostics) = tree.finish();
-    Outcome { documents, diagnostics, escaped_comments, error }
+    (outcome.documents, outcome.diagnostics) = tree.finish();
+    outcome
 }
 
-/// The offset of a plain scalar that starts its line with `\\#`.
-fn escaped_comment(text: &str, event: &Event<'_>, mark: &Mark) -> Option<usize> {
-    let at = mark.byte_range()?.start;
-    let starts = matches!(event, Event::Scalar(scalar, ScalarStyle::Plain, ..) if scalar.starts_with("\\#"));
+/// The offset of a plain scalar that starts its line with `\#`.
+fn escaped_comment(text: &str, scalar: &str, at: usize) -> Option<usize> {
     let first = || text[..at].trim_end_matches([' ', '\t']).bytes().next_back().is_none_or(|b| b == b'\n');
-    (starts && first()).then_some(at)
+    (scalar.starts_with("\\#") && first()).then_some(at)
 }
 
 fn feed(tree: &mut Tree<'_>, draft: &Draft<'_>, event: Event<'_>, mark: &Mark) -> Result<(), Stop> {

@@ -55,6 +55,15 @@ fn no_break_spaces_as_indentation_and_separator() {
 }
 
 #[test]
+fn invisible_characters_in_quotes_and_blocks_are_the_author_s() {
+    let text =
+        "a: \"\u{200b}x: \u{a0}y\"\nb: |\n  \u{a0}z:\u{a0}\n# \u{200b}\nc: d\u{a0}e, \u{2764}\u{200d}x\n";
+    let (_, root) = crate::render::document(text);
+    assert_eq!(root.get("a").and_then(windlass_source::Node::as_str), Some("\u{200b}x: \u{a0}y"));
+    assert_eq!(root.get("b").and_then(windlass_source::Node::as_str), Some("\u{a0}z:\u{a0}\n"));
+}
+
+#[test]
 fn escaped_comments() {
     assert_snapshot!(report("a: 1\n\\# a comment\nproperties:\n  \\#not shown\n\nb: 2\n"), @r#"
     f.yaml:2:1: error[WL0016]: `\#` does not begin a comment

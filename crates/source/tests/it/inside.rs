@@ -57,7 +57,9 @@ proptest! {
         let source = Source::new("f.yaml", format!("a: {open}{}{close}", lines.join("\n  ")));
         let loaded = load_one(&source, &LoadOptions::default());
         // After a repair the text is not that of the source.
-        prop_assume!(loaded.diagnostics.is_empty());
+        if loaded.diagnostics.has_errors() {
+            return Ok(());
+        }
         let Some(node) = loaded.root.as_ref().and_then(|root| root.get("a")) else { return Ok(()) };
         let Some(text) = node.as_str() else { return Ok(()) };
         check(&source, node, text)?;

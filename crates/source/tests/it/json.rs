@@ -111,12 +111,11 @@ fn depth_is_limited() {
 }
 
 proptest! {
-    /// Any text: accepted or refused as `serde_json` does, and with the same data.
+    /// Any text: accepted or refused as `serde_json` does, and with the same data. Without exponents: numbers beyond
+    /// every type are text here, and an error there.
     #[test]
-    fn agrees_with_serde_json(text in "[\\[\\]{}:,\"ab\\\\/u0-9.eE+\\- \n]{0,24}") {
+    fn agrees_with_serde_json(text in "[\\[\\]{}:,\"ab\\\\/u0-9.+\\- \n]{0,24}") {
         let loaded = load_one(&Source::new("f", text.clone()), &LoadOptions::json());
-        // Numbers beyond every type are text here, and an error there.
-        prop_assume!(!text.contains(['e', 'E']));
         match serde_json::from_str::<Value>(&text) {
             Ok(value) => {
                 let twice = loaded.diagnostics.iter().any(|d| d.code.as_str() == "WL0010");

@@ -1,15 +1,21 @@
 //! Characters that can't be seen, where they hinder.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::draft::Draft;
 use crate::invisible::{is_false_blank, is_invisible, name};
 use crate::{Diagnostic, Diagnostics, Edit, Fix, Severity, Source, Span, codes};
 
-/// Reports invisible characters, one diagnostic for each kind, and takes those that hinder out of the draft.
-pub(in super::super) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>) -> Diagnostics {
-    let found = find(source.text());
+/// Reports invisible characters outside of some ranges, one diagnostic for each kind, and takes those that hinder out of
+/// the draft, which must be the original text.
+pub(in super::super) fn invisible(
+    source: &Arc<Source>,
+    draft: &mut Draft<'_>,
+    quoted: &[Range<usize>],
+) -> Diagnostics {
+    let found = find(source.text(), quoted);
     let hindering = found.iter().filter(|((severity, _), _)| *severity == Severity::Error);
     let repair: Vec<Edit> = hindering.flat_map(|(_, edits)| edits.clone()).collect();
     if !repair.is_empty() {
@@ -19,15 +25,22 @@ pub(in super::super) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>) -
 }
 
 /// The edits that take them out, by what they do and which character it is.
-fn find(text: &str) -> BTreeMap<(Severity, char), Vec<Edit>> {
+fn find(text: &str, quoted: &[Range<usize>]) -> BTreeMap<(Severity, char), Vec<Edit>> {
     let mut found: BTreeMap<_, Vec<Edit>> = BTreeMap::new();
     if text.is_ascii() {
         return found;
     }
+    let is_quoted = |at: usize| {
+        let after = quoted.partition_point(|range| range.end <= at);
+        quoted.get(after).is_some_and(|range| range.contains(&at))
+    };
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         if !line.is_ascii() {
-            for (at, c) in line.char_indices().filter(|&(at, c)| start + at > 0 || c != '\u{feff}') {
+            for (at, c) in line
+                .char_indices()
+                .filter(|&(at, c)| !is_quoted(start + at) && (start + at > 0 || c != '\u{feff}'))
+            {
                 if let Some((severity, replacement)) = judge(line, at, c) {
                     let span = Span::from(start + at..start + at + c.len_utf8());
                     found
@@ -58,15 +71,13 @@ fn judge(line: &str, at: usize, c: char) -> Option<(Severity, &'static str)> {
     matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}').then_some((Severity::Warning, ""))
 }
 
-/// Whether nothing but indentation or a separator stands before: what follows begins a key or a value.
+/// Whether nothing but indentation, list markers or a key with its colon stands before: a key or a value begins here.
 fn opens(before: &str) -> bool {
-    let seen: String = before
-        .chars()
-        .filter(|&c| !is_invisible(c))
-        .map(|c| if is_false_blank(c) { ' ' } else { c })
-        .collect();
-    let trimmed = seen.trim_end_matches([' ', '\t']);
-    trimmed.is_empty() || (trimmed.ends_with(':') || trimmed.trim_start_matches([' ', '-']).is_empty())
+    let seen = before.chars().filter(|&c| !is_invisible(c)).map(|c| if is_false_blank(c) { ' ' } else { c });
+    let seen: String = seen.collect();
+    let content = seen.trim_start_matches([' ', '\t', '-']).trim_end_matches([' ', '\t']);
+    let key = content.strip_suffix(':');
+    content.is_empty() || key.is_some_and(|key| !key.contains(": "))
 }
 
 /// Whether a key or a value ends here.
