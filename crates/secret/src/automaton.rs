@@ -1,8 +1,8 @@
 //! Finds many patterns in one pass, and says after each byte how much of the text may still belong to one.
 //!
-//! An Aho-Corasick automaton. The crate of that name finds matches as well, but doesn't tell the depth of its state,
-//! which is what a stream needs: what is deeper than the depth can go out at once, so a log is never held back by
-//! the length of the longest secret.
+//! An Aho-Corasick automaton. The crate of that name finds matches as well, but doesn't tell the depth of its
+//! state, which is what a stream needs: what is deeper than the depth can go out at once, so a log is never
+//! held back by the length of the longest secret.
 
 use std::collections::VecDeque;
 

@@ -4,10 +4,10 @@
 //!
 //! - **In memory** it is a [`Sensitive`]: shown as `***`, never serialised, wiped when dropped. Only
 //!   [`expose`](Sensitive::expose) gives it out, which is easy to search for.
-//! - **In records** it is not at all. They hold a [`SecretRef`], a name; the value lies apart as [`Sealed`] bytes, which
-//!   a [`SealingKey`] opens under that name only.
-//! - **In what programs print** it is cut out by a [`Redactor`], whichever way it was escaped or encoded and wherever
-//!   the stream was cut into chunks.
+//! - **In records** it is not at all. They hold a [`SecretRef`], a name; the value lies apart as [`Sealed`]
+//!   bytes, which a [`SealingKey`] opens under that name only.
+//! - **In what programs print** it is cut out by a [`Redactor`], whichever way it was escaped or encoded and
+//!   wherever the stream was cut into chunks.
 //!
 //! This crate reads no file, draws no random numbers and prints nothing.
 //!

@@ -12,11 +12,12 @@ use crate::spelling::{Spellings, spell};
 
 /// Masks known values in text and streams.
 ///
-/// Every byte that belongs to an occurrence of a value is cut out, and each run of such bytes is shown as `***`; so
-/// values that overlap or contain one another leave no remainder. A value is known in these spellings: as it is; each
-/// of its lines (from 8 bytes); escaped as in JSON and YAML, also with all but ASCII escaped; as in URLs; in base64
-/// of both alphabets, alone and as part of a longer text. A line break at the end of a value is not part of it. Values
-/// of fewer than 4 bytes are **not** masked, since they would be found everywhere: see [`too_short`](Self::too_short).
+/// Every byte that belongs to an occurrence of a value is cut out, and each run of such bytes is shown as
+/// `***`; so values that overlap or contain one another leave no remainder. A value is known in these
+/// spellings: as it is; each of its lines (from 8 bytes); escaped as in JSON and YAML, also with all but
+/// ASCII escaped; as in URLs; in base64 of both alphabets, alone and as part of a longer text. A line break
+/// at the end of a value is not part of it. Values of fewer than 4 bytes are **not** masked, since they would
+/// be found everywhere: see [`too_short`](Self::too_short).
 ///
 /// Takes linear time, whatever the number of values. Cheap to clone.
 ///
@@ -85,8 +86,8 @@ impl fmt::Debug for Redactor {
 
 /// A stream under redaction: bytes go in by chunks of any size, and come out masked.
 ///
-/// What comes out does not depend on where the chunks are cut. Only bytes that may be the start of a secret are held
-/// back, so a log stays live; call [`finish`](Self::finish) for the last of them.
+/// What comes out does not depend on where the chunks are cut. Only bytes that may be the start of a secret
+/// are held back, so a log stays live; call [`finish`](Self::finish) for the last of them.
 ///
 /// ```
 /// use windlass_secret::Redactor;

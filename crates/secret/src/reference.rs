@@ -9,8 +9,8 @@ use thiserror::Error;
 
 /// What records hold in place of a secret: the opaque id of a value in the store.
 ///
-/// 1 to 128 characters of `A`–`Z`, `a`–`z`, `0`–`9`, `-`, `_`, `.`, `:` and `/`. Shown as `secret:<id>`, in JSON data
-/// as the marker `{"$secret": "<id>"}`.
+/// 1 to 128 characters of `A`–`Z`, `a`–`z`, `0`–`9`, `-`, `_`, `.`, `:` and `/`. Shown as `secret:<id>`, in
+/// JSON data as the marker `{"$secret": "<id>"}`.
 ///
 /// ```
 /// use serde_json::json;

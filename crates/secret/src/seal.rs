@@ -18,13 +18,14 @@ const TAG_LENGTH: usize = 16;
 /// Of a sealed empty value.
 const SHORTEST: usize = 1 + NONCE_LENGTH + TAG_LENGTH;
 const VERSION: u8 = 1;
-/// What is authenticated besides the value: this, then the id, so that no value can stand under another's name.
+/// What is authenticated besides the value: this, then the id, so that no value can stand under another's
+/// name.
 const DOMAIN: &[u8] = b"windlass secret v1\0";
 
 /// The key that seals secrets: 32 bytes, in a file as one line of 64 hexadecimal digits (or of base64).
 ///
-/// Wiped when dropped, and shown as `***`. Reading and writing the file is the caller's part, as is drawing random
-/// bytes:
+/// Wiped when dropped, and shown as `***`. Reading and writing the file is the caller's part, as is drawing
+/// random bytes:
 ///
 /// ```
 /// use windlass_secret::{Nonce, SealingKey, SecretRef};
@@ -159,8 +160,8 @@ impl fmt::Debug for SealingKey {
     }
 }
 
-/// A value as it is stored: one byte for the version (1), 24 bytes of nonce, then the value under XChaCha20-Poly1305
-/// with its tag of 16 bytes. The id is authenticated with it, not contained.
+/// A value as it is stored: one byte for the version (1), 24 bytes of nonce, then the value under
+/// XChaCha20-Poly1305 with its tag of 16 bytes. The id is authenticated with it, not contained.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sealed(Vec<u8>);
 

@@ -6,7 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use zeroize::Zeroizing;
 
-/// Values shorter than this are not masked: `1` or `no` would be masked everywhere, and tell by it what they are.
+/// Values shorter than this are not masked: `1` or `no` would be masked everywhere, and tell by it what they
+/// are.
 pub(crate) const SHORTEST: usize = 4;
 
 /// A line of a value of several lines is masked on its own from this length; shorter ones, as `data:` in a
@@ -42,7 +43,7 @@ pub(crate) fn spell(value: &[u8], out: &mut Spellings) -> bool {
     true
 }
 
-/// The lines of a value that has several, without blanks around.
+/// The lines of a value that has several, without spaces around.
 fn lines(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let several = value.contains(&b'\n');
     value
@@ -76,8 +77,8 @@ fn escaped(text: &str) -> [String; 4] {
     [json, ascii, text.replace('\'', "''"), url]
 }
 
-/// On its own, and as part of something longer: there the characters at its borders depend on what stands beside, and
-/// the others on whether it starts at the first, second or third of three bytes.
+/// On its own, and as part of something longer: there the characters at its borders depend on what stands
+/// beside, and the others on whether it starts at the first, second or third of three bytes.
 fn base64(value: &[u8]) -> Vec<String> {
     let mut out = Vec::new();
     for engine in [STANDARD, URL_SAFE] {

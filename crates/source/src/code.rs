@@ -96,8 +96,8 @@ macro_rules! codes {
 
 /// What is wrong with a crate's table of codes; for the test that every crate with codes has.
 ///
-/// Reports codes that are not of the form `WL` and four digits, are outside `range`, occur twice or out of order,
-/// or lack a title or an explanation.
+/// Reports codes that are not of the form `WL` and four digits, are outside `range`, occur twice or out of
+/// order, or lack a title or an explanation.
 pub fn code_problems(codes: &[CodeInfo], range: RangeInclusive<u16>) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut problems = Vec::new();

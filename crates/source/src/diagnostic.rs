@@ -39,8 +39,8 @@ pub struct Label {
 
 /// One problem of a document, for people and for programs.
 ///
-/// The message is one lower-case sentence without a full stop, with names in backticks; what to do is in `help`,
-/// and in `fixes` where a program could do it.
+/// The message is one lower-case sentence without a full stop, with names in backticks; what to do is in
+/// `help`, and in `fixes` where a program could do it.
 ///
 /// ```
 /// use windlass_source::{Diagnostic, Source, Span, codes};

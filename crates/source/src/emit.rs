@@ -1,8 +1,8 @@
 //! Data as YAML that every reader reads the same.
 //!
-//! A library's emitter quotes for its own parser: `yes`, `22:22`, `010` and dates come out bare and PyYAML makes booleans,
-//! sexagesimal numbers and dates of them. Here every string is a JSON string, which YAML 1.1 and 1.2 both read, so
-//! there is nothing to guess; hence written by hand.
+//! A library's emitter quotes for its own parser: `yes`, `22:22`, `010` and dates come out bare and PyYAML
+//! makes booleans, sexagesimal numbers and dates of them. Here every string is a JSON string, which YAML 1.1
+//! and 1.2 both read, so there is nothing to guess; hence written by hand.
 
 use std::fmt::Write as _;
 
@@ -21,8 +21,9 @@ pub enum EmitStyle {
 
 /// Writes data as YAML that reads the same under YAML 1.1 (PyYAML) and 1.2.
 ///
-/// Block style, keys sorted by byte, every string double-quoted (a key is bare only where no reader could take it for
-/// anything else), empty collections as `{}` and `[]`, a line break at the end. The same data gives the same bytes.
+/// Block style, keys sorted by byte, every string double-quoted (a key is bare only where no reader could
+/// take it for anything else), empty collections as `{}` and `[]`, a line break at the end. The same data
+/// gives the same bytes.
 ///
 /// ```
 /// use serde_json::json;
@@ -105,7 +106,8 @@ fn indent(out: &mut String, depth: usize) {
     (0..depth).for_each(|_| out.push_str("  "));
 }
 
-/// Longest key, in bytes as written, that YAML allows without the `?` notation is 1024 characters; stay below it.
+/// Longest key, in bytes as written, that YAML allows without the `?` notation is 1024 characters; stay below
+/// it.
 const LONGEST_SIMPLE_KEY: usize = 1000;
 
 fn key(out: &mut String, name: &str) {
@@ -159,8 +161,8 @@ fn number(out: &mut String, number: &serde_json::Number) {
     out.push_str(exponent);
 }
 
-/// A JSON string in ASCII where a reader could stumble: control characters, breaks and spaces of YAML 1.1, byte-order
-/// marks, surrogates' neighbours. All else stays readable.
+/// A JSON string in ASCII where a reader could stumble: control characters, breaks and spaces of YAML 1.1,
+/// byte-order marks, surrogates' neighbours. All else stays readable.
 fn string(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {

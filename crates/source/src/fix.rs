@@ -36,9 +36,9 @@ pub struct Edit {
 
 /// Applies repairs to the text they were made for.
 ///
-/// A fix is applied whole or not at all: one that overlaps an earlier one is left out (run the check again to get
-/// it), as is one whose spans are not of this text. Equal edits of several fixes are made once. Everything else stays
-/// byte for byte.
+/// A fix is applied whole or not at all: one that overlaps an earlier one is left out (run the check again to
+/// get it), as is one whose spans are not of this text. Equal edits of several fixes are made once.
+/// Everything else stays byte for byte.
 ///
 /// ```
 /// use windlass_source::{Fix, Span, apply_fixes};

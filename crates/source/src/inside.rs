@@ -1,7 +1,7 @@
 //! Places inside a scalar: from offsets of its text to offsets of the source.
 //!
-//! Escapes, folding and indentation set the two apart. They are told apart by walking both at once: each notation says
-//! what of the source makes the next character of the text.
+//! Escapes, folding and indentation set the two apart. They are told apart by walking both at once: each
+//! notation says what of the source makes the next character of the text.
 
 use std::ops::Range;
 
@@ -78,7 +78,15 @@ impl Node {
 
 fn match_up(scalar: &Scalar, source: &str, whole: Span) -> Option<Vec<Part>> {
     let (text, base) = (scalar.text(), whole.start as usize);
-    let mut walk = Walk { text, raw: source.get(whole.range())?, base, at: 0, done: 0, parts: Vec::new() };
+    let mut walk = Walk {
+        text,
+        raw: source.get(whole.range())?,
+        base,
+        at: 0,
+        done: 0,
+        parts: Vec::new(),
+        escaped_break: false,
+    };
     let matched = match scalar.style() {
         Style::Plain => walk.flow(None),
         Style::SingleQuoted => walk.flow(Some('\'')),
@@ -102,6 +110,8 @@ struct Walk<'a> {
     /// How far in `text`.
     done: usize,
     parts: Vec<Part>,
+    /// Whether an escaped line break was the last thing read.
+    escaped_break: bool,
 }
 
 impl Walk<'_> {
@@ -121,6 +131,7 @@ impl Walk<'_> {
         }
         self.done += length;
         self.at += length;
+        self.escaped_break = false;
     }
 
     /// Notes that the next `text` bytes of the text are made by the next `raw` bytes of the source.
@@ -133,6 +144,7 @@ impl Walk<'_> {
         });
         self.done += text;
         self.at += raw;
+        self.escaped_break = false;
     }
 
     /// Plain and quoted scalars. Says whether all of the text was found.
@@ -163,9 +175,10 @@ impl Walk<'_> {
 
     /// A line break with the spaces around it, which makes one space or some line breaks.
     fn fold(&mut self, raw: usize) {
-        let rest = &self.text[self.done..];
-        let breaks = rest.len() - rest.trim_start_matches('\n').len();
-        self.made(breaks.max(1), raw);
+        let breaks = self.raw[self.at..self.at + raw].matches('\n').count();
+        // The first one makes the space, unless it was escaped before.
+        let made = if self.escaped_break { breaks } else { breaks - 1 };
+        self.made(made.max(1), raw);
     }
 
     /// A backslash and what belongs to it.
@@ -177,6 +190,7 @@ impl Walk<'_> {
             let Some(length) = line_break(&rest[1..]) else { return false };
             let next = &rest[1 + length..];
             self.at += 1 + length + (next.len() - next.trim_start_matches([' ', '\t']).len());
+            self.escaped_break = true;
             return true;
         }
         let digits = match kind {

@@ -1,6 +1,7 @@
 //! Characters that can't be seen, or look like a space and are none.
 
-/// Whether a character takes no room on the screen: zero-width spaces and joiners, direction marks, soft hyphens.
+/// Whether a character takes no room on the screen: zero-width spaces and joiners, direction marks, soft
+/// hyphens.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}')
         || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')

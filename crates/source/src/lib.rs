@@ -1,9 +1,9 @@
 //! Documents as text: a recovering, spanned YAML loader, diagnostics and an emitter.
 //!
-//! windlass reads descriptors, manifests, templates and what scripts print, all of them YAML or JSON, most of them written by
-//! hand. This crate is the only one that turns such text into data, so that one reader decides what a document
-//! means, every error can be shown where it is, and no document can take the machine down. Nothing here knows what
-//! an assembly is.
+//! windlass reads descriptors, manifests, templates and what scripts print, all of them YAML or JSON, most of
+//! them written by hand. This crate is the only one that turns such text into data, so that one reader
+//! decides what a document means, every error can be shown where it is, and no document can take the machine
+//! down. Nothing here knows what an assembly is.
 //!
 //! # The way of a document
 //!
@@ -13,11 +13,11 @@
 //!                  └─▶ Diagnostics ─▶ fixes ─▶ apply_fixes ─▶ text
 //! ```
 //!
-//! A [`Source`] is text with a name. [`load()`] reads it into [`Node`]s, which keep the [`Span`] and the spelling of every
-//! scalar, and into [`Diagnostics`]. It *recovers*: what could be read is there, and one pass names all mistakes, each
-//! by its true cause. What a plain scalar means is a parameter, [`Reading`]: `1.10` is a version in a descriptor and a
-//! number in the output of a script. Data is [`serde_json::Value`], whose order of keys means nothing; order lives in
-//! the nodes.
+//! A [`Source`] is text with a name. [`load()`] reads it into [`Node`]s, which keep the [`Span`] and the
+//! spelling of every scalar, and into [`Diagnostics`]. It *recovers*: what could be read is there, and one
+//! pass names all mistakes, each by its true cause. What a plain scalar means is a parameter, [`Reading`]:
+//! `1.10` is a version in a descriptor and a number in the output of a script. Data is [`serde_json::Value`],
+//! whose order of keys means nothing; order lives in the nodes.
 //!
 //! # Example
 //!
@@ -62,9 +62,10 @@
 //!
 //! # Deviations
 //!
-//! From YAML 1.2: keys are text, so `1` and `"1"` are the same key and a collection as a key is an error; equal keys are
-//! an error unless [`DuplicateKeys::LastWins`] is asked for; plain `<<` merges unless [`MergeKeys::Keep`] is; a scalar is
-//! typed only where YAML 1.1 agrees ([`Reading::Script`]); a tag never makes anything but a core type.
+//! From YAML 1.2: keys are text, so `1` and `"1"` are the same key and a collection as a key is an error;
+//! equal keys are an error unless [`DuplicateKeys::LastWins`] is asked for; plain `<<` merges unless
+//! [`MergeKeys::Keep`] is; a scalar is typed only where YAML 1.1 agrees ([`Reading::Script`]); a tag never
+//! makes anything but a core type.
 
 mod code;
 pub mod codes;

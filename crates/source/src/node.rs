@@ -75,9 +75,9 @@ impl Node {
         self
     }
 
-    /// Where it stands. A block collection goes from its first key or `-` to the end of its last value, a block scalar
-    /// from its first character after the indentation to its last visible one; a value that is left out is the
-    /// empty span after its `:` or `-`.
+    /// Where it stands. A block collection goes from its first key or `-` to the end of its last value, a
+    /// block scalar from its first character after the indentation to its last visible one; a value that is
+    /// left out is the empty span after its `:` or `-`.
     pub fn span(&self) -> Span {
         self.span
     }
@@ -87,7 +87,8 @@ impl Node {
         &self.kind
     }
 
-    /// Its explicit tag: `!!binary` for those of YAML itself, else as resolved by the document's directives (`!Ref`).
+    /// Its explicit tag: `!!binary` for those of YAML itself, else as resolved by the document's directives
+    /// (`!Ref`).
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref().map(AsRef::as_ref)
     }
@@ -141,7 +142,8 @@ impl Node {
         self.as_mapping()?.get(key)
     }
 
-    /// Whether it is null: a plain scalar that is empty, `~`, `null`, `Null` or `NULL`, without a tag that makes it text.
+    /// Whether it is null: a plain scalar that is empty, `~`, `null`, `Null` or `NULL`, without a tag that
+    /// makes it text.
     pub fn is_null(&self) -> bool {
         self.as_scalar().is_some_and(|scalar| crate::reading::is_null(scalar, self.tag()))
     }

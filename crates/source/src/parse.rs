@@ -50,8 +50,8 @@ impl Node {
     /// Reads the node as a typed document.
     ///
     /// # Errors
-    /// One diagnostic with the place of the value that doesn't fit ([`codes::WRONG_TYPE`]), or of the key that is
-    /// unknown ([`codes::UNKNOWN_KEY`], with the nearest known one).
+    /// One diagnostic with the place of the value that doesn't fit ([`codes::WRONG_TYPE`]), or of the key
+    /// that is unknown ([`codes::UNKNOWN_KEY`], with the nearest known one).
     pub fn parse<T: DeserializeOwned>(
         &self,
         source: &Arc<Source>,

@@ -1,7 +1,7 @@
 //! A [`Node`] as serde sees it.
 //!
-//! Unlike data without types, it knows that a list is no struct: serde's derive would take the items of a list for
-//! fields in their order, and an error in a document would pass.
+//! Unlike data without types, it knows that a list is no struct: serde's derive would take the items of a
+//! list for fields in their order, and an error in a document would pass.
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, Unexpected, Visitor};

@@ -6,8 +6,8 @@ use crate::{Scalar, Style};
 
 /// How the text of scalars becomes data.
 ///
-/// Only plain scalars can be anything but text, and keys never are. A number that neither `i64` nor `u64` nor `f64`
-/// holds exactly stays text, so nothing is rounded unseen.
+/// Only plain scalars can be anything but text, and keys never are. A number that neither `i64` nor `u64` nor
+/// `f64` holds exactly stays text, so nothing is rounded unseen.
 ///
 /// | plain scalar | `Text` | `Script` | `Json` |
 /// |---|---|---|---|
@@ -25,16 +25,16 @@ use crate::{Scalar, Style};
 pub enum Reading {
     /// Every scalar keeps its spelling; a plain null is null. For descriptors, where `1.10` is a version.
     Text,
-    /// A plain scalar is null, a boolean or a number only where YAML 1.2's core schema and the YAML 1.1 reader of
-    /// scripts (PyYAML) agree on the value; else it is text. For what scripts write and read.
+    /// A plain scalar is null, a boolean or a number only where YAML 1.2's core schema and the YAML 1.1
+    /// reader of scripts (PyYAML) agree on the value; else it is text. For what scripts write and read.
     Script,
     /// As JSON has it. For documents of the dialect [`StrictJson`](crate::Dialect::StrictJson).
     Json,
 }
 
 impl Reading {
-    /// The data of one scalar with its explicit tag, if any: `!!str` makes it text, the other tags of the core schema have it
-    /// read as if it were plain, all others change nothing.
+    /// The data of one scalar with its explicit tag, if any: `!!str` makes it text, the other tags of the
+    /// core schema have it read as if it were plain, all others change nothing.
     pub(crate) fn resolve(self, scalar: &Scalar, tag: Option<&str>) -> Value {
         let text = scalar.text();
         let plain = match tag {
@@ -109,8 +109,8 @@ fn float(text: &str) -> Option<Number> {
     Number::from_f64(text.parse().ok()?)
 }
 
-/// Whether a JSON or YAML number is held by `i64`, `u64` or `f64` without changing its value: written again, it has
-/// the same digits.
+/// Whether a JSON or YAML number is held by `i64`, `u64` or `f64` without changing its value: written again,
+/// it has the same digits.
 fn exact(text: &str) -> bool {
     if text.parse::<u64>().is_ok() || text.parse::<i64>().is_ok() {
         return true;

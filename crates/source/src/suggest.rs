@@ -1,9 +1,11 @@
 //! "did you mean": the valid name nearest to a wrong one.
 
-/// The candidate nearest to `name` by edit distance (a swap of neighbours counts as one edit), if one is near enough.
+/// The candidate nearest to `name` by edit distance (a swap of neighbours counts as one edit), if one is near
+/// enough.
 ///
-/// Near enough is one edit for names of up to 4 characters, else a third of the length. Case, `-`, `_` and `.` don't count
-/// as edits, so `read_only` is near to `read-only`. Of equally near ones the first in order of candidates is taken.
+/// Near enough is one edit for names of up to 4 characters, else a third of the length. Case, `-`, `_` and
+/// `.` don't count as edits, so `read_only` is near to `read-only`. Of equally near ones the first in order
+/// of candidates is taken.
 ///
 /// ```
 /// use windlass_source::suggest;
@@ -15,7 +17,8 @@ pub fn suggest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     nearest(name, candidates).map(|(candidate, _)| candidate)
 }
 
-/// As [`suggest`], but `None` when two candidates are equally near: for fixes that are applied without asking.
+/// As [`suggest`], but `None` when two candidates are equally near: for fixes that are applied without
+/// asking.
 ///
 /// ```
 /// use windlass_source::suggest_unique;

@@ -11,8 +11,8 @@ use crate::{Diagnostic, codes};
 
 /// A document's text and the name it is shown under: a path, `<stdin>`, `output of launch.py`.
 ///
-/// Shared as `Arc<Source>`, so that every [`Place`] can carry its text and an error can be shown long after the
-/// file was read.
+/// Shared as `Arc<Source>`, so that every [`Place`] can carry its text and an error can be shown long after
+/// the file was read.
 pub struct Source {
     name: String,
     text: String,
@@ -29,8 +29,9 @@ impl Source {
     /// Makes a source from the bytes of a file.
     ///
     /// # Errors
-    /// Bytes that are not UTF-8 give [`codes::NOT_UTF8`], which names the offset of the first bad byte, and UTF-16
-    /// by its byte-order mark. The diagnostic's place is in a copy of the text where bad bytes are shown as `U+FFFD`.
+    /// Bytes that are not UTF-8 give [`codes::NOT_UTF8`], which names the offset of the first bad byte, and
+    /// UTF-16 by its byte-order mark. The diagnostic's place is in a copy of the text where bad bytes are
+    /// shown as `U+FFFD`.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Arc<Self>, Box<Diagnostic>> {
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Self::new(name, text)),
@@ -58,8 +59,8 @@ impl Source {
         Place { source: Arc::clone(self), span }
     }
 
-    /// Line and column of a byte offset. An offset after the end is taken as the end, one inside a character as
-    /// that character's start.
+    /// Line and column of a byte offset. An offset after the end is taken as the end, one inside a character
+    /// as that character's start.
     pub fn position(&self, offset: u32) -> Position {
         let offset = floor_char_boundary(&self.text, offset as usize);
         let line = self.line_index(offset);
@@ -169,8 +170,8 @@ impl From<std::ops::Range<usize>> for Span {
     }
 }
 
-/// Line and column, both from 1; a column is a character (Unicode scalar value), a tab counts as one, a byte-order
-/// mark as none.
+/// Line and column, both from 1; a column is a character (Unicode scalar value), a tab counts as one, a
+/// byte-order mark as none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
     /// The line, from 1.

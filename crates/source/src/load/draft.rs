@@ -25,8 +25,8 @@ impl<'s> Draft<'s> {
         &self.text
     }
 
-    /// Makes repairs, given in offsets of the draft. Says whether the text has changed, without which reading it
-    /// again would lead to the same error.
+    /// Makes repairs, given in offsets of the draft. Says whether the text has changed, without which reading
+    /// it again would lead to the same error.
     pub(super) fn apply(&mut self, repairs: Vec<Edit>) -> bool {
         let new = repairs.into_iter().map(|edit| self.mapped(edit)).collect();
         let before = std::mem::take(&mut self.text);

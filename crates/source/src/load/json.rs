@@ -1,5 +1,5 @@
-//! Strict JSON with places. `serde_json` gives no offsets of values, and a YAML parser takes more than JSON; hence
-//! written by hand.
+//! Strict JSON with places. `serde_json` gives no offsets of values, and a YAML parser takes more than JSON;
+//! hence written by hand.
 
 use std::sync::Arc;
 

@@ -1,11 +1,13 @@
 //! From text to [`Node`]s: bounded, recovering, in one or more rounds.
 //!
-//! A parser stops at its first error. Here that error is given its true cause ([`cause`]), the text is repaired in memory
-//! where the cause is certain, else the offending line is blanked ([`draft`]), and it is read again ([`yaml`]). So
-//! one pass of the user sees all problems, and what could be read is there with the places of the original text.
+//! A parser stops at its first error. Here that error is given its true cause ([`cause`]), the text is
+//! repaired in memory where the cause is certain, else the offending line is blanked ([`draft`]), and it is
+//! read again ([`yaml`]). So one pass of the user sees all problems, and what could be read is there with the
+//! places of the original text.
 
 mod cause;
 mod draft;
+mod entries;
 mod json;
 mod report;
 mod tree;
@@ -44,7 +46,8 @@ pub enum DuplicateKeys {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MergeKeys {
-    /// The entries of its value, an alias to a mapping or a list of those, are taken over where they aren't given.
+    /// The entries of its value, an alias to a mapping or a list of those, are taken over where they aren't
+    /// given.
     #[default]
     Merge,
     /// A key like any other.
@@ -124,7 +127,8 @@ pub struct Loaded {
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct LoadedOne {
-    /// The document; incomplete where `diagnostics` has errors. Absent when the text has none, which is no error here.
+    /// The document; incomplete where `diagnostics` has errors. Absent when the text has none, which is no
+    /// error here.
     pub root: Option<Node>,
     /// All that was noticed, in the order of the text.
     pub diagnostics: Diagnostics,
@@ -220,16 +224,16 @@ fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     Loaded { documents: outcome.documents, diagnostics: found }
 }
 
-/// Reports what is wrong with the syntax, as far as one round could see, and repairs it. Says whether there is something
-/// new to read.
+/// Reports what is wrong with the syntax, as far as one round could see, and repairs it. Says whether there
+/// is something new to read.
 fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found: &mut Diagnostics) -> bool {
     let causes = causes(source, draft, outcome).into_iter();
     let repairs: Option<Vec<Vec<Edit>>> = causes.map(|cause| settle(draft, cause, found)).collect();
     repairs.is_some_and(|repairs| draft.apply(repairs.concat()))
 }
 
-/// Reports a cause and gives its repair. What was repaired before and is still wrong is left out without a word: its
-/// diagnostic would speak of our text, not of the author's.
+/// Reports a cause and gives its repair. What was repaired before and is still wrong is left out without a
+/// word: its diagnostic would speak of our text, not of the author's.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);

@@ -13,11 +13,18 @@ pub(super) struct Report {
     diagnostics: Diagnostics,
     errors: usize,
     warnings: usize,
+    ended: bool,
 }
 
 impl Report {
     pub(super) fn new(source: &Arc<Source>) -> Self {
-        Self { source: Arc::clone(source), diagnostics: Diagnostics::new(), errors: 0, warnings: 0 }
+        Self {
+            source: Arc::clone(source),
+            diagnostics: Diagnostics::new(),
+            errors: 0,
+            warnings: 0,
+            ended: false,
+        }
     }
 
     /// Adds a diagnostic of this severity, unless there are enough of them.
@@ -33,9 +40,12 @@ impl Report {
         self.add(Severity::Error, make);
     }
 
-    /// Adds an error that tells why reading has ended.
+    /// Adds the error that tells why reading has ended; the first one, as what is cut off may meet other
+    /// limits.
     pub(super) fn last(&mut self, diagnostic: Diagnostic) {
-        self.diagnostics.push(diagnostic);
+        if !std::mem::replace(&mut self.ended, true) {
+            self.diagnostics.push(diagnostic);
+        }
     }
 
     pub(super) fn finish(mut self) -> Diagnostics {

@@ -1,14 +1,11 @@
-//! Builds [`Node`]s from events, within limits: keys, duplicates, merge keys, anchors and aliases are settled here.
+//! Builds [`Node`]s from events, within limits; anchors and aliases are settled here.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::report::Report;
-use super::{DuplicateKeys, Limits, LoadOptions, MergeKeys};
-use crate::node::by_key;
-use crate::{
-    Diagnostic, Diagnostics, Entry, Key, Kind, Mapping, Node, Scalar, Severity, Source, Span, Style, codes,
-};
+use super::{Limits, LoadOptions, entries};
+use crate::{Diagnostic, Diagnostics, Entry, Key, Kind, Node, Scalar, Severity, Source, Span, Style, codes};
 
 /// A limit was met: nothing more is to be read. The diagnostic is already noted.
 pub(super) struct Stop;
@@ -145,7 +142,9 @@ impl<'o> Tree<'o> {
         };
         let kind = match frame.body {
             Body::Sequence(items) => Kind::Sequence(items.into()),
-            Body::Mapping { entries, .. } => Kind::Mapping(self.mapping(entries)),
+            Body::Mapping { entries, .. } => {
+                Kind::Mapping(entries::settle(entries, self.options, &mut self.report))
+            }
         };
         let node = Node::new(span, kind).with_tag(frame.tag);
         self.complete(Built { node, weight: frame.weight, height: frame.height + 1 }, frame.anchor)
@@ -267,92 +266,13 @@ impl<'o> Tree<'o> {
         self.report.last(Diagnostic::error(codes::LIMIT, message).at(self.report.source.place(span)));
         Stop
     }
-
-    fn mapping(&mut self, entries: Vec<Entry>) -> Mapping {
-        let entries = self.without_duplicates(entries);
-        Mapping::new(self.merged(entries))
-    }
-
-    fn without_duplicates(&mut self, mut entries: Vec<Entry>) -> Vec<Entry> {
-        let again = duplicates(&entries);
-        if again.is_empty() {
-            return entries;
-        }
-        let last_wins = self.options.duplicate_keys == DuplicateKeys::LastWins;
-        let severity = if last_wins { Severity::Warning } else { Severity::Error };
-        for &(first, second) in &again {
-            self.report
-                .add(severity, |source| duplicate(source, severity, &entries[first], &entries[second]));
-            if last_wins {
-                entries.swap(first, second);
-            }
-        }
-        let dropped: HashSet<usize> = again.into_iter().map(|(_, second)| second).collect();
-        let kept = entries.into_iter().enumerate().filter(|(at, _)| !dropped.contains(at));
-        kept.map(|(_, entry)| entry).collect()
-    }
-
-    /// Takes over the entries of a plain `<<`, as the options have it.
-    fn merged(&mut self, entries: Vec<Entry>) -> Vec<Entry> {
-        let options = self.options;
-        let is_merge = |entry: &Entry| is_merge(&entry.key, options);
-        if !entries.iter().any(is_merge) {
-            return entries;
-        }
-        let mut taken: HashSet<String> = entries
-            .iter()
-            .filter(|entry| !is_merge(entry))
-            .map(|entry| entry.key.text().to_owned())
-            .collect();
-        let mut out = Vec::new();
-        for entry in entries {
-            if is_merge(&entry) {
-                let added = self.merge(entry);
-                out.extend(added.into_iter().filter(|entry| taken.insert(entry.key.text().to_owned())));
-            } else {
-                out.push(entry);
-            }
-        }
-        out
-    }
-
-    /// The entries that a merge key brings.
-    fn merge(&mut self, merge: Entry) -> Vec<Entry> {
-        let span = merge.key.span();
-        if self.options.merge_keys == MergeKeys::Refuse {
-            self.report.error(|source| {
-                Diagnostic::error(codes::MERGE_KEY, "merge keys (`<<`) are not taken here")
-                    .at(source.place(span))
-                    .help("write the entries out, or quote the key if it is meant as text")
-            });
-            return Vec::new();
-        }
-        let sources = match merge.value.into_kind() {
-            Kind::Sequence(items) => items,
-            kind => Box::new([Node::new(span, kind)]),
-        };
-        let mut out = Vec::new();
-        for source in sources {
-            let Kind::Mapping(mapping) = source.into_kind() else {
-                self.report.error(|source| {
-                    let message = "a merge key (`<<`) takes a mapping or a list of mappings";
-                    Diagnostic::error(codes::MERGE_KEY, message)
-                        .at(source.place(span))
-                        .help("quote the key if it is meant as text")
-                });
-                continue;
-            };
-            out.extend(mapping.into_entries());
-        }
-        out
-    }
 }
 
 impl Frame {
     /// How many levels of the next value disappear, as it is the value of a merge key.
     fn merged_levels(&self, value: &Node, options: &LoadOptions) -> usize {
         let merge = match &self.body {
-            Body::Mapping { key: Some(PendingKey::Text(key)), .. } => is_merge(key, options),
+            Body::Mapping { key: Some(PendingKey::Text(key)), .. } => entries::is_merge(key, options),
             _ => false,
         };
         match value.kind() {
@@ -375,11 +295,6 @@ impl Frame {
     }
 }
 
-/// Whether a key means a merge.
-fn is_merge(key: &Key, options: &LoadOptions) -> bool {
-    options.merge_keys != MergeKeys::Keep && key.style() == Style::Plain && key.text() == "<<"
-}
-
 /// A node as a key; a collection is reported.
 fn pending(report: &mut Report, node: Node) -> PendingKey {
     let (span, what) = (node.span(), node.describe());
@@ -392,25 +307,4 @@ fn pending(report: &mut Report, node: Node) -> PendingKey {
             .help("quote it if it is meant as text")
     });
     PendingKey::Unusable
-}
-
-fn duplicate(source: &Arc<Source>, severity: Severity, first: &Entry, second: &Entry) -> Diagnostic {
-    let label = if severity == Severity::Error { "given again here" } else { "this one counts" };
-    Diagnostic::new(severity, codes::DUPLICATE_KEY, format!("key `{}` is given twice", second.key.text()))
-        .at(source.place(second.key.span()))
-        .label(label)
-        .related(source.place(first.key.span()), "first given here")
-        .help("remove or rename one of the two")
-}
-
-/// Pairs of entries with equal keys: the first of each key, and each later one, in order of the later ones.
-fn duplicates(entries: &[Entry]) -> Vec<(usize, usize)> {
-    let index = by_key(entries);
-    let mut found = Vec::new();
-    for group in index.chunk_by(|&a, &b| entries[a as usize].key.text() == entries[b as usize].key.text()) {
-        let (first, again) = (group[0] as usize, &group[1..]);
-        found.extend(again.iter().map(|&second| (first, second as usize)));
-    }
-    found.sort_by_key(|&(_, second)| second);
-    found
 }

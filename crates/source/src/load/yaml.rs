@@ -1,4 +1,5 @@
-//! The only module that knows `granit-parser`: its events become [`tree`](super::tree) calls, its errors [`Failure`]s.
+//! The only module that knows `granit-parser`: its events become [`tree`](super::tree) calls, its errors
+//! [`Failure`]s.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -262,7 +262,7 @@ fn indentation() {
     assert_snapshot!(report("  a: 1\nb: 2\n"), @r#"
     f.yaml:2:1: error[WL0007]: the document has ended before this line
       ^ 2:1 `b: 2` 
-      = a document is one mapping, one list or one value; lines of it have the indentation of its first line
+      = a document is one mapping, one list or one value, with the indentation of its first line
     read: {"a":"1"}
     "#);
 }

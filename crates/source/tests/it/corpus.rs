@@ -80,7 +80,8 @@ enum Verdict {
     OnlyDuplicates,
 }
 
-/// What the manifest says is YAML loads and survives writing and reading; all else is refused with its true cause.
+/// What the manifest says is YAML loads and survives writing and reading; all else is refused with its true
+/// cause.
 fn judge(path: &Path, note: &str) -> Result<Verdict, String> {
     let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
     let source = Source::from_bytes("f", bytes).map_err(|e| e.to_string())?;

@@ -12,6 +12,7 @@ use crate::render::document;
 #[case::plain_lines("a: pre\n  more\n\n  ${x} post\n  end")]
 #[case::single("a: 'it''s\n  here: ${x}'")]
 #[case::double("a: \"\\ttab\\u00e9 \\\n   x ${x}\"")]
+#[case::double_escaped_breaks("a: \"\n  \n  \\\n  \n  \\a ${x}\"")]
 #[case::double_pair("a: \"\\uD83D\\uDE00 ${x}\"")]
 #[case::double_raw_and_folded("a: \"é\n\n\n  ${x}\"")]
 #[case::literal("a: |\n  one\n\n  two ${x}\n")]

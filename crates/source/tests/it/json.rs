@@ -111,8 +111,8 @@ fn depth_is_limited() {
 }
 
 proptest! {
-    /// Any text: accepted or refused as `serde_json` does, and with the same data. Without exponents: numbers beyond
-    /// every type are text here, and an error there.
+    /// Any text: accepted or refused as `serde_json` does, and with the same data. Without exponents: numbers
+    /// beyond every type are text here, and an error there.
     #[test]
     fn agrees_with_serde_json(text in "[\\[\\]{}:,\"ab\\\\/u0-9.+\\- \n]{0,24}") {
         let loaded = load_one(&Source::new("f", text.clone()), &LoadOptions::json());

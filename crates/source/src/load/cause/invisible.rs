@@ -8,8 +8,8 @@ use super::super::draft::Draft;
 use crate::invisible::{is_false_blank, is_invisible, name};
 use crate::{Diagnostic, Diagnostics, Edit, Fix, Severity, Source, Span, codes};
 
-/// Reports invisible characters outside of some ranges, one diagnostic for each kind, and takes those that hinder out of
-/// the draft, which must be the original text.
+/// Reports invisible characters outside of some ranges, one diagnostic for each kind, and takes those that
+/// hinder out of the draft, which must be the original text.
 pub(in super::super) fn invisible(
     source: &Arc<Source>,
     draft: &mut Draft<'_>,
@@ -71,7 +71,8 @@ fn judge(line: &str, at: usize, c: char) -> Option<(Severity, &'static str)> {
     matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}').then_some((Severity::Warning, ""))
 }
 
-/// Whether nothing but indentation, list markers or a key with its colon stands before: a key or a value begins here.
+/// Whether nothing but indentation, list markers or a key with its colon stands before: a key or a value
+/// begins here.
 fn opens(before: &str) -> bool {
     let seen = before.chars().filter(|&c| !is_invisible(c)).map(|c| if is_false_blank(c) { ' ' } else { c });
     let seen: String = seen.collect();

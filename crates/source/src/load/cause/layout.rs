@@ -260,7 +260,7 @@ pub(super) fn behind_the_end(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     let diagnostic = site
         .error(codes::INDENTATION, "the document has ended before this line", line.content_range())
-        .help("a document is one mapping, one list or one value; lines of it have the indentation of its first line");
+        .help("a document is one mapping, one list or one value, with the indentation of its first line");
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 

@@ -1,8 +1,8 @@
 //! The true cause of a syntax error.
 //!
-//! Where a parser stops says little: an unclosed quote is noticed lines below, a missing colon at the next one. Each
-//! function here knows one mistake that people make, looks at the text around the parser's stop, and answers if it
-//! is that one. The first that answers is believed; they go from the certain to the vague.
+//! Where a parser stops says little: an unclosed quote is noticed lines below, a missing colon at the next
+//! one. Each function here knows one mistake that people make, looks at the text around the parser's stop,
+//! and answers if it is that one. The first that answers is believed; they go from the certain to the vague.
 
 mod flow;
 mod invisible;
