@@ -177,6 +177,9 @@ fn component_type(
         return None;
     };
     let text = reader.text(node, "`type`")?;
+    if is_of_lmctl(reader, &text) {
+        return None;
+    }
     match text.value.parse::<DescriptorName>() {
         Ok(value) => Some(Spanned { value, span: text.span }),
         Err(windlass_model::name::NameError::Version(VersionError::RangeForVersion(range))) => {
@@ -194,6 +197,19 @@ fn component_type(
             None
         }
     }
+}
+
+/// Reports the placeholders that the tool `lmctl` replaces when it builds a project.
+fn is_of_lmctl(reader: &mut Reader<'_>, text: &Spanned<String>) -> bool {
+    let found = text.value.starts_with("$lmctl:");
+    if found {
+        let message = format!("`{}` is a placeholder of `lmctl`, and no name of a descriptor", text.value);
+        let diagnostic = Diagnostic::error(codes::BAD_TYPE, message)
+            .at(reader.place(text.span))
+            .help("name the descriptor, as `resource::web::1.0`, or take the files that `lmctl project build` makes");
+        reader.diagnostics.push(diagnostic);
+    }
+    found
 }
 
 fn cluster(reader: &mut Reader<'_>, node: &Node) -> Option<ClusterDecl> {
@@ -230,6 +246,9 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
 }
 
 fn reference_type(reader: &mut Reader<'_>, text: &Spanned<String>) -> Option<Spanned<ReferenceType>> {
+    if is_of_lmctl(reader, text) {
+        return None;
+    }
     let parts: Vec<&str> = text.value.split("::").collect();
     let [kind, name, versions] = parts[..] else {
         let message = format!(

@@ -15,9 +15,9 @@ use crate::property::{Properties, PropertyDecl};
 use crate::read::{Spanned, did_you_mean};
 use crate::resource::ResourceDescriptor;
 use crate::scope::{Has, Meaning, Scope, part_has, part_names, quoted, unknown_component};
-use crate::template::{Reference, Value};
+use crate::template::{Reference, Value, ValueKind};
 use windlass_model::assembly::OperationCall;
-use windlass_model::template::End;
+use windlass_model::template::{End, InstanceField};
 
 /// How serious it is that a component's descriptor is not in the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +53,7 @@ fn check_resource(resource: &Arc<ResourceDescriptor>, diagnostics: &mut Diagnost
             });
         }
     }
-    let circle = cycle::find(&cycle::resource_graph(resource));
-    diagnostics.extend(circle.map(|circle| cycle::diagnostic(&resource.source, &circle)));
+    diagnostics.extend(cycle::problem(&resource.source, &cycle::resource_graph(resource)));
 }
 
 struct Check<'a> {
@@ -85,8 +84,8 @@ impl<'a> Check<'a> {
         }
         self.promotions();
         self.policies();
-        let circle = cycle::find(&cycle::assembly_graph(self.assembly));
-        self.diagnostics.extend(circle.map(|circle| cycle::diagnostic(self.source(), &circle)));
+        let graph = cycle::assembly_graph(self.assembly);
+        self.diagnostics.extend(cycle::problem(self.source(), &graph));
     }
 
     fn source(&self) -> &'a Arc<Source> {
@@ -208,6 +207,11 @@ impl<'a> Check<'a> {
             }
             return;
         }
+        if !matches!(value.kind, ValueKind::Text(_)) {
+            let message = format!("{what} is a whole number from 0, and this is a list or a mapping");
+            self.error(codes::BAD_NUMBER, value.span, message);
+            return;
+        }
         let scope = Scope::assembly(self.assembly);
         value.for_each_reference(&mut |reference| match scope.meaning(reference) {
             Ok(Meaning::Part(..)) => {
@@ -244,6 +248,9 @@ impl<'a> Check<'a> {
             self.endpoint(target, End::Target);
         }
         self.properties(&relationship.properties, Scope::relationship(self.assembly));
+        for decl in relationship.properties.values() {
+            self.properties_of_ends(relationship, decl);
+        }
         for call in relationship.create.iter().chain(&relationship.cease) {
             self.operation_call(name, relationship, call);
         }
@@ -270,6 +277,27 @@ impl<'a> Check<'a> {
             let place = self.source().place(endpoint.span);
             self.diagnostics.push(Diagnostic::warning(codes::BAD_ENDPOINT, message).at(place));
         }
+    }
+
+    /// Checks that what `${source.…}` and `${target.…}` name is declared at that end.
+    fn properties_of_ends(&mut self, relationship: &'a RelationshipDecl, decl: &'a PropertyDecl) {
+        let scope = Scope::relationship(self.assembly);
+        let Some(value) = decl.effective() else { return };
+        value.for_each_reference(&mut |reference| {
+            let Ok(Meaning::End(end, property)) = scope.meaning(reference) else { return };
+            if InstanceField::from_word(property.as_str()).is_some() {
+                return;
+            }
+            let ends = if end == End::Source { &relationship.sources } else { &relationship.targets };
+            for endpoint in ends {
+                let component = &endpoint.value.component;
+                if let Has::No(declared) = part_has(self.assembly, self.catalog, component, &property) {
+                    let place = self.source().place(reference.span);
+                    let diagnostic = self.no_property(component, &property, &declared).at(place);
+                    self.diagnostics.push(diagnostic);
+                }
+            }
+        });
     }
 
     fn operation_call(

@@ -39,6 +39,8 @@ windlass_source::codes! {
         "A read-only property can't be given from outside, so without a `value` or `default` of its own it never has what `required` asks for.";
     BAD_FLAG = "WL0125", "bad flag",
         "`required`, `read-only` and `volatile` are `true` or `false`.";
+    TOO_MANY_NODES = "WL0126", "too many elements",
+        "An assembly may have 200 000 elements. A `quantity` inside of a `quantity` multiplies.";
     BAD_ENDPOINT = "WL0130", "bad end of a relationship",
         "`source-capabilities` and `target-requirements` are lists of `component.capability`. The bare name of a reference is a source only, since what exists already is not changed by this assembly.";
     BAD_STATE = "WL0131", "bad state",
@@ -51,6 +53,8 @@ windlass_source::codes! {
         "No folder of the catalog has a descriptor of this name. The catalog is the folder of the assembly, upwards to the project's root, and every `--catalog` folder.";
     NESTED_IN_ITSELF = "WL0141", "assembly inside itself",
         "The assembly contains itself, directly or through others, so it would never end.";
+    NESTED_TOO_DEEP = "WL0142", "assemblies nested too deep",
+        "More than 64 assemblies are inside of each other. Make some of them parts of the same one.";
     UNKNOWN_PARAMETER = "WL0150", "unknown parameter",
         "The assembly declares no property of this name.";
     MISSING_PARAMETER = "WL0151", "missing parameter",

@@ -1,9 +1,10 @@
 //! Finds properties that read each other in a circle, and prints the circle edge by edge.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
-use windlass_source::{Diagnostic, Source, Span};
+use windlass_source::{Diagnostic, Place, Source, Span};
 
 use crate::codes;
 use crate::document::AssemblyDescriptor;
@@ -11,28 +12,41 @@ use crate::property::Properties;
 use crate::resource::ResourceDescriptor;
 use crate::scope::{Meaning, Scope};
 
-/// Properties by name, and who reads whom where.
-#[derive(Debug, Default)]
-pub(crate) struct Graph {
-    names: Vec<String>,
-    places: HashMap<String, usize>,
-    edges: Vec<Vec<(usize, Span)>>,
+/// Properties, and who reads whom where.
+#[derive(Debug)]
+pub(crate) struct Graph<K, E> {
+    properties: Vec<K>,
+    places: HashMap<K, usize>,
+    edges: Vec<Vec<(usize, E)>>,
 }
 
-impl Graph {
-    fn node(&mut self, name: String) -> usize {
-        if let Some(at) = self.places.get(&name) {
-            return *at;
-        }
-        self.places.insert(name.clone(), self.names.len());
-        self.names.push(name);
-        self.edges.push(Vec::new());
-        self.names.len() - 1
+impl<K, E> Default for Graph<K, E> {
+    fn default() -> Self {
+        Self { properties: Vec::new(), places: HashMap::new(), edges: Vec::new() }
+    }
+}
+
+impl<K: Clone + Eq + Hash, E> Graph<K, E> {
+    /// Notes that one property reads another.
+    pub(crate) fn edge(&mut self, reader: K, read: K, at: E) {
+        let (reader, read) = (self.node(reader), self.node(read));
+        self.edges[reader].push((read, at));
     }
 
+    fn node(&mut self, property: K) -> usize {
+        if let Some(at) = self.places.get(&property) {
+            return *at;
+        }
+        self.places.insert(property.clone(), self.properties.len());
+        self.properties.push(property);
+        self.edges.push(Vec::new());
+        self.properties.len() - 1
+    }
+}
+
+impl Graph<String, Span> {
     fn section(&mut self, prefix: &str, properties: &Properties, scope: Scope<'_>) {
         for (name, decl) in properties {
-            let reader = self.node(format!("{prefix}{name}"));
             let Some(value) = decl.effective() else { continue };
             value.for_each_reference(&mut |reference| {
                 let read = match scope.meaning(reference) {
@@ -40,15 +54,14 @@ impl Graph {
                     Ok(Meaning::Part(component, property)) => format!("{component}.{property}"),
                     _ => return,
                 };
-                let read = self.node(read);
-                self.edges[reader].push((read, reference.span));
+                self.edge(format!("{prefix}{name}"), read, reference.span);
             });
         }
     }
 }
 
 /// Builds the graph of an assembly's own properties and those of its entries.
-pub(crate) fn assembly_graph(assembly: &AssemblyDescriptor) -> Graph {
+pub(crate) fn assembly_graph(assembly: &AssemblyDescriptor) -> Graph<String, Span> {
     let mut graph = Graph::default();
     let scope = Scope::assembly(assembly);
     graph.section("", &assembly.properties, scope);
@@ -62,19 +75,19 @@ pub(crate) fn assembly_graph(assembly: &AssemblyDescriptor) -> Graph {
 }
 
 /// Builds the graph of a resource's own properties.
-pub(crate) fn resource_graph(resource: &ResourceDescriptor) -> Graph {
+pub(crate) fn resource_graph(resource: &ResourceDescriptor) -> Graph<String, Span> {
     let mut graph = Graph::default();
     graph.section("", &resource.properties, Scope::resource(&resource.properties));
     graph
 }
 
 /// A circle: each property and where it reads the next; the last reads the first.
-pub(crate) type Circle = Vec<(String, String, Span)>;
+pub(crate) type Circle<K, E> = Vec<(K, K, E)>;
 
 /// Finds a circle, depth first and without recursion.
-pub(crate) fn find(graph: &Graph) -> Option<Circle> {
-    let mut done = vec![false; graph.names.len()];
-    for start in 0..graph.names.len() {
+pub(crate) fn find<K: Clone, E: Clone>(graph: &Graph<K, E>) -> Option<Circle<K, E>> {
+    let mut done = vec![false; graph.properties.len()];
+    for start in 0..graph.properties.len() {
         let mut path: Vec<(usize, usize)> = Vec::new();
         let mut on_path = HashMap::new();
         if !done[start] {
@@ -102,26 +115,34 @@ pub(crate) fn find(graph: &Graph) -> Option<Circle> {
     None
 }
 
-fn circle(graph: &Graph, path: &[(usize, usize)]) -> Circle {
+fn circle<K: Clone, E: Clone>(graph: &Graph<K, E>, path: &[(usize, usize)]) -> Circle<K, E> {
     let edge = |(node, next): &(usize, usize)| {
-        let (read, span) = graph.edges[*node][next - 1];
-        (graph.names[*node].clone(), graph.names[read].clone(), span)
+        let (read, at) = &graph.edges[*node][next - 1];
+        (graph.properties[*node].clone(), graph.properties[*read].clone(), at.clone())
     };
     path.iter().map(edge).collect()
 }
 
-/// Prints a circle.
-pub(crate) fn diagnostic(source: &Arc<Source>, circle: &Circle) -> Diagnostic {
-    let names: Vec<&str> =
-        circle.iter().map(|edge| edge.0.as_str()).chain(circle.first().map(|e| e.0.as_str())).collect();
-    let message = format!("properties read each other in a circle: {}", names.join(" -> "));
-    let mut edges = circle.iter();
+/// Says what is wrong with a graph whose edges are places of one text, if it has a circle.
+pub(crate) fn problem(source: &Arc<Source>, graph: &Graph<String, Span>) -> Option<Diagnostic> {
+    let circle =
+        find(graph)?.into_iter().map(|(reader, read, span)| (reader, read, Some(source.place(span))));
+    Some(diagnostic(circle.collect()))
+}
+
+/// Prints a circle edge by edge.
+pub(crate) fn diagnostic(circle: Circle<String, Option<Place>>) -> Diagnostic {
+    let names = circle.iter().map(|edge| edge.0.as_str()).chain(circle.first().map(|edge| edge.0.as_str()));
+    let way = names.collect::<Vec<_>>().join(" -> ");
+    let message = format!("properties read each other in a circle: {way}");
     let mut diagnostic = Diagnostic::error(codes::PROPERTY_CYCLE, message);
-    if let Some((reader, read, span)) = edges.next() {
-        diagnostic = diagnostic.at(source.place(*span)).label(format!("`{reader}` reads `{read}`"));
-    }
-    for (reader, read, span) in edges {
-        diagnostic = diagnostic.related(source.place(*span), format!("`{reader}` reads `{read}`"));
+    for (reader, read, place) in circle {
+        let text = format!("`{reader}` reads `{read}`");
+        diagnostic = match place {
+            Some(place) if diagnostic.place().is_none() => diagnostic.at(place).label(text),
+            Some(place) => diagnostic.related(place, text),
+            None => diagnostic,
+        };
     }
     diagnostic.help("give one of them a value of its own")
 }

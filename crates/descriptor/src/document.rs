@@ -118,6 +118,13 @@ pub struct Component {
 }
 
 impl Component {
+    /// Returns where its number of nodes stands, or else its name.
+    pub(crate) fn size_span(&self) -> Span {
+        let cluster =
+            self.cluster.as_ref().map(|cluster| cluster.initial.as_ref().map_or(cluster.span, |v| v.span));
+        cluster.or(self.quantity.as_ref().map(|quantity| quantity.span)).unwrap_or(self.name_span)
+    }
+
     /// Tells whether the component may have any other number of nodes than one.
     pub fn is_plural(&self) -> bool {
         self.cluster.is_some() || self.quantity.as_ref().is_some_and(|q| q.literal() != Some("1"))

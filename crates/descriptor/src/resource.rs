@@ -107,6 +107,8 @@ fn transitions(reader: &mut Reader<'_>, node: Option<&Node>) -> IndexMap<Transit
                 add_transition(reader, &mut found, &text.value, decl);
             }
         }
+    } else if node.as_mapping().is_none() {
+        reader.wrong_sort(node, "`lifecycle`", "a list or a mapping");
     } else if let Some(mapping) = reader.mapping(node, "`lifecycle`") {
         for entry in mapping.entries() {
             let decl = action(reader, entry.key.span(), &entry.value);

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`find`] | from what a user names to the file of an assembly |
 //! | [`disk`] | the only door to the disk |
-//! | [`file`] | what a `windlass.yaml` may say |
+//! | [`file`](mod@file) | what a `windlass.yaml` may say |
 //! | [`project`] | the project that a file belongs to, and where its parts go |
 //! | [`catalog`] | descriptors on the disk, and the rule by which they are found |
 //! | [`package`] | which files of a folder are a package |

@@ -1,0 +1,154 @@
+//! Values become templates: every `${…}` is bound to the element it means, sensitive literals become secrets.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::Value as Json;
+use windlass_model::assembly::Property;
+use windlass_model::{ComponentName, ElementName, Part, PropertyName, Template};
+use windlass_secret::{SecretRef, Sensitive};
+use windlass_source::{Diagnostic, Source, Span};
+
+use super::Composer;
+use crate::codes;
+use crate::property::{Properties, PropertyDecl};
+use crate::read::origin;
+use crate::scope::{Meaning, Scope};
+use crate::template::{Segment, Value, ValueKind};
+
+/// Whose names a value is bound to.
+#[derive(Clone, Copy)]
+pub(super) struct Binder<'s> {
+    pub(super) scope: Scope<'s>,
+    pub(super) source: &'s Arc<Source>,
+    /// Whose properties `${x}` reads, and whose parts `${c.x}` names.
+    pub(super) owner: &'s ElementName,
+    /// Whom `${instance.…}` means.
+    pub(super) instance: &'s ElementName,
+}
+
+impl Composer<'_> {
+    /// Binds a section of properties.
+    pub(super) fn properties(
+        &mut self,
+        declared: &Properties,
+        binder: Binder<'_>,
+    ) -> IndexMap<PropertyName, Property> {
+        declared.iter().map(|(name, decl)| (name.clone(), self.property(decl, binder))).collect()
+    }
+
+    fn property(&mut self, decl: &PropertyDecl, binder: Binder<'_>) -> Property {
+        Property {
+            value: decl.effective().map(|value| self.bind(value, binder, decl.sensitive)),
+            read_only: decl.read_only,
+            volatile: decl.volatile,
+            sensitive: decl.sensitive,
+            origin: Some(origin(binder.source, decl.effective().map_or(decl.name_span, |v| v.span))),
+        }
+    }
+
+    /// Binds a value.
+    pub(super) fn bind(&mut self, value: &Value, binder: Binder<'_>, sensitive: bool) -> Template {
+        match &value.kind {
+            ValueKind::Null => Template::Null,
+            ValueKind::Text(segments) => {
+                let parts = segments.iter().map(|segment| self.bind_segment(segment, binder)).collect();
+                self.text(parts, sensitive)
+            }
+            ValueKind::List(items) => {
+                Template::List(items.iter().map(|item| self.bind(item, binder, sensitive)).collect())
+            }
+            ValueKind::Map(entries) => Template::Map(
+                entries.iter().map(|(key, v)| (key.clone(), self.bind(v, binder, sensitive))).collect(),
+            ),
+        }
+    }
+
+    fn bind_segment(&mut self, segment: &Segment, binder: Binder<'_>) -> Part {
+        let reference = match segment {
+            Segment::Literal(text) => return Part::Literal(text.clone()),
+            Segment::Reference(reference) => reference,
+        };
+        match binder.scope.meaning(reference) {
+            Ok(Meaning::Own(property)) => Part::Property { element: binder.owner.clone(), property },
+            Ok(Meaning::Part(component, property)) => {
+                let element = self.part_element(binder, &component, reference.span);
+                Part::Property { element, property }
+            }
+            Ok(Meaning::Instance(field)) => Part::Instance { element: binder.instance.clone(), field },
+            Ok(Meaning::End(end, property)) => Part::End { end, property },
+            // The check has reported it.
+            Err(_) => Part::Literal(format!("${{{}}}", reference.text)),
+        }
+    }
+
+    /// Names the element whose property is read: of a component with several nodes, the lowest.
+    fn part_element(&mut self, binder: Binder<'_>, component: &ComponentName, span: Span) -> ElementName {
+        let element = binder.owner.child(component);
+        let Some(part) = binder.scope.assembly.and_then(|a| a.composition.get(component)) else {
+            return element;
+        };
+        if !part.is_plural() {
+            return element;
+        }
+        let most = part.cluster.as_ref().map_or(part.quantity.as_ref(), |cluster| cluster.maximum.as_ref());
+        if most.and_then(Value::literal) != Some("1") {
+            let message = format!(
+                "`{component}` may have several nodes; the value of the lowest one, `{component}__1`, is taken"
+            );
+            let diagnostic = Diagnostic::warning(codes::MANY_NODES, message).at(binder.source.place(span));
+            self.diagnostics.push(diagnostic);
+        }
+        element.node(1)
+    }
+
+    /// Makes a template of what a user gives. Text stands as it is.
+    pub(super) fn given(&mut self, value: &Json, sensitive: bool) -> Template {
+        match value {
+            Json::Null => Template::Null,
+            Json::String(text) => self.text(vec![Part::Literal(text.clone())], sensitive),
+            Json::Array(items) => {
+                Template::List(items.iter().map(|item| self.given(item, sensitive)).collect())
+            }
+            Json::Object(entries) => Template::Map(
+                entries.iter().map(|(key, entry)| (key.clone(), self.given(entry, sensitive))).collect(),
+            ),
+            other => self.text(vec![Part::Literal(other.to_string())], sensitive),
+        }
+    }
+
+    /// Makes a text template; what is literal in a sensitive one becomes a secret.
+    fn text(&mut self, parts: Vec<Part>, sensitive: bool) -> Template {
+        let text = Template::Text(parts);
+        if sensitive { self.sealed(text) } else { text }
+    }
+
+    /// Turns all literals of a template into secrets.
+    pub(super) fn sealed(&mut self, template: Template) -> Template {
+        match template {
+            Template::Null => Template::Null,
+            Template::Text(parts) => {
+                let parts = parts.into_iter().map(|part| match part {
+                    Part::Literal(text) => self.secret(text),
+                    other => other,
+                });
+                Template::Text(parts.collect())
+            }
+            Template::List(items) => {
+                Template::List(items.into_iter().map(|item| self.sealed(item)).collect())
+            }
+            Template::Map(entries) => {
+                let entries = entries.into_iter().map(|(key, entry)| (key, self.sealed(entry)));
+                Template::Map(entries.collect())
+            }
+        }
+    }
+
+    fn secret(&mut self, text: String) -> Part {
+        let number = self.secrets.len() + 1;
+        let id = format!("{}:given/{number}", self.request.name);
+        let secret: SecretRef = id.parse().expect("an assembly's name and a number make an id");
+        self.secrets.insert(secret.clone(), Sensitive::new(text));
+        Part::Secret(secret)
+    }
+}

@@ -1,0 +1,442 @@
+//! From a checked descriptor, its parameters and the catalog to one flat topology.
+//!
+//! Composition gives every element its full name, multiplies clusters and quantities into nodes, lays the values that
+//! an assembly gives over those that its parts declare, resolves references to what exists, and binds every `${…}` to
+//! the element it means. Sensitive literals leave the topology here: they become secrets.
+
+mod bind;
+mod known;
+mod parameters;
+mod reference;
+mod size;
+mod whole;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::Value as Json;
+use windlass_model::assembly::{Element, ElementKind, Endpoint, Operation, Property, Relationship, Topology};
+use windlass_model::name::RelationshipName;
+use windlass_model::{AssemblyName, ComponentName, DescriptorName, ElementName, PropertyName};
+use windlass_secret::{SecretRef, Sensitive};
+use windlass_source::{Code, Diagnostic, Diagnostics, Source, Span};
+
+use crate::catalog::Catalog;
+use crate::check::{Missing, check};
+use crate::codes;
+use crate::document::{AssemblyDescriptor, Component, Descriptor, EndpointDecl, RelationshipDecl};
+use crate::property::PropertyDecl;
+use crate::read::{Spanned, origin};
+use crate::resource::ResourceDescriptor;
+use crate::scope::Scope;
+use bind::Binder;
+
+/// The most elements that an assembly may have.
+pub const MAX_ELEMENTS: usize = 200_000;
+
+/// The most assemblies inside of each other.
+pub const MAX_NESTING: usize = 64;
+
+/// Something that exists and that references may resolve to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Existing {
+    /// What it is.
+    pub descriptor: DescriptorName,
+    /// Its name.
+    pub name: String,
+    /// Its properties.
+    pub properties: BTreeMap<String, Json>,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The name that the assembly gets.
+    pub name: &'a AssemblyName,
+    /// Values for its properties. Text stands as it is: a `${…}` in it means nothing.
+    pub parameters: &'a BTreeMap<String, Json>,
+    /// Where descriptors come from.
+    pub catalog: &'a dyn Catalog,
+    /// What references may resolve to.
+    pub existing: &'a [Existing],
+}
+
+/// An assembly, composed.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Composed {
+    /// The topology; none when there are errors.
+    pub topology: Option<Topology>,
+    /// The sensitive literals that the topology refers to.
+    pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
+    /// The descriptors of the resources it is made of.
+    pub resources: BTreeSet<DescriptorName>,
+    /// All problems: of reading, checking and composing.
+    pub diagnostics: Diagnostics,
+}
+
+/// Composes an assembly.
+pub fn compose(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Composed {
+    let mut composer = Composer::new(request);
+    composer.examine(&Descriptor::Assembly(assembly.clone()));
+    composer.root(assembly);
+    if !composer.diagnostics.has_errors() {
+        composer.look_at_the_whole();
+    }
+    composer.finish()
+}
+
+struct Composer<'a> {
+    request: Request<'a>,
+    diagnostics: Diagnostics,
+    elements: Vec<Element>,
+    places: HashMap<ElementName, usize>,
+    relationships: Vec<Relationship>,
+    secrets: BTreeMap<SecretRef, Sensitive<String>>,
+    resources: BTreeSet<DescriptorName>,
+    /// The texts of all descriptors that have been examined, by their names.
+    sources: BTreeMap<String, Arc<Source>>,
+    examined: BTreeSet<DescriptorName>,
+    /// The assemblies that are being composed, outermost first.
+    inside: Vec<DescriptorName>,
+    /// Required parameters that were not given.
+    missing: BTreeSet<PropertyName>,
+    /// Whether there are more elements than can be.
+    full: bool,
+}
+
+/// An assembly and the element it becomes.
+#[derive(Clone, Copy)]
+struct Frame<'f> {
+    assembly: &'f Arc<AssemblyDescriptor>,
+    owner: &'f ElementName,
+}
+
+impl<'f> Frame<'f> {
+    /// Binds what is written in the assembly on behalf of `instance`.
+    fn binder(self, instance: &'f ElementName) -> Binder<'f> {
+        let scope = Scope::assembly(self.assembly);
+        Binder { scope, source: &self.assembly.source, owner: self.owner, instance }
+    }
+}
+
+/// Where an element goes in the tree.
+struct Seat {
+    name: ElementName,
+    parent: Option<ElementName>,
+    component: Option<ComponentName>,
+    index: Option<u32>,
+}
+
+impl Seat {
+    fn element(self, kind: ElementKind, descriptor: DescriptorName) -> Element {
+        Element {
+            name: self.name,
+            kind,
+            parent: self.parent,
+            component: self.component,
+            index: self.index,
+            descriptor,
+            properties: IndexMap::new(),
+            transitions: Vec::new(),
+            operations: IndexMap::new(),
+            cluster: None,
+            origin: None,
+        }
+    }
+}
+
+impl<'a> Composer<'a> {
+    fn new(request: Request<'a>) -> Self {
+        Self {
+            request,
+            diagnostics: Diagnostics::new(),
+            elements: Vec::new(),
+            places: HashMap::new(),
+            relationships: Vec::new(),
+            secrets: BTreeMap::new(),
+            resources: BTreeSet::new(),
+            sources: BTreeMap::new(),
+            examined: BTreeSet::new(),
+            inside: Vec::new(),
+            missing: BTreeSet::new(),
+            full: false,
+        }
+    }
+
+    fn finish(mut self) -> Composed {
+        self.diagnostics.sort();
+        // What is wrong with a part is found for each of its nodes.
+        let mut said = self.diagnostics.into_vec();
+        said.dedup();
+        let diagnostics = Diagnostics::from(said);
+        let topology = (!diagnostics.has_errors())
+            .then(|| Topology::new(self.request.name.clone(), self.elements, self.relationships));
+        Composed { topology, secrets: self.secrets, resources: self.resources, diagnostics }
+    }
+
+    /// Reports an error, unless it follows from one that has been reported at the same place.
+    fn error(&mut self, source: &Arc<Source>, code: Code, span: Span, message: impl Into<String>) {
+        let follows =
+            self.diagnostics.iter().filter(|said| said.is_error()).filter_map(Diagnostic::place).any(
+                |said| {
+                    let at = said.span();
+                    Arc::ptr_eq(said.source(), source) && at.start < span.end && span.start < at.end
+                },
+            );
+        if !follows {
+            self.diagnostics.push(Diagnostic::error(code, message).at(source.place(span)));
+        }
+    }
+
+    /// Checks a descriptor when it is met for the first time.
+    fn examine(&mut self, descriptor: &Descriptor) {
+        let new = descriptor.name().is_none_or(|name| self.examined.insert(name.clone()));
+        if new {
+            let source = descriptor.source();
+            self.sources.insert(source.name().to_owned(), source.clone());
+            self.diagnostics.extend(check(descriptor, self.request.catalog, Missing::Refused));
+        }
+    }
+
+    fn root(&mut self, assembly: &Arc<AssemblyDescriptor>) {
+        let Some(name) = assembly.name.as_ref() else { return };
+        let owner = ElementName::from(self.request.name);
+        self.parameters(assembly);
+        let binder = Frame { assembly, owner: &owner }.binder(&owner);
+        let mut properties = self.properties(&assembly.properties, binder);
+        for (parameter, value) in self.request.parameters {
+            if let Some(property) = properties.get_mut(parameter.as_str()) {
+                property.value = Some(self.given(value, property.sensitive));
+            }
+        }
+        let seat = Seat { name: owner, parent: None, component: None, index: None };
+        self.assembly(assembly, &name.value, seat, properties);
+    }
+
+    fn push(&mut self, element: Element) {
+        self.places.insert(element.name.clone(), self.elements.len());
+        self.elements.push(element);
+    }
+
+    fn assembly(
+        &mut self,
+        assembly: &Arc<AssemblyDescriptor>,
+        descriptor: &DescriptorName,
+        seat: Seat,
+        properties: IndexMap<PropertyName, Property>,
+    ) {
+        let owner = seat.name.clone();
+        let frame = Frame { assembly, owner: &owner };
+        let at = self.elements.len();
+        self.push(Element {
+            properties,
+            origin: assembly.name.as_ref().map(|name| origin(&assembly.source, name.span)),
+            ..seat.element(ElementKind::Assembly, descriptor.clone())
+        });
+        self.inside.push(descriptor.clone());
+        for (name, decl) in &assembly.references {
+            self.reference(frame, name, decl);
+        }
+        for (name, decl) in &assembly.composition {
+            self.component(frame, name, decl);
+        }
+        self.inside.pop();
+        self.promote(frame, at);
+        for (name, decl) in &assembly.relationships {
+            let bound = self.relationship(frame, name, decl);
+            self.relationships.push(bound);
+        }
+    }
+
+    /// Leads each promoted operation to the resource that has it.
+    fn promote(&mut self, Frame { assembly, owner }: Frame<'_>, at: usize) {
+        for (name, promotion) in &assembly.operations {
+            let Some(source) = &promotion.source else { continue };
+            let (component, operation) = &source.value;
+            let element = owner.child(component);
+            let found = self.places.get(&element).and_then(|at| self.elements[*at].operations.get(operation));
+            if let Some(found) = found.cloned() {
+                self.elements[at].operations.insert(name.clone(), found);
+            } else if assembly.composition.get(component).is_some_and(Component::is_plural) {
+                let message =
+                    format!("`{component}` has several nodes, so `{operation}` of it can't be one operation");
+                self.error(&assembly.source, codes::BAD_OPERATION, source.span, message);
+            }
+        }
+    }
+
+    fn component(&mut self, frame: Frame<'_>, name: &ComponentName, decl: &Component) {
+        let Some(kind) = &decl.kind else { return };
+        let Some(descriptor) = self.request.catalog.find(&kind.value) else { return };
+        self.examine(&descriptor);
+        if self.full || !self.may_nest(frame, kind) {
+            return;
+        }
+        let parent = Some(frame.owner.clone());
+        let seat = Seat { name: frame.owner.child(name), parent, component: Some(name.clone()), index: None };
+        if decl.is_plural() {
+            self.group(frame, decl, &descriptor, seat);
+        } else if self.has_room(frame, decl, 1) {
+            self.part(frame, decl, &descriptor, seat);
+        }
+    }
+
+    /// Makes the nodes of a component, and the group that they are in.
+    fn group(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, seat: Seat) {
+        let Some((count, cluster)) = self.size(frame, decl) else { return };
+        let Some(kind) = descriptor.name().filter(|_| self.has_room(frame, decl, count)) else { return };
+        let (group, component) = (seat.name.clone(), seat.component.clone());
+        self.push(Element {
+            cluster,
+            origin: Some(origin(&frame.assembly.source, decl.name_span)),
+            ..seat.element(ElementKind::Group, kind.clone())
+        });
+        for index in 1..=count {
+            let parent = Some(group.clone());
+            let (name, component) = (group.node(index), component.clone());
+            self.part(frame, decl, descriptor, Seat { name, parent, component, index: Some(index) });
+        }
+    }
+
+    /// Refuses assemblies inside of themselves, and those that are nested too deep.
+    fn may_nest(&mut self, frame: Frame<'_>, kind: &Spanned<DescriptorName>) -> bool {
+        let source = &frame.assembly.source;
+        if self.inside.contains(&kind.value) {
+            let way = self.inside.iter().chain([&kind.value]).map(|name| format!("`{name}`"));
+            let way = way.collect::<Vec<_>>().join(" -> ");
+            let message = format!("the assembly is inside itself: {way}");
+            self.error(source, codes::NESTED_IN_ITSELF, kind.span, message);
+            return false;
+        }
+        if self.inside.len() > MAX_NESTING {
+            let message = format!("more than {MAX_NESTING} assemblies are inside of each other here");
+            self.error(source, codes::NESTED_TOO_DEEP, kind.span, message);
+            return false;
+        }
+        true
+    }
+
+    /// Refuses more elements than there can be, once.
+    fn has_room(&mut self, frame: Frame<'_>, decl: &Component, count: u32) -> bool {
+        let more = usize::try_from(count).unwrap_or(usize::MAX);
+        if !self.full && self.elements.len().saturating_add(more) > MAX_ELEMENTS {
+            self.full = true;
+            let message = format!("the assembly would have more than {MAX_ELEMENTS} elements");
+            self.error(&frame.assembly.source, codes::TOO_MANY_NODES, decl.size_span(), message);
+        }
+        !self.full
+    }
+
+    /// Makes one node of a component.
+    fn part(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, seat: Seat) {
+        let name = seat.name.clone();
+        let scope = match descriptor {
+            Descriptor::Assembly(nested) => Scope::assembly(nested),
+            Descriptor::Resource(resource) => Scope::resource(&resource.properties),
+        };
+        let own = Binder { scope, source: descriptor.source(), owner: &name, instance: &name };
+        let mut properties = self.properties(descriptor.properties(), own);
+        for (property, given) in &decl.properties {
+            self.overlay(&mut properties, descriptor, (property, given), frame.binder(&name));
+        }
+        match descriptor {
+            Descriptor::Assembly(nested) => {
+                if let Some(kind) = descriptor.name() {
+                    self.assembly(nested, kind, seat, properties);
+                }
+            }
+            Descriptor::Resource(resource) => {
+                let declared_at = origin(&frame.assembly.source, decl.name_span);
+                self.resource(resource, seat, properties, declared_at);
+            }
+        }
+    }
+
+    /// Lays the value that an assembly gives over what the part declares.
+    fn overlay(
+        &mut self,
+        properties: &mut IndexMap<PropertyName, Property>,
+        descriptor: &Descriptor,
+        (name, given): (&PropertyName, &PropertyDecl),
+        binder: Binder<'_>,
+    ) {
+        let declared = descriptor.properties().get(name);
+        if let (Some(decl), Some(value)) = (declared, given.effective())
+            && (decl.read_only || decl.value.is_some())
+        {
+            let message = format!("`{name}` decides its value itself, so the one given here is ignored");
+            let diagnostic = Diagnostic::warning(codes::OVERRIDES_READ_ONLY, message)
+                .at(binder.source.place(value.span))
+                .related(descriptor.source().place(decl.name_span), "declared here");
+            self.diagnostics.push(diagnostic);
+            return;
+        }
+        let sensitive = given.sensitive || declared.is_some_and(|decl| decl.sensitive);
+        let entry = properties.entry(name.clone()).or_default();
+        entry.read_only |= given.read_only;
+        entry.volatile |= given.volatile;
+        if let Some(value) = given.effective() {
+            entry.value = Some(self.bind(value, binder, sensitive));
+            entry.origin = Some(origin(binder.source, value.span));
+        } else if sensitive && !entry.sensitive {
+            entry.value = entry.value.take().map(|value| self.sealed(value));
+        }
+        entry.sensitive = sensitive;
+        entry.origin.get_or_insert_with(|| origin(binder.source, given.name_span));
+    }
+
+    fn resource(
+        &mut self,
+        resource: &ResourceDescriptor,
+        seat: Seat,
+        properties: IndexMap<PropertyName, Property>,
+        declared_at: windlass_model::Origin,
+    ) {
+        let Some(descriptor) = resource.name.as_ref().map(|name| name.value.clone()) else { return };
+        self.resources.insert(descriptor.clone());
+        let mut transitions: Vec<_> = resource.transitions.keys().copied().collect();
+        transitions.sort();
+        let operations = resource
+            .operations
+            .keys()
+            .map(|name| (name.clone(), Operation { element: seat.name.clone(), operation: name.clone() }));
+        let operations = operations.collect();
+        self.push(Element {
+            properties,
+            transitions,
+            operations,
+            origin: Some(declared_at),
+            ..seat.element(ElementKind::Resource, descriptor)
+        });
+    }
+
+    fn relationship(
+        &mut self,
+        frame: Frame<'_>,
+        name: &RelationshipName,
+        decl: &RelationshipDecl,
+    ) -> Relationship {
+        let Frame { assembly, owner } = frame;
+        let binder = Binder { scope: Scope::relationship(assembly), ..frame.binder(owner) };
+        let endpoint = |end: &Spanned<EndpointDecl>| Endpoint {
+            element: owner.child(&end.value.component),
+            capability: end.value.capability.clone(),
+        };
+        Relationship {
+            name: name.clone(),
+            assembly: owner.clone(),
+            sources: decl.sources.iter().map(endpoint).collect(),
+            targets: decl.targets.iter().map(endpoint).collect(),
+            source_state: decl.source_state,
+            source_modifier: decl.source_modifier,
+            target_state: decl.target_state,
+            target_modifier: decl.target_modifier,
+            properties: self.properties(&decl.properties, binder),
+            create: decl.create.iter().map(|call| call.value.clone()).collect(),
+            cease: decl.cease.iter().map(|call| call.value.clone()).collect(),
+            origin: Some(origin(&assembly.source, decl.name_span)),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What the user gives: only what the assembly declares, and everything that it requires.
+
+use windlass_model::PropertyName;
+use windlass_source::Diagnostic;
+
+use super::Composer;
+use crate::codes;
+use crate::document::AssemblyDescriptor;
+use crate::property::PropertyDecl;
+use crate::read::did_you_mean;
+use crate::scope::quoted;
+
+impl Composer<'_> {
+    /// Checks the given parameters, and that none is missing.
+    pub(super) fn parameters(&mut self, assembly: &AssemblyDescriptor) {
+        for name in self.request.parameters.keys() {
+            let problem = match assembly.properties.get(name.as_str()) {
+                None => Some(unknown(assembly, name)),
+                Some(decl) => fixed(assembly, name, decl),
+            };
+            self.diagnostics.extend(problem);
+        }
+        for (name, decl) in &assembly.properties {
+            let given = self.request.parameters.get(name.as_str()).is_some_and(|value| !value.is_null());
+            if decl.required && !decl.read_only && decl.effective().is_none() && !given {
+                let message = format!("`{name}` is required and has no value");
+                let diagnostic = Diagnostic::error(codes::MISSING_PARAMETER, message)
+                    .at(assembly.source.place(decl.name_span))
+                    .help(format!("give it with `-p {name}=…`"));
+                self.diagnostics.push(diagnostic);
+                self.missing.insert(name.clone());
+            }
+        }
+    }
+}
+
+fn unknown(assembly: &AssemblyDescriptor, name: &str) -> Diagnostic {
+    let message = format!("the assembly has no property `{name}`");
+    let diagnostic = Diagnostic::error(codes::UNKNOWN_PARAMETER, message);
+    let settable = assembly.properties.iter().filter(|(_, decl)| !decl.read_only && decl.value.is_none());
+    let names: Vec<&str> = settable.map(|(name, _)| PropertyName::as_str(name)).collect();
+    let diagnostic = if names.is_empty() {
+        diagnostic.help("it has none that can be set")
+    } else {
+        diagnostic.help(format!("these can be set: {}", quoted(&names)))
+    };
+    did_you_mean(diagnostic, name, names)
+}
+
+fn fixed(assembly: &AssemblyDescriptor, name: &str, decl: &PropertyDecl) -> Option<Diagnostic> {
+    let why = if decl.read_only {
+        "is read-only"
+    } else if decl.value.is_some() {
+        "has a fixed value"
+    } else {
+        return None;
+    };
+    let diagnostic = Diagnostic::error(codes::FIXED_PARAMETER, format!("`{name}` {why} and can't be set"))
+        .at(assembly.source.place(decl.name_span))
+        .label("declared here");
+    Some(diagnostic)
+}

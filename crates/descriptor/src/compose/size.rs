@@ -1,0 +1,76 @@
+//! How many nodes a component has.
+
+use windlass_model::ElementName;
+use windlass_model::assembly::Cluster;
+
+use super::known::Unknown;
+use super::{Composer, Frame};
+use crate::check::Bounds;
+use crate::codes;
+use crate::document::{ClusterDecl, Component};
+use crate::template::Value;
+
+/// A number that was needed and could not be had; it has been reported.
+struct Reported;
+
+impl Composer<'_> {
+    /// Returns the number of nodes, and the bounds of a cluster; none when an error has been reported.
+    pub(super) fn size(&mut self, frame: Frame<'_>, decl: &Component) -> Option<(u32, Option<Cluster>)> {
+        match &decl.cluster {
+            None => Some((self.number(frame, decl.quantity.as_ref()).ok()?.unwrap_or(1), None)),
+            Some(cluster) => {
+                let bounds = self.bounds(frame, cluster).ok()?;
+                if let Some(problem) = bounds.problem() {
+                    let span = cluster.initial.as_ref().map_or(cluster.span, |value| value.span);
+                    self.error(&frame.assembly.source, codes::BAD_BOUNDS, span, problem);
+                    return None;
+                }
+                let minimum = bounds.minimum.unwrap_or(1);
+                let increment = bounds.increment.unwrap_or(1);
+                let cluster = Cluster { minimum, maximum: bounds.maximum, increment };
+                Some((bounds.initial.unwrap_or(minimum), Some(cluster)))
+            }
+        }
+    }
+
+    fn bounds(&mut self, frame: Frame<'_>, cluster: &ClusterDecl) -> Result<Bounds, Reported> {
+        // All four are looked at, so that all that is wrong is said at once.
+        let minimum = self.number(frame, cluster.minimum.as_ref());
+        let maximum = self.number(frame, cluster.maximum.as_ref());
+        let initial = self.number(frame, cluster.initial.as_ref());
+        let increment = self.number(frame, cluster.increment.as_ref());
+        Ok(Bounds {
+            minimum: minimum?.or(Some(1)),
+            maximum: maximum?,
+            initial: initial?,
+            increment: increment?,
+        })
+    }
+
+    /// Evaluates a number that must be known now, if one is given.
+    fn number(&mut self, frame: Frame<'_>, value: Option<&Value>) -> Result<Option<u32>, Reported> {
+        let Some(value) = value else { return Ok(None) };
+        let template = self.bind(value, frame.binder(frame.owner), false);
+        let known = self.known(&template);
+        let source = &frame.assembly.source;
+        match known.as_ref().map(|known| known.text.trim().parse()) {
+            Ok(Ok(number)) => return Ok(Some(number)),
+            Ok(Err(_)) => {
+                let shown = known.as_ref().map_or("", |known| known.shown());
+                let message = format!("a whole number from 0 is needed, and this is `{shown}`");
+                self.error(source, codes::BAD_NUMBER, value.span, message);
+            }
+            Err(Unknown::Property(element, property)) if self.is_missing(element, property.as_str()) => {}
+            Err(_) => {
+                let message = "this number is not known before the assembly is made";
+                self.error(source, codes::BAD_NUMBER, value.span, message);
+            }
+        }
+        Err(Reported)
+    }
+
+    /// Tells whether a property is a parameter that has been reported as missing.
+    pub(super) fn is_missing(&self, element: &ElementName, property: &str) -> bool {
+        *element == ElementName::from(self.request.name) && self.missing.contains(property)
+    }
+}

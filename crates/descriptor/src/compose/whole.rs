@@ -1,0 +1,152 @@
+//! What can be seen only once everything is composed: circles through the descriptors of parts, properties that
+//! a resolved reference lacks, and nodes that aren't there.
+
+use std::sync::Arc;
+
+use windlass_model::assembly::{Element, ElementKind, Origin};
+use windlass_model::{ElementName, Part, PropertyName, Template};
+use windlass_source::{Diagnostic, Place, Source, Span};
+
+use super::Composer;
+use crate::codes;
+use crate::cycle::{self, Graph};
+use crate::read::did_you_mean;
+use crate::scope::quoted;
+
+impl Composer<'_> {
+    /// Looks at the composed assembly as a whole. Called when nothing else is wrong.
+    pub(super) fn look_at_the_whole(&mut self) {
+        self.empty_absent_nodes();
+        self.properties_of_references();
+        if let Some(circle) = cycle::find(&self.graph()) {
+            let circle = circle.into_iter().map(|(reader, read, origin)| {
+                let place = origin.and_then(|origin| self.place(origin));
+                (self.property_name(reader), self.property_name(read), place)
+            });
+            let diagnostic = cycle::diagnostic(circle.collect());
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Leads an origin back to its text.
+    fn place(&self, origin: &Origin) -> Option<Place> {
+        let source = self.sources.get(&origin.file)?;
+        Some(place_at(source, origin))
+    }
+
+    /// Takes out what reads a node of a group that has none: nothing has no value.
+    fn empty_absent_nodes(&mut self) {
+        let places = &self.places;
+        let is_absent =
+            |part: &Part| matches!(part, Part::Property { element, .. } if !places.contains_key(element));
+        let elements = self.elements.iter_mut().map(|element| &mut element.properties);
+        let relationships = self.relationships.iter_mut().map(|relationship| &mut relationship.properties);
+        let mut emptied = Vec::new();
+        for property in elements.chain(relationships).flat_map(indexmap::IndexMap::values_mut) {
+            let Some(value) = property.value.as_mut() else { continue };
+            let mut absent = None;
+            without(value, &is_absent, &mut absent);
+            emptied.extend(absent.map(|part| (part, property.origin.clone())));
+        }
+        for (part, origin) in emptied {
+            let message = format!("`{part}` has no value: there is no such node");
+            let diagnostic = Diagnostic::warning(codes::MANY_NODES, message);
+            let place = origin.and_then(|origin| self.place(&origin));
+            self.diagnostics.push(match place {
+                Some(place) => diagnostic.at(place),
+                None => diagnostic,
+            });
+        }
+    }
+
+    /// Reports what reads a property that a resolved reference doesn't have.
+    fn properties_of_references(&mut self) {
+        let elements = self.elements.iter().flat_map(|element| element.properties.values());
+        let relationships =
+            self.relationships.iter().flat_map(|relationship| relationship.properties.values());
+        let mut found = Vec::new();
+        for property in elements.chain(relationships) {
+            let Some(value) = &property.value else { continue };
+            value.for_each_part(&mut |part| {
+                let Part::Property { element, property: name } = part else { return };
+                let Some(reference) = self.reference_without(element, name) else { return };
+                let diagnostic = no_property(reference, name);
+                let place = property.origin.as_ref().and_then(|origin| self.place(origin));
+                found.push(match place {
+                    Some(place) => diagnostic.at(place),
+                    None => diagnostic,
+                });
+            });
+        }
+        self.diagnostics.extend(found);
+    }
+
+    fn reference_without(&self, element: &ElementName, property: &PropertyName) -> Option<&Element> {
+        let element = &self.elements[*self.places.get(element)?];
+        let lacks = element.kind == ElementKind::Reference && !element.properties.contains_key(property);
+        lacks.then_some(element)
+    }
+
+    /// Builds the graph of who reads whom; a property is its element's place and its own.
+    fn graph(&self) -> Graph<(usize, usize), Option<&Origin>> {
+        let mut graph = Graph::default();
+        for (at, element) in self.elements.iter().enumerate() {
+            for (number, property) in element.properties.values().enumerate() {
+                let Some(value) = &property.value else { continue };
+                value.for_each_part(&mut |part| {
+                    if let Some(read) = self.property_read(part) {
+                        graph.edge((at, number), read, property.origin.as_ref());
+                    }
+                });
+            }
+        }
+        graph
+    }
+
+    fn property_read(&self, part: &Part) -> Option<(usize, usize)> {
+        let Part::Property { element, property } = part else { return None };
+        let at = *self.places.get(element)?;
+        Some((at, self.elements[at].properties.get_index_of(property)?))
+    }
+
+    fn property_name(&self, (element, property): (usize, usize)) -> String {
+        let element = &self.elements[element];
+        let property = element.properties.get_index(property).map_or("", |(name, _)| name.as_str());
+        format!("{}.{property}", element.name)
+    }
+}
+
+/// Removes parts of a template; text of which nothing is left becomes null. Tells one of them.
+fn without(template: &mut Template, is_absent: &dyn Fn(&Part) -> bool, absent: &mut Option<Part>) {
+    match template {
+        Template::Null => {}
+        Template::Text(parts) => {
+            let Some(first) = parts.iter().find(|part| is_absent(part)) else { return };
+            *absent = Some(first.clone());
+            parts.retain(|part| !is_absent(part));
+            if parts.is_empty() {
+                *template = Template::Null;
+            }
+        }
+        Template::List(items) => items.iter_mut().for_each(|item| without(item, is_absent, absent)),
+        Template::Map(entries) => entries.values_mut().for_each(|entry| without(entry, is_absent, absent)),
+    }
+}
+
+fn no_property(reference: &Element, name: &PropertyName) -> Diagnostic {
+    let component = reference.component.as_ref().map_or("", |component| component.as_str());
+    let message = format!("what the reference `{component}` resolves to has no property `{name}`");
+    let names: Vec<&str> = reference.properties.keys().map(PropertyName::as_str).collect();
+    let diagnostic =
+        Diagnostic::error(codes::UNKNOWN_PROPERTY, message).help(format!("it has {}", quoted(&names)));
+    did_you_mean(diagnostic, name.as_str(), names)
+}
+
+/// Finds the place of a line and column.
+fn place_at(source: &Arc<Source>, origin: &Origin) -> Place {
+    let line = source.line(origin.line as usize).unwrap_or_default();
+    let before: usize =
+        source.slice(line).chars().take((origin.column as usize).saturating_sub(1)).map(char::len_utf8).sum();
+    let start = line.start + u32::try_from(before).unwrap_or(0);
+    source.place(Span::new(start, line.end))
+}

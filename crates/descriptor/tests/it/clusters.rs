@@ -1,0 +1,151 @@
+//! Quantities and clusters: how many nodes there are, and all that can be wrong with the number.
+
+use insta::assert_snapshot;
+use rstest::rstest;
+
+use crate::support::World;
+
+fn shop(size: &str) -> String {
+    format!(
+        "name: assembly::shop::1.0
+properties:
+  n: {{default: 3}}
+  word: {{default: many}}
+  secret: {{type: password, default: hunter2}}
+  output: {{value: '${{other.out}}'}}
+composition:
+  web:
+    type: resource::web::1.0
+    {size}
+  other:
+    type: resource::web::1.0
+"
+    )
+}
+
+fn world() -> World {
+    World::of(&["name: resource::web::1.0\nproperties: {out: {read-only: true}}\nlifecycle: [Install]\n"])
+}
+
+fn messages(size: &str) -> String {
+    world().messages(&shop(size))
+}
+
+#[rstest]
+#[case::absent("description: one", "test__web")]
+#[case::literal_one("quantity: 1", "test__web")]
+#[case::quoted_one("quantity: '1'", "test__web")]
+#[case::two("quantity: 2", "test__web test__web__1 test__web__2")]
+#[case::zero("quantity: 0", "test__web")]
+#[case::parameter("quantity: ${n}", "test__web test__web__1 test__web__2 test__web__3")]
+#[case::at_the_minimum("cluster: {minimum-nodes: 2}", "test__web test__web__1 test__web__2")]
+#[case::minimum_is_one("cluster: {maximum-nodes: 4}", "test__web test__web__1")]
+#[case::initial("cluster: {initial-quantity: 2}", "test__web test__web__1 test__web__2")]
+#[case::none_yet("cluster: {minimum-nodes: 0}", "test__web")]
+#[case::cluster_wins(
+    "quantity: 9\n    cluster: {initial-quantity: 2}",
+    "test__web test__web__1 test__web__2"
+)]
+fn numbers_of_nodes(#[case] size: &str, #[case] expected: &str) {
+    let topology = world().compose_text(&shop(size)).topology.unwrap();
+    let names = topology.elements().iter().map(|element| element.name.as_str());
+    let names: Vec<_> = names.filter(|name| name.starts_with("test__web")).collect();
+    assert_eq!(names.join(" "), expected);
+}
+
+#[test]
+fn bounds_are_kept() {
+    let text =
+        shop("cluster: {initial-quantity: '${n}', minimum-nodes: 1, maximum-nodes: 5, scaling-increment: 2}");
+    let topology = world().compose_text(&text).topology.unwrap();
+    let group = topology.get(&"test__web".parse().unwrap()).unwrap();
+    let cluster = group.cluster.unwrap();
+    assert_eq!((cluster.minimum, cluster.maximum, cluster.increment), (1, Some(5), 2));
+}
+
+#[test]
+fn quantity_beside_cluster() {
+    assert_snapshot!(messages("quantity: 2\n    cluster: {initial-quantity: 2}"), @"
+    a.yaml:10:15: warning[WL0122]: the component `web` is a cluster, so its `quantity` is ignored
+        a.yaml:11:14: the cluster
+    ");
+}
+
+#[test]
+fn numbers_that_are_none() {
+    assert_snapshot!(messages("quantity: many"), @"a.yaml:10:15: error[WL0120]: `quantity` is a whole number from 0, and `many` is none");
+    assert_snapshot!(messages("quantity: -1"), @"a.yaml:10:15: error[WL0120]: `quantity` is a whole number from 0, and `-1` is none");
+    assert_snapshot!(messages("quantity: 1.5"), @"a.yaml:10:15: error[WL0120]: `quantity` is a whole number from 0, and `1.5` is none");
+    assert_snapshot!(messages("quantity: [1]"), @"a.yaml:10:15: error[WL0120]: `quantity` is a whole number from 0, and this is a list or a mapping");
+    assert_snapshot!(messages("quantity: ${word}"), @"a.yaml:10:15: error[WL0120]: a whole number from 0 is needed, and this is `many`");
+    assert_snapshot!(messages("cluster: {initial-quantity: x, scaling-increment: y}"), @"
+    a.yaml:10:33: error[WL0120]: `initial-quantity` is a whole number from 0, and `x` is none
+    a.yaml:10:55: error[WL0120]: `scaling-increment` is a whole number from 0, and `y` is none
+    ");
+}
+
+#[test]
+fn numbers_that_are_not_known_in_time() {
+    assert_snapshot!(messages("quantity: ${other.out}"), @"a.yaml:10:15: error[WL0120]: `quantity` can't depend on a component: it must be known before any is made");
+    assert_snapshot!(messages("quantity: ${output}"), @"a.yaml:10:15: error[WL0120]: this number is not known before the assembly is made");
+    assert_snapshot!(messages("quantity: ${instance.index}"), @"a.yaml:10:15: error[WL0120]: this number is not known before the assembly is made");
+    assert_snapshot!(messages("quantity: ${nothing}"), @"a.yaml:10:15: error[WL0111]: `${nothing}` names no property of this descriptor");
+}
+
+#[test]
+fn a_secret_number_is_not_told() {
+    assert_snapshot!(messages("quantity: ${secret}"), @"a.yaml:10:15: error[WL0120]: a whole number from 0 is needed, and this is `***`");
+}
+
+#[test]
+fn bounds_that_contradict_each_other() {
+    assert_snapshot!(messages("cluster: {minimum-nodes: 5, maximum-nodes: 2}"), @"a.yaml:10:14: error[WL0121]: minimum-nodes is 5, more than maximum-nodes, 2");
+    assert_snapshot!(messages("cluster: {initial-quantity: 1, minimum-nodes: 2}"), @"a.yaml:10:14: error[WL0121]: initial-quantity is 1, less than minimum-nodes, 2");
+    assert_snapshot!(messages("cluster: {initial-quantity: 9, maximum-nodes: 4}"), @"a.yaml:10:14: error[WL0121]: initial-quantity is 9, more than maximum-nodes, 4");
+    assert_snapshot!(messages("cluster: {initial-quantity: 2, scaling-increment: 0}"), @"a.yaml:10:14: error[WL0121]: scaling-increment is 0, and must be at least 1");
+    assert_snapshot!(messages("cluster: {initial-quantity: '${n}', maximum-nodes: 2}"), @"a.yaml:10:33: error[WL0121]: initial-quantity is 3, more than maximum-nodes, 2");
+    assert_snapshot!(messages("cluster: {maximum-nodes: 0}"), @"a.yaml:10:14: error[WL0121]: minimum-nodes is 1, more than maximum-nodes, 0");
+}
+
+#[test]
+fn a_cluster_of_the_wrong_sort() {
+    assert_snapshot!(messages("cluster: 3"), @"a.yaml:10:14: error[WL0104]: `cluster` must be a mapping, and this is text");
+    assert_snapshot!(messages("cluster: {initial_quantity: 2, max-nodes: 3}"), @"
+    a.yaml:10:15: warning[WL0103]: `initial_quantity` is read as `initial-quantity`
+        help: write `initial-quantity`
+    a.yaml:10:36: warning[WL0103]: a cluster has no `max-nodes`; it is ignored
+    ");
+}
+
+#[test]
+fn there_is_a_limit() {
+    assert_snapshot!(messages("quantity: 4000000000"), @"a.yaml:10:15: error[WL0126]: the assembly would have more than 200000 elements");
+    let nested = World::of(&[
+        "name: resource::web::1.0\nlifecycle: [Install]\n",
+        "name: assembly::a::1.0\ncomposition: {b: {type: resource::web::1.0, quantity: 1000}}\n",
+        "name: assembly::b::1.0\ncomposition: {b: {type: assembly::a::1.0, quantity: 1000}}\n",
+    ]);
+    let text = "name: assembly::c::1.0\ncomposition:\n  b: {type: assembly::b::1.0, quantity: 1000}\n";
+    assert_snapshot!(nested.messages(text), @"1.yaml:2:55: error[WL0126]: the assembly would have more than 200000 elements");
+}
+
+#[test]
+fn a_node_that_is_not_there_has_no_value() {
+    let text = "name: assembly::shop::1.0
+properties: {url: {value: 'http://${web.out}/'}, bare: {value: '${web.out}'}}
+composition:
+  web: {type: resource::web::1.0, cluster: {minimum-nodes: 0}}
+";
+    assert_snapshot!(world().messages(text), @"
+    a.yaml:2:27: warning[WL0170]: `${test__web__1.out}` has no value: there is no such node
+    a.yaml:2:35: warning[WL0170]: `web` may have several nodes; the value of the lowest one, `web__1`, is taken
+    a.yaml:2:64: warning[WL0170]: `${test__web__1.out}` has no value: there is no such node
+    a.yaml:2:65: warning[WL0170]: `web` may have several nodes; the value of the lowest one, `web__1`, is taken
+    ");
+    assert_snapshot!(world().tree(text), @"
+    test (assembly of assembly::shop::1.0)
+      url: http:///
+      bare: null
+      test__web (group of resource::web::1.0) 0..any by 1
+    ");
+}

@@ -1,0 +1,160 @@
+//! Descriptors that others wrote: public packages with their history, and examples of published documentation.
+//!
+//! The folder is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize as _;
+use windlass_descriptor::{MemoryCatalog, Missing, check, codes, read};
+use windlass_source::{Diagnostic, Diagnostics, Source};
+
+/// Prints, also from a test that passes.
+#[expect(clippy::explicit_write, reason = "the harness captures `eprintln!` of tests that pass")]
+fn say(line: &str) {
+    writeln!(std::io::stderr(), "{line}").unwrap();
+}
+
+/// A folder of the corpus, or a loud word that it was skipped.
+#[expect(clippy::disallowed_methods, reason = "the tests' own setting: where the corpus is")]
+fn folder(name: &str) -> Option<PathBuf> {
+    let given = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
+    let demanded = given.is_some();
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let folder = given.unwrap_or_else(beside).join(name);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    assert!(!demanded, "WINDLASS_CORPUS is set, and {} is no folder", folder.display());
+    say(&format!("SKIPPED: no corpus at {}; set WINDLASS_CORPUS", folder.display()));
+    None
+}
+
+/// All files below a folder, sorted.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] });
+    let mut files: Vec<_> = below.collect();
+    files.sort();
+    files
+}
+
+/// Reads and checks a text, with other descriptors not at hand.
+fn checked(name: &str, text: &str) -> Diagnostics {
+    let read = read(&Source::new(name, text));
+    let mut diagnostics = read.diagnostics;
+    if let Some(descriptor) = read.descriptor {
+        diagnostics.extend(check(&descriptor, &MemoryCatalog::new(), Missing::Tolerated));
+    }
+    diagnostics
+}
+
+/// Tells whether another reader takes the text as one YAML document.
+fn is_yaml(text: &str) -> bool {
+    serde_yaml::Value::deserialize(serde_yaml::Deserializer::from_str(text)).is_ok()
+}
+
+/// The keys of a top-level section, found by their indentation alone.
+fn keys<'t>(text: &'t str, section: &str) -> Vec<&'t str> {
+    let is_head = |line: &&str| line.strip_prefix(section).is_some_and(|rest| rest.trim_end() == ":");
+    let body = text.lines().skip_while(|line| !is_head(line)).skip(1);
+    let body = body.take_while(|line| line.is_empty() || line.starts_with([' ', '#']));
+    let lines: Vec<&str> =
+        body.filter(|line| !line.trim().is_empty() && !line.trim().starts_with('#')).collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let least = lines.iter().map(|line| indent(line)).min().unwrap_or(0);
+    let keys =
+        lines.into_iter().filter(|line| indent(line) == least).filter_map(|line| line.split(':').next());
+    keys.map(|key| key.trim().trim_matches(['\'', '"'])).collect()
+}
+
+/// Tells whether an error is right, as far as another look at the text can tell.
+fn is_right(diagnostic: &Diagnostic, text: &str) -> bool {
+    // The first name of the message: of `${a.b}` that is `a`.
+    let named = diagnostic.message.split(['`', '$', '{', '}', '.']).find(|word| !word.trim().is_empty());
+    let found = diagnostic.place().map_or("", |place| place.text());
+    match diagnostic.code {
+        // Placeholders of tools, names that are too long, kinds of descriptors that there are none of.
+        codes::NAME => {
+            found.contains("[[")
+                || found.len() > 50
+                || !(found.starts_with("assembly::") || found.starts_with("resource::"))
+        }
+        codes::BAD_TYPE => found.contains("[[") || found.contains("$lmctl:"),
+        // The project file of the tool that builds such a package has the name.
+        codes::MISSING_NAME => !text.lines().any(|line| line.starts_with("name:")),
+        codes::UNKNOWN_PROPERTY => named.is_some_and(|named| !keys(text, "properties").contains(&named)),
+        codes::UNKNOWN_COMPONENT => named.is_some_and(|named| {
+            ["composition", "references"].iter().all(|section| !keys(text, section).contains(&named))
+        }),
+        // Known of two old versions of one package, and of entries that hold nothing.
+        codes::PROPERTY_CYCLE | codes::MISSING_TYPE | codes::BAD_POLICY => true,
+        _ => false,
+    }
+}
+
+#[test]
+fn corpus_descriptors_of_others_are_read_and_checked() {
+    let Some(folder) = folder("assemblies") else { return };
+    let (mut passed, mut failed) = (0, Vec::new());
+    let mut excluded: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut codes: BTreeMap<String, usize> = BTreeMap::new();
+    for file in files(&folder) {
+        let name = file.strip_prefix(&folder).unwrap().display().to_string();
+        if file.extension().is_none_or(|ending| ending != "yaml") {
+            *excluded.entry("not a descriptor's file").or_default() += 1;
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        let diagnostics = checked(&name, &text);
+        if name.starts_with("doc-examples") {
+            *excluded.entry("examples of documentation, tested apart").or_default() += 1;
+            continue;
+        }
+        let errors: Vec<_> = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
+        for error in &errors {
+            *codes.entry(error.code.to_string()).or_default() += 1;
+        }
+        let wrong: Vec<_> = errors.iter().filter(|error| !is_right(error, &text)).collect();
+        if wrong.is_empty() {
+            passed += 1;
+        }
+        failed.extend(wrong.iter().map(ToString::to_string));
+    }
+    report("corpus_descriptors_of_others", passed, &failed, &excluded);
+    say(&format!("corpus_descriptors_of_others: errors by code, all looked at: {codes:?}"));
+}
+
+#[test]
+fn corpus_examples_that_are_not_yaml_are_refused() {
+    let Some(folder) = folder("assemblies/doc-examples") else { return };
+    let (mut passed, mut failed) = (0, Vec::new());
+    let mut excluded: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in files(&folder) {
+        let name = file.strip_prefix(&folder).unwrap().display().to_string();
+        let text = fs::read_to_string(&file).unwrap();
+        let diagnostics = checked(&name, &text);
+        if is_yaml(&text) {
+            *excluded.entry("YAML").or_default() += 1;
+        } else if diagnostics.iter().any(|diagnostic| diagnostic.is_error() && diagnostic.place().is_some()) {
+            passed += 1;
+        } else {
+            failed.push(format!("{name}: taken without an error"));
+        }
+    }
+    report("corpus_examples_that_are_not_yaml", passed, &failed, &excluded);
+}
+
+fn report(name: &str, passed: usize, failed: &[String], excluded: &BTreeMap<&str, usize>) {
+    let reasons: Vec<_> = excluded.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+    let count: usize = excluded.values().sum();
+    say(&format!(
+        "{name}: {passed} passed, {} failed, {count} excluded ({})",
+        failed.len(),
+        reasons.join("; ")
+    ));
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(passed > 0, "{name}: the folder is there, and no case was found");
+}

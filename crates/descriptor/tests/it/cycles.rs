@@ -1,0 +1,90 @@
+//! Properties that read each other in a circle, wherever the circle goes through.
+
+use insta::assert_snapshot;
+use windlass_descriptor::Missing;
+
+use crate::support::{World, messages};
+
+#[test]
+fn within_an_assembly() {
+    assert_snapshot!(messages("name: assembly::a::1.0\nproperties:\n  x: {value: '${x}'}\n"), @"
+    a.yaml:3:15: error[WL0113]: properties read each other in a circle: x -> x
+        help: give one of them a value of its own
+    ");
+    assert_snapshot!(messages(
+        "name: assembly::a::1.0
+properties:
+  a: {value: '${b}'}
+  b: {default: 'x ${c}'}
+  c: {value: ['${d}', '${a}']}
+  d: {default: 1}
+"
+    ), @"
+    a.yaml:3:15: error[WL0113]: properties read each other in a circle: a -> b -> c -> a
+        a.yaml:4:19: `b` reads `c`
+        a.yaml:5:24: `c` reads `a`
+        help: give one of them a value of its own
+    ");
+}
+
+#[test]
+fn through_components() {
+    let text = "name: assembly::a::1.0
+composition:
+  shared:
+    type: resource::shared::1.0
+    properties: {host: {value: '${pbx.ip}'}}
+  pbx:
+    type: resource::pbx::1.0
+    properties: {ip: {value: '10.0.0.${shared.host}'}}
+";
+    assert_snapshot!(World::default().check(text, Missing::Tolerated), @"
+    a.yaml:4:11: warning[WL0140]: the descriptor of `shared`, `resource::shared::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    a.yaml:5:33: error[WL0113]: properties read each other in a circle: shared.host -> pbx.ip -> shared.host
+        a.yaml:8:38: `pbx.ip` reads `shared.host`
+        help: give one of them a value of its own
+    a.yaml:7:11: warning[WL0140]: the descriptor of `pbx`, `resource::pbx::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    ");
+}
+
+#[test]
+fn within_a_resource() {
+    let text = "name: resource::a::1.0\nproperties:\n  a: {value: '${b}'}\n  b: {value: '${a}'}\n";
+    assert_snapshot!(messages(text), @"
+    a.yaml:3:15: error[WL0113]: properties read each other in a circle: a -> b -> a
+        a.yaml:4:15: `b` reads `a`
+        help: give one of them a value of its own
+    ");
+}
+
+#[test]
+fn through_the_descriptors_of_parts() {
+    let pbx =
+        "name: resource::pbx::1.0\nproperties: {ip: {default: '${host}'}, host: {}}\nlifecycle: [Install]\n";
+    let text = "name: assembly::a::1.0
+composition:
+  pbx:
+    type: resource::pbx::1.0
+    properties: {host: {value: 'h-${pbx.ip}'}}
+";
+    assert_snapshot!(World::of(&[pbx]).messages(text), @"
+    0.yaml:2:28: error[WL0113]: properties read each other in a circle: test__pbx.ip -> test__pbx.host -> test__pbx.ip
+        a.yaml:5:32: `test__pbx.host` reads `test__pbx.ip`
+        help: give one of them a value of its own
+    ");
+}
+
+#[test]
+fn a_value_that_only_looks_like_a_circle() {
+    let pbx =
+        "name: resource::pbx::1.0\nproperties: {ip: {read-only: true}, host: {}}\nlifecycle: [Install]\n";
+    let text = "name: assembly::a::1.0
+properties: {host: {default: x}}
+composition:
+  one: {type: resource::pbx::1.0, properties: {host: {value: '${host}'}}}
+  two: {type: resource::pbx::1.0, properties: {host: {value: '${one.host}'}}}
+";
+    assert_eq!(World::of(&[pbx]).messages(text), "");
+}

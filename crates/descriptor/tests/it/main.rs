@@ -1,0 +1,17 @@
+//! Tests of the crate through its public face.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+mod clusters;
+mod corpus;
+mod cycles;
+mod fixtures;
+mod messages;
+mod nesting;
+mod parameters;
+mod recovery;
+mod references;
+mod robust;
+mod secrets;
+mod support;
+mod values;

@@ -1,0 +1,388 @@
+//! Messages by theme, and that every code has one.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use insta::assert_snapshot;
+use windlass_descriptor::{Missing, codes};
+
+use crate::support::{World, messages};
+
+/// An assembly with a relationship between `a` and `b`, and the reference `net`; `body` is added to the relationship.
+fn related(body: &str) -> String {
+    format!(
+        "name: assembly::shop::1.0
+composition:
+  a: {{type: resource::web::1.0}}
+  b: {{type: resource::web::1.0}}
+references:
+  net: {{type: resource::net::1.0}}
+relationships:
+  joined:
+{body}"
+    )
+}
+
+fn world() -> World {
+    World::of(&[
+        "name: resource::web::1.0\nproperties: {url: {read-only: true}}\nlifecycle: [Install]\noperations: {Join: {}, Leave: {}}\n",
+    ])
+    .existing("resource::net::1.0", "n", &[("id", "1")])
+}
+
+#[test]
+fn not_a_descriptor() {
+    assert_snapshot!(messages("- a\n- b\n"), @"a.yaml:1:1: error[WL0100]: a descriptor is a mapping with a `name`, and this is a list");
+    assert_snapshot!(messages("just text\n"), @"a.yaml:1:1: error[WL0100]: a descriptor is a mapping with a `name`, and this is text");
+    assert_snapshot!(messages(""), @"");
+}
+
+#[test]
+fn names() {
+    assert_snapshot!(messages("description: nameless\n"), @"a.yaml:1:1: error[WL0102]: the descriptor has no `name`");
+    assert_snapshot!(messages("name: shop\n"), @"a.yaml:1:7: error[WL0101]: `shop` is not of the form `kind::name::version`, as `assembly::shop::1.0` is");
+    assert_snapshot!(messages("name: assembly-template::shop::1.0\n"), @"a.yaml:1:7: error[WL0101]: `assembly-template` is neither `assembly` nor `resource`");
+    assert_snapshot!(messages("name: assembly::my__shop::1.0\n"), @"a.yaml:1:7: error[WL0101]: the assembly name `my__shop` has `__`, which separates the parts of an instance's name");
+    assert_snapshot!(messages("name: assembly::shop::v1\n"), @"a.yaml:1:7: error[WL0101]: `v1` is not a version: numbers with dots between them, as `1.0` or `2.1.3`");
+    assert_snapshot!(messages(&format!("name: assembly::{}::1.0\n", "a".repeat(51))), @"a.yaml:1:7: error[WL0101]: the assembly name `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` has 51 characters, 50 are allowed");
+    assert_snapshot!(messages("name: [a]\n"), @"a.yaml:1:7: error[WL0104]: `name` must be text, and this is a list");
+    assert_snapshot!(messages(
+        "name: assembly::shop::1.0
+properties:
+  a b: {}
+  c.d: {}
+composition:
+  1a: {type: resource::web::1.0}
+  source: {type: resource::web::1.0}
+  a__b: {type: resource::web::1.0}
+"
+    ), @"
+    a.yaml:3:3: error[WL0101]: the property name `a b` has blanks or control characters
+    a.yaml:4:3: error[WL0101]: the property name `c.d` has a dot, which separates component and property
+    a.yaml:6:3: error[WL0101]: the component name `1a` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`
+    a.yaml:7:3: error[WL0101]: the component name `source` is reserved for `${source.…}`
+    a.yaml:8:3: error[WL0101]: the component name `a__b` has `__`, which separates the parts of an instance's name
+    ");
+}
+
+#[test]
+fn unknown_keys() {
+    assert_snapshot!(messages(
+        "name: assembly::shop::1.0
+propertys: {}
+colour: red
+composition:
+  a: {type: resource::web::1.0, quantitty: 2, meta-type: x}
+relationships: {}
+"
+    ), @"
+    a.yaml:2:1: warning[WL0103]: an assembly descriptor has no `propertys`; it is ignored
+        help: did you mean `properties`?
+    a.yaml:3:1: warning[WL0103]: an assembly descriptor has no `colour`; it is ignored
+    a.yaml:5:13: warning[WL0140]: the descriptor of `a`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    a.yaml:5:33: warning[WL0103]: a component has no `quantitty`; it is ignored
+        help: did you mean `quantity`?
+    a.yaml:5:47: warning[WL0103]: a component has no `meta-type`; it is ignored
+    ");
+    assert_snapshot!(messages("name: resource::web::1.0\nlifecycle: [Instal]\ndefault_driver: {}\n"), @"
+    a.yaml:2:13: warning[WL0103]: there is no transition `Instal`; it is ignored
+        help: did you mean `Install`?
+    a.yaml:3:1: warning[WL0103]: a resource descriptor has no `default_driver`; it is ignored
+        help: did you mean `default-driver`?
+    ");
+}
+
+#[test]
+fn types() {
+    assert_snapshot!(messages(
+        "name: assembly::shop::1.0
+composition:
+  none: {}
+  null_body:
+  range: {type: resource::web::^1.0}
+  short: {type: web}
+  tool: {type: '$lmctl:/contains:/web:/descriptor_name'}
+  list: {type: [a]}
+references:
+  none: {}
+  short: {type: net}
+  range: {type: resource::net::^x}
+  tool: {type: '$lmctl:/contains:/web:/descriptor_name'}
+"
+    ), @"
+    a.yaml:3:3: error[WL0105]: the component `none` has no `type`
+        help: name its descriptor, as `type: resource::web_server::1.0`
+    a.yaml:4:3: error[WL0105]: the component `null_body` has no `type`
+        help: name its descriptor, as `type: resource::web_server::1.0`
+    a.yaml:5:17: error[WL0106]: the component `range` is made from a range of versions, `^1.0`
+        help: name one version; ranges are for `references`
+    a.yaml:6:17: error[WL0106]: `web` is not of the form `kind::name::version`, as `assembly::shop::1.0` is
+    a.yaml:7:16: error[WL0106]: `$lmctl:/contains:/web:/descriptor_name` is a placeholder of `lmctl`, and no name of a descriptor
+        help: name the descriptor, as `resource::web::1.0`, or take the files that `lmctl project build` makes
+    a.yaml:8:16: error[WL0104]: `type` must be text, and this is a list
+    a.yaml:10:3: error[WL0105]: the reference `none` has no `type`
+    a.yaml:10:3: error[WL0107]: `none` is a component already
+        a.yaml:3:3: the component
+    a.yaml:11:3: error[WL0107]: `short` is a component already
+        a.yaml:6:3: the component
+    a.yaml:11:17: error[WL0106]: `net` is not of the form `kind::name::version`, as `assembly::shop::^1.0` is
+    a.yaml:12:3: error[WL0107]: `range` is a component already
+        a.yaml:5:3: the component
+    a.yaml:12:17: error[WL0106]: `^x` is not a range of versions: unexpected character 'x' while parsing major version number
+    a.yaml:13:3: error[WL0107]: `tool` is a component already
+        a.yaml:7:3: the component
+    a.yaml:13:16: error[WL0106]: `$lmctl:/contains:/web:/descriptor_name` is a placeholder of `lmctl`, and no name of a descriptor
+        help: name the descriptor, as `resource::web::1.0`, or take the files that `lmctl project build` makes
+    ");
+}
+
+#[test]
+fn one_name_for_two_things() {
+    assert_snapshot!(messages(
+        "name: assembly::shop::1.0
+composition: {web: {type: resource::web::1.0}}
+references: {web: {type: resource::web::1.0}}
+"
+    ), @"
+    a.yaml:2:27: warning[WL0140]: the descriptor of `web`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    a.yaml:3:14: error[WL0107]: `web` is a component already
+        a.yaml:2:15: the component
+    ");
+}
+
+#[test]
+fn templates() {
+    assert_snapshot!(messages(
+        "name: assembly::shop::1.0
+properties:
+  empty: {value: '${}'}
+  blank: {value: 'x ${ a } y'}
+  open: {value: 'x ${a'}
+  dots: {value: '${a..b}'}
+  inside: {value: '${a${b}}'}
+"
+    ), @"
+    a.yaml:3:19: error[WL0110]: `${}` is not a reference
+        help: write `${property}` or `${component.property}`, without blanks
+    a.yaml:4:21: error[WL0110]: `${ a }` is not a reference
+        help: write `${property}` or `${component.property}`, without blanks
+    a.yaml:5:20: error[WL0110]: `${` has no closing `}`
+    a.yaml:6:18: error[WL0110]: `${a..b}` is not a reference
+        help: write `${property}` or `${component.property}`, without blanks
+    a.yaml:7:20: error[WL0110]: `${a${b}` is not a reference
+        help: write `${property}` or `${component.property}`, without blanks
+    ");
+}
+
+#[test]
+fn names_that_mean_nothing() {
+    assert_snapshot!(world().messages(
+        "name: assembly::shop::1.0
+properties:
+  region: {default: x}
+  own: {value: '${regoin}'}
+  field: {value: '${instance.nam}'}
+  part: {value: '${a.ulr}'}
+  nobody: {value: '${c.url}'}
+  ends: {value: '${source.url} ${target.name}'}
+composition:
+  a: {type: resource::web::1.0}
+references:
+  net: {type: resource::net::1.0}
+"
+    ), @"
+    a.yaml:4:17: error[WL0111]: `${regoin}` names no property of this descriptor
+        help: did you mean `region`?
+    a.yaml:5:19: error[WL0111]: `${instance.nam}`: an instance has no `nam`
+        help: did you mean `name`?
+    a.yaml:6:18: error[WL0111]: `a` has no property `ulr`
+        a.yaml:10:3: declared here
+        help: did you mean `url`?
+    a.yaml:7:20: error[WL0112]: `${c.url}` names no component `c`
+        help: there are `a` and `net`
+    a.yaml:8:18: error[WL0114]: `${source.url}` has a meaning only in the properties of a relationship
+    a.yaml:8:32: error[WL0114]: `${target.name}` has a meaning only in the properties of a relationship
+    ");
+    assert_snapshot!(messages("name: assembly::shop::1.0\nproperties: {a: {value: '${b.c}'}}\n"), @"
+    a.yaml:2:26: error[WL0112]: `${b.c}` names no component `b`
+        help: the assembly has no components and no references
+    ");
+    assert_snapshot!(messages("name: resource::web::1.0\nproperties: {a: {value: '${b.c}'}}\n"), @"a.yaml:2:26: error[WL0111]: `${b.c}` names no property of this descriptor");
+}
+
+#[test]
+fn flags() {
+    assert_snapshot!(messages(
+        "name: assembly::shop::1.0
+properties:
+  a: {required: maybe}
+  b: {required: true, read-only: true}
+  c: {value: 1, default: 2}
+"
+    ), @"
+    a.yaml:3:17: error[WL0125]: `required` must be `true` or `false`
+    a.yaml:4:3: error[WL0124]: `b` is required and read-only, so it can never be given the value it lacks
+    a.yaml:5:26: warning[WL0123]: the `default` is never used, since `value` decides
+        a.yaml:5:14: the value
+    ");
+}
+
+#[test]
+fn ends_of_relationships() {
+    assert_snapshot!(world().messages(&related(
+        "    source-capabilities: [a, c.x, net, '1.x']
+    target-requirements: [net.x, b.y]
+    source-state: Active
+    target-state: Active
+"
+    )), @"
+    a.yaml:9:27: warning[WL0130]: `a` is a component, so its capability should be named: `a.<name>`
+    a.yaml:9:30: error[WL0112]: `c.x` is at the source end, and there is no component `c`
+        help: there are `a`, `b` and `net`
+    a.yaml:9:40: error[WL0130]: the component name `1` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`
+    a.yaml:10:27: error[WL0130]: `net` is a reference, and a reference can be a source only
+    ");
+    assert_snapshot!(world().messages(&related("    source-state: Active\n    target-state: Active\n")), @"
+    a.yaml:8:3: error[WL0130]: the relationship `joined` has no `source-capabilities`
+    a.yaml:8:3: error[WL0130]: the relationship `joined` has no `target-requirements`
+    ");
+    assert_snapshot!(world().messages(&related(
+        "    source-capabilities: a.x
+    target-requirements: {b: x}
+    source-state: Active
+    target-state: Active
+"
+    )), @"a.yaml:10:26: error[WL0104]: an entry of `target-requirements` must be text, and this is a mapping");
+}
+
+#[test]
+fn states() {
+    let ends = "    source-capabilities: [a.x]\n    target-requirements: [b.x]\n";
+    assert_snapshot!(world().messages(&related(ends)), @"
+    a.yaml:8:3: error[WL0131]: the relationship `joined` has no `source-state`
+        help: write `Installed`, `Inactive` or `Active`
+    a.yaml:8:3: error[WL0131]: the relationship `joined` has no `target-state`
+        help: write `Installed`, `Inactive` or `Active`
+    ");
+    assert_snapshot!(world().messages(&related(&format!(
+        "{ends}    source-state: active\n    target-state: Broken\n    target-state-modifier: before\n"
+    ))), @"
+    a.yaml:11:19: error[WL0131]: `active` is no state that can be asked for: one of Installed, Inactive, Active
+        help: did you mean `Active`?
+    a.yaml:12:19: error[WL0131]: `Broken` is no state that can be asked for: one of Installed, Inactive, Active
+    a.yaml:13:28: error[WL0131]: `before` is no state modifier: one of pre, post
+    ");
+}
+
+#[test]
+fn operations() {
+    let ends = "    source-capabilities: [a.x]\n    target-requirements: [b.x]\n    source-state: Active\n    target-state: Active\n";
+    assert_snapshot!(world().messages(&related(&format!(
+        "{ends}    lifecycle:
+      Create: [source.Join, b.Joi, c.Join, Join, target.]
+      Cease: target.Leave
+      Created: [source.Join]
+"
+    ))), @"
+    a.yaml:14:29: error[WL0132]: the descriptor of `b` declares no operation `Joi`
+        a.yaml:4:3: the component
+        help: did you mean `Join`?
+    a.yaml:14:36: error[WL0132]: `c.Join` names no operation of an end of the relationship
+        help: write `source.<operation>` or `target.<operation>`
+    a.yaml:14:44: error[WL0132]: `Join` names no operation of an end of the relationship
+        help: write `source.<operation>` or `target.<operation>`
+    a.yaml:14:50: error[WL0132]: `target.` names no operation of an end of the relationship
+        help: write `source.<operation>` or `target.<operation>`
+    a.yaml:15:14: error[WL0104]: the operations of a relationship must be a list, and this is text
+    a.yaml:16:7: warning[WL0103]: the lifecycle of a relationship has no `Created`; it is ignored
+        help: did you mean `Create`?
+    ");
+    assert_snapshot!(world().messages(&related(
+        "    source-capabilities: [net]
+    target-requirements: [b.x]
+    source-state: Active
+    target-state: Active
+    lifecycle: {Create: [source.Join, net.Join, target.Join]}
+"
+    )), @"
+    a.yaml:13:26: error[WL0132]: `net` is a reference, and the relationship `joined` can't call `Join` on it
+        help: call an operation of the target instead
+    a.yaml:13:39: error[WL0132]: `net` is a reference, and the relationship `joined` can't call `Join` on it
+        help: call an operation of the target instead
+    ");
+}
+
+#[test]
+fn properties_of_ends() {
+    assert_snapshot!(world().messages(&related(
+        "    source-capabilities: [a.x]
+    target-requirements: [b.x]
+    source-state: Active
+    target-state: Active
+    properties:
+      fine: {value: '${source.url} ${source.name} ${target.id} ${target.index}'}
+      ip: {value: '${source.ulr}'}
+"
+    )), @"
+    a.yaml:15:20: error[WL0111]: `a` has no property `ulr`
+        a.yaml:3:3: declared here
+        help: did you mean `url`?
+    ");
+}
+
+#[test]
+fn policies() {
+    assert_snapshot!(world().messages(
+        "name: assembly::shop::1.0
+composition:
+  a: {type: resource::web::1.0}
+  b: {type: resource::web::1.0, cluster: {maximum-nodes: 3}}
+policies:
+  fine: {type: 'policy::scale', metric: a.load, target: b, properties: {smoothing: {value: 3}}}
+  one: {type: 'policy::scale', metric: c.load, target: a}
+  two: {type: 'policy::scale', metric: a.load, target: bb, properties: {smoothing: '${nothing}'}}
+"
+    ), @"
+    a.yaml:7:40: error[WL0112]: the metric `c.load` is of no component
+        help: there are `a` and `b`
+    a.yaml:7:56: error[WL0133]: the policy `one` scales `a`, which has no `cluster`
+        a.yaml:3:3: the component
+    a.yaml:8:56: error[WL0112]: the policy `two` scales `bb`, which is no component
+        a.yaml:8:3: the policy
+        help: did you mean `b`?
+    a.yaml:8:85: error[WL0111]: `${nothing}` names no property of this descriptor
+    ");
+}
+
+#[test]
+fn descriptors_that_are_not_at_hand() {
+    let text = "name: assembly::shop::1.0\ncomposition: {w: {type: resource::wbe::1.0}}\n";
+    assert_snapshot!(world().check(text, Missing::Tolerated), @"
+    a.yaml:2:25: warning[WL0140]: the descriptor of `w`, `resource::wbe::1.0`, is not in the catalog; what depends on it is not checked
+        help: did you mean `resource::web::1.0`?
+    ");
+    assert_snapshot!(world().check(text, Missing::Refused), @"
+    a.yaml:2:25: error[WL0140]: the descriptor of `w`, `resource::wbe::1.0`, is not in the catalog
+        help: did you mean `resource::web::1.0`?
+    ");
+}
+
+/// Codes of this crate's range that others raise.
+const RAISED_ELSEWHERE: [&str; 1] = ["WL0153"];
+
+/// Every code is in a snapshot: what the tests of this crate expect is searched for it.
+#[test]
+fn every_code_has_a_snapshot() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let files = fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+    let tests: String = files.collect();
+    let untested: BTreeSet<_> = codes::CODES
+        .iter()
+        .map(|info| info.code.as_str())
+        .filter(|code| !RAISED_ELSEWHERE.contains(code) && !tests.contains(&format!("[{code}]: ")))
+        .collect();
+    assert_eq!(untested, BTreeSet::new());
+}

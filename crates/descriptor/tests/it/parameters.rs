@@ -1,0 +1,66 @@
+//! What a user may give to an assembly.
+
+use insta::assert_snapshot;
+
+use crate::support::World;
+
+const SHOP: &str = "name: assembly::shop::1.0
+properties:
+  region: {required: true}
+  size: {default: 1}
+  fixed: {value: 7}
+  output: {read-only: true}
+  mapped: {read-only: true, value: '${size}'}
+  with_default: {required: true, default: a}
+";
+
+#[test]
+fn unknown_parameters() {
+    let world = World::default().given("region", "eu").given("regoin", "eu").given("colour", "red");
+    assert_snapshot!(world.messages(SHOP), @"
+    error[WL0150]: the assembly has no property `colour`
+        help: these can be set: `region`, `size` and `with_default`
+    error[WL0150]: the assembly has no property `regoin`
+        help: did you mean `region`?
+    ");
+    assert_snapshot!(World::default().given("a", 1).messages("name: assembly::shop::1.0\n"), @"
+    error[WL0150]: the assembly has no property `a`
+        help: it has none that can be set
+    ");
+}
+
+#[test]
+fn missing_parameters() {
+    assert_snapshot!(World::default().messages(SHOP), @"
+    a.yaml:3:3: error[WL0151]: `region` is required and has no value
+        help: give it with `-p region=…`
+    ");
+    let null = World::default().given("region", serde_json::Value::Null);
+    assert_snapshot!(null.messages(SHOP), @"
+    a.yaml:3:3: error[WL0151]: `region` is required and has no value
+        help: give it with `-p region=…`
+    ");
+}
+
+#[test]
+fn parameters_that_nobody_may_set() {
+    let world =
+        World::default().given("region", "eu").given("fixed", 8).given("output", "x").given("mapped", "x");
+    assert_snapshot!(world.messages(SHOP), @"
+    a.yaml:5:3: error[WL0152]: `fixed` has a fixed value and can't be set
+    a.yaml:6:3: error[WL0152]: `output` is read-only and can't be set
+    a.yaml:7:3: error[WL0152]: `mapped` is read-only and can't be set
+    ");
+}
+
+#[test]
+fn all_is_said_at_once() {
+    let world = World::default().given("siez", 3).given("fixed", 8);
+    assert_snapshot!(world.messages(SHOP), @"
+    error[WL0150]: the assembly has no property `siez`
+        help: did you mean `size`?
+    a.yaml:3:3: error[WL0151]: `region` is required and has no value
+        help: give it with `-p region=…`
+    a.yaml:5:3: error[WL0152]: `fixed` has a fixed value and can't be set
+    ");
+}

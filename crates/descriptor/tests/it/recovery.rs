@@ -1,0 +1,154 @@
+//! A document with mistakes still yields all that can be read, and all that is wrong with it.
+
+use insta::assert_snapshot;
+use windlass_descriptor::{Descriptor, read};
+use windlass_source::Source;
+
+use crate::support::{read_text, show};
+
+#[test]
+fn a_syntax_error_hides_nothing_else() {
+    let read = read_text(
+        "name: assembly::shop::1.0
+properties:
+  size: {default: [}
+  region: {requird: true}
+composition:
+  web:
+    type: resource:: web::1.0
+    quantity: 2
+  db: {}
+relationships:
+  joined:
+    source-capabilities: [web.a]
+    target-requirements: [db.a]
+    source-state: active
+    target-state: Active
+",
+    );
+    assert_snapshot!(show(&read.diagnostics), @"
+    a.yaml:3:20: error[WL0019]: `[` is closed by `}`
+        a.yaml:3:19: opened here
+        help: write `]`, or quote the text
+    a.yaml:4:12: warning[WL0103]: a property has no `requird`; it is ignored
+        help: did you mean `required`?
+    a.yaml:7:20: error[WL0009]: colon and space inside the text `resource:: web::1.0`
+        help: write `resource::web::1.0`
+    a.yaml:9:3: error[WL0105]: the component `db` has no `type`
+        help: name its descriptor, as `type: resource::web_server::1.0`
+    a.yaml:14:19: error[WL0131]: `active` is no state that can be asked for: one of Installed, Inactive, Active
+        help: did you mean `Active`?
+    ");
+    let Some(Descriptor::Assembly(assembly)) = read.descriptor else { panic!("it is an assembly") };
+    let names = |keys: Vec<String>| keys.join(" ");
+    // The line that can't be read is all that is lost.
+    assert_eq!(names(assembly.properties.keys().map(ToString::to_string).collect()), "region");
+    assert_eq!(names(assembly.composition.keys().map(ToString::to_string).collect()), "web db");
+    assert_eq!(assembly.relationships.len(), 1);
+}
+
+#[test]
+fn every_section_of_the_wrong_sort() {
+    let read = read_text(
+        "name: assembly::shop::1.0
+properties: [a]
+composition: text
+references: 7
+relationships: [r]
+operations: [o]
+policies: p
+capabilities: c
+requirements: [r]
+",
+    );
+    assert_snapshot!(show(&read.diagnostics), @"
+    a.yaml:2:13: error[WL0104]: `properties` must be a mapping, and this is a list
+    a.yaml:3:14: error[WL0104]: `composition` must be a mapping, and this is text
+    a.yaml:4:13: error[WL0104]: `references` must be a mapping, and this is text
+    a.yaml:5:16: error[WL0104]: `relationships` must be a mapping, and this is a list
+    a.yaml:6:13: error[WL0104]: `operations` must be a mapping, and this is a list
+    a.yaml:7:11: error[WL0104]: `policies` must be a mapping, and this is text
+    a.yaml:8:15: error[WL0104]: `capabilities` must be a mapping, and this is text
+    a.yaml:9:15: error[WL0104]: `requirements` must be a mapping, and this is a list
+    ");
+    assert!(read.descriptor.is_some());
+}
+
+#[test]
+fn empty_sections_are_fine() {
+    let text =
+        "name: assembly::shop::1.0\nproperties:\ncomposition:\nreferences:\nrelationships:\noperations:\n";
+    assert_eq!(show(&read_text(text).diagnostics), "");
+    let text = "name: resource::web::1.0\nproperties:\n  a:\nlifecycle:\noperations:\ndefault-driver:\n";
+    assert_eq!(show(&read_text(text).diagnostics), "");
+}
+
+#[test]
+fn what_vendors_write_is_tolerated() {
+    let read = read(&Source::new(
+        "vendor.yaml",
+        "name: resource::web::1.0
+descripion: misspelled in the wild
+properties:
+  a: {type: read_only}
+  b: {read_only: true, type: stirng}
+  c: {readOnly: true, require: true}
+  d:
+  e: plain text
+  f: {default: 1, value: 2}
+  g.h: {default: x}
+  i: {default: yes, required: 'no'}
+lifecycle:
+  - Install
+  - 'Start'
+  - Adopt
+  - CreateInfrastructure
+operations:
+  Join:
+default-driver:
+  ansible:
+    infrastructure-type: ['*']
+",
+    ));
+    assert!(!read.diagnostics.has_errors());
+    assert_snapshot!(show(&read.diagnostics), @"
+    vendor.yaml:2:1: warning[WL0103]: `descripion` is read as `description`
+        help: write `description`
+    vendor.yaml:5:7: warning[WL0103]: `read_only` is read as `read-only`
+        help: write `read-only`
+    vendor.yaml:6:7: warning[WL0103]: `readOnly` is read as `read-only`
+        help: write `read-only`
+    vendor.yaml:6:23: warning[WL0103]: `require` is read as `required`
+        help: write `required`
+    vendor.yaml:8:6: warning[WL0104]: the property `e` should be a mapping; what stands here is taken as its value
+        help: write `value:` before it, on a line of its own
+    vendor.yaml:9:16: warning[WL0123]: the `default` is never used, since `value` decides
+        vendor.yaml:9:26: the value
+    vendor.yaml:10:3: warning[WL0101]: the property name `g.h` has a dot, which separates component and property
+    vendor.yaml:16:5: warning[WL0103]: there is no transition `CreateInfrastructure`; it is ignored
+    ");
+    let Some(Descriptor::Resource(resource)) = read.descriptor else { panic!("it is a resource") };
+    let read_only: Vec<_> =
+        resource.properties.iter().filter(|(_, decl)| decl.read_only).map(|(n, _)| n.as_str()).collect();
+    assert_eq!(read_only, ["a", "b", "c"]);
+}
+
+#[test]
+fn a_place_inside_a_folded_scalar() {
+    let read = read_text(
+        "name: assembly::a::1.0
+properties:
+  plain: {value: 'x ${} y'}
+  folded:
+    value: >
+      some text
+      ${ a b }
+",
+    );
+    assert_snapshot!(show(&read.diagnostics), @"
+    a.yaml:3:21: error[WL0110]: `${}` is not a reference
+        help: write `${property}` or `${component.property}`, without blanks
+    a.yaml:6:7: error[WL0110]: `${ a b }` is not a reference
+        help: write `${property}` or `${component.property}`, without blanks
+    ");
+}

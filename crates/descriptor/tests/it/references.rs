@@ -1,0 +1,115 @@
+//! References to what exists: exactly one thing must fit.
+
+use insta::assert_snapshot;
+
+use crate::support::World;
+
+fn shop(properties: &str) -> String {
+    format!(
+        "name: assembly::shop::1.0
+properties:
+  network: {{default: VIDEO}}
+  password: {{type: password, default: hunter2}}
+  output: {{value: '${{web.url}}'}}
+references:
+  net:
+    type: resource::net::^1.0
+    properties: {properties}
+composition:
+  web: {{type: resource::web::1.0, properties: {{id: {{value: '${{net.id}}'}}}}}}
+"
+    )
+}
+
+fn world() -> World {
+    World::of(&[
+        "name: resource::web::1.0\nproperties: {url: {read-only: true}, id: {}}\nlifecycle: [Install]\n",
+    ])
+    .existing("resource::net::1.2", "VIDEO", &[("id", "net-1"), ("deploymentLocation", "here")])
+    .existing("resource::net::1.0", "AUDIO", &[("id", "net-2"), ("deploymentLocation", "here")])
+    .existing("resource::net::2.0", "VIDEO", &[("id", "net-3")])
+    .existing("resource::image::1.0", "VIDEO", &[("id", "image-1")])
+}
+
+#[test]
+fn one_thing_fits() {
+    assert_snapshot!(world().tree(&shop("{name: {value: '${network}'}, deploymentLocation: {value: here}}")), @"
+    test (assembly of assembly::shop::1.0)
+      network: VIDEO
+      password (sensitive): ***
+      output: ${test__web.url}
+      test__net (reference of resource::net::1.2)
+        name: VIDEO
+        deploymentLocation: here
+        id: net-1
+      test__web (resource of resource::web::1.0)
+        url (read-only):
+        id: ${test__net.id}
+    ");
+}
+
+#[test]
+fn nothing_fits() {
+    assert_snapshot!(world().messages(&shop("{name: {value: VIDOE}}")), @"
+    a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with name `VIDOE`
+        help: did you mean `VIDEO`?
+    ");
+    assert_snapshot!(world().messages(&shop("{name: {value: VIDEO}, deploymentLocation: {value: there}}")), @"
+    a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with deploymentLocation `there`, name `VIDEO`
+        help: of that type there are `VIDEO` and `AUDIO`
+    ");
+    let nothing =
+        World::of(&["name: resource::web::1.0\nproperties: {url: {}, id: {}}\nlifecycle: [Install]\n"]);
+    assert_snapshot!(nothing.messages(&shop("{}")), @"
+    a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0`
+        help: declare it under `existing:` in `windlass.yaml`
+    ");
+}
+
+#[test]
+fn several_things_fit() {
+    assert_snapshot!(world().messages(&shop("{deploymentLocation: {value: here}}")), @"
+    a.yaml:8:11: error[WL0161]: the reference `net` fits 2 things with deploymentLocation `here`: `VIDEO` and `AUDIO`
+        help: give more of its properties, until one is left
+    ");
+}
+
+#[test]
+fn secrets_are_not_told() {
+    assert_snapshot!(world().messages(&shop("{name: {value: '${password}'}}")), @"
+    a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with name `***`
+        help: of that type there are `VIDEO` and `AUDIO`
+    ");
+}
+
+#[test]
+fn what_must_be_known_before_anything_is_made() {
+    assert_snapshot!(world().messages(&shop("{name: {value: '${output}'}}")), @"a.yaml:9:32: error[WL0160]: `name` must be known before anything is made, and its value is not");
+}
+
+#[test]
+fn a_missing_parameter_is_not_followed_by_doubts() {
+    let text = "name: assembly::shop::1.0
+properties: {network: {required: true}}
+references:
+  net: {type: resource::net::^1.0, properties: {name: {value: '${network}'}}}
+";
+    assert_snapshot!(world().messages(text), @"
+    a.yaml:2:14: error[WL0151]: `network` is required and has no value
+        help: give it with `-p network=…`
+    ");
+}
+
+#[test]
+fn a_property_that_the_thing_does_not_have() {
+    let text = "name: assembly::shop::1.0
+properties:
+  a: {value: '${net.idd}'}
+references:
+  net: {type: resource::net::^1.0, properties: {name: {value: VIDEO}}}
+";
+    assert_snapshot!(world().messages(text), @"
+    a.yaml:3:14: error[WL0111]: what the reference `net` resolves to has no property `idd`
+        help: did you mean `id`?
+    ");
+}
