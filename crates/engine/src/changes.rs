@@ -2,50 +2,86 @@
 
 use std::collections::BTreeMap;
 
+use windlass_model::assembly::Property;
 use windlass_model::record::ElementRecord;
-use windlass_model::{Element, ElementName, Part, State, Template, Topology};
+use windlass_model::resolve::{Answer, Lookup, Output, ResolveError, Resolver};
+use windlass_model::{Element, ElementName, InstanceId, PropertyName, State, Topology, Transition};
+use windlass_secret::{SecretRef, Sensitive};
+
+/// A topology and the secrets it refers to.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub(crate) topology: &'a Topology,
+    pub(crate) secrets: &'a BTreeMap<SecretRef, Sensitive<String>>,
+}
+
+/// Knows what a topology says by itself, and nothing that a driver has published.
+impl Lookup for Side<'_> {
+    fn output(&self, _: &ElementName, _: &PropertyName) -> Output {
+        Output::NotYet
+    }
+
+    fn instance_id(&self, _: &ElementName) -> Option<InstanceId> {
+        None
+    }
+
+    fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>> {
+        self.secrets.get(secret).cloned()
+    }
+}
 
 /// Finds the elements that are there and would be removed or changed, with a few words on how.
+///
+/// A property that is volatile may change by itself where the resource declares no Reconfigure: there is nothing to
+/// call for it then.
 pub(crate) fn changes(
-    before: &Topology,
-    after: &Topology,
+    before: Side<'_>,
+    after: Side<'_>,
     records: &BTreeMap<ElementName, ElementRecord>,
 ) -> Vec<(ElementName, String)> {
     let there = |element: &&Element| records.get(&element.name).is_some_and(|r| r.state != State::Absent);
-    let changed = before.elements().iter().filter(there).filter_map(|old| {
-        let how = match after.get(&old.name) {
+    let mut old_values = Resolver::new(before.topology, &before);
+    let mut new_values = Resolver::new(after.topology, &after);
+    let mut changed = Vec::new();
+    for old in before.topology.elements().iter().filter(there) {
+        let how = match after.topology.get(&old.name) {
             None => Some("it would be removed".to_owned()),
-            Some(new) => change(old, new),
+            Some(new) => change(old, new, &mut old_values, &mut new_values),
         };
-        how.map(|how| (old.name.clone(), how))
-    });
-    changed.collect()
+        changed.extend(how.map(|how| (old.name.clone(), how)));
+    }
+    changed
 }
 
-fn change(old: &Element, new: &Element) -> Option<String> {
+fn change(
+    old: &Element,
+    new: &Element,
+    old_values: &mut Resolver<'_>,
+    new_values: &mut Resolver<'_>,
+) -> Option<String> {
     if old.descriptor != new.descriptor {
         return Some(format!("from `{}` to `{}`", old.descriptor, new.descriptor));
     }
-    let names =
-        old.properties.keys().chain(new.properties.keys().filter(|k| !old.properties.contains_key(*k)));
-    let value = |element: &Element, name: &str| element.properties.get(name).and_then(|p| p.value.clone());
-    let changed: Vec<String> = names
-        .filter(|name| !same(value(old, name.as_str()).as_ref(), value(new, name.as_str()).as_ref()))
-        .map(|name| format!("`{name}`"))
-        .collect();
+    let added = new.properties.keys().filter(|name| !old.properties.contains_key(*name));
+    let names = old.properties.keys().chain(added);
+    let differs = |name: &&PropertyName| {
+        !may_change(new, name) && value(old, name, old_values) != value(new, name, new_values)
+    };
+    let changed: Vec<String> = names.filter(differs).map(|name| format!("`{name}`")).collect();
     (!changed.is_empty()).then(|| format!("another value of {}", changed.join(", ")))
 }
 
-/// Compares values; two secrets count as the same, since what they hold isn't seen here.
-fn same(old: Option<&Template>, new: Option<&Template>) -> bool {
-    match (old, new) {
-        (Some(Template::Text(old)), Some(Template::Text(new))) => {
-            old.len() == new.len()
-                && old
-                    .iter()
-                    .zip(new)
-                    .all(|pair| matches!(pair, (Part::Secret(_), Part::Secret(_))) || pair.0 == pair.1)
-        }
-        (old, new) => old == new,
-    }
+fn may_change(element: &Element, name: &PropertyName) -> bool {
+    element.properties.get(name).is_some_and(|property| property.volatile)
+        && !element.declares(Transition::Reconfigure)
+}
+
+/// Returns what the descriptors say of a property; nothing for one whose value only its driver gives.
+fn value(
+    element: &Element,
+    name: &PropertyName,
+    values: &mut Resolver<'_>,
+) -> Option<Result<Answer, ResolveError>> {
+    let given = element.properties.get(name).and_then(|property: &Property| property.value.as_ref())?;
+    Some(values.property(&element.name, name)).filter(|_| *given != windlass_model::Template::Null)
 }

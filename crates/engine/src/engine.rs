@@ -19,7 +19,7 @@ use windlass_plan::Plan;
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease, Snapshot, Store};
 
-use crate::changes::changes;
+use crate::changes::{Side, changes};
 use crate::error::EngineError;
 use crate::host::{Host, JournalParts, Stop};
 use crate::machine::{Event, Machine, Pace, Tally, Tools};
@@ -307,12 +307,16 @@ impl Engine {
                 if snapshot.assembly.descriptor != desired.descriptor {
                     return Err(EngineError::NameTaken { name, other: snapshot.assembly.descriptor });
                 }
-                let elements = changes(&snapshot.assembly.topology, &desired.topology, &snapshot.elements);
+                let created = snapshot.assembly.created;
+                let mut world = World::load(snapshot);
+                let elements = changes(
+                    Side { topology: world.topology(), secrets: world.secrets() },
+                    Side { topology: &desired.topology, secrets: &desired.secrets },
+                    &world.elements,
+                );
                 if !elements.is_empty() {
                     return Err(EngineError::Changed { name, elements });
                 }
-                let created = snapshot.assembly.created;
-                let mut world = World::load(snapshot);
                 world.assembly = record(created);
                 world
             }

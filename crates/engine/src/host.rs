@@ -4,8 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use windlass_driver::{Call, Driver, Observed, Report};
@@ -13,7 +13,7 @@ use windlass_model::record::{Failure, FailureKind};
 use windlass_model::{Clock, Timestamp};
 use windlass_store::{Lease, Store, StoreError};
 
-use crate::journal::{CallContext, Checkpoint, Journal, Removal};
+use crate::journal::{CallContext, Checkpoint, Entry, Journal};
 use crate::machine::{Command, Event, Machine};
 use crate::places::Places;
 
@@ -55,7 +55,7 @@ impl Host {
     /// again by the next run.
     pub(crate) async fn run(&self, machine: &mut Machine, journal: JournalParts) -> Result<(), StoreError> {
         let (checkpoints, mut incoming) = mpsc::channel(64);
-        let (removals, mut removable) = mpsc::unbounded_channel::<Removal>();
+        let (entries, mut entered) = mpsc::unbounded_channel::<Entry>();
         let journal = Journal {
             store: self.store.clone(),
             lease: self.lease.clone(),
@@ -64,7 +64,7 @@ impl Host {
             grace: journal.grace,
             stop: self.stop.now.clone(),
             checkpoints,
-            removals,
+            entries,
         };
         let mut running = Running {
             host: self,
@@ -86,11 +86,14 @@ impl Host {
                     Some(Event::Cancel)
                 }
                 Some(checkpoint) = incoming.recv() => Some(running.checkpoint(checkpoint)),
-                Some(removal) = removable.recv() => {
-                    running.work.push(Box::pin(remove(removal)));
+                Some(entry) = entered.recv() => {
+                    running.work.push(Box::pin(settle(entry)));
                     None
                 }
-                Some(done) = running.work.next() => done?,
+                Some(done) = running.work.next() => match done {
+                    Ok(event) => event,
+                    Err(error) => return Err(running.root_cause(error)),
+                },
                 _ = renew.tick() => {
                     self.store.renew(&self.lease).await?;
                     None
@@ -100,8 +103,8 @@ impl Host {
                 running.carry_out(machine.on(self.clock.now(), event));
             }
         }
-        while let Ok(removal) = removable.try_recv() {
-            remove(removal).await?;
+        while let Ok(entry) = entered.try_recv() {
+            settle(entry).await?;
         }
         Ok(())
     }
@@ -114,12 +117,13 @@ pub(crate) struct JournalParts {
     pub(crate) grace: std::time::Duration,
 }
 
-/// Removes a job once its outcome is durable.
-async fn remove(removal: Removal) -> Result<Option<Event>, StoreError> {
-    removal.ticket.await?;
+/// Waits until something is durable, and removes the job that is no longer needed then.
+async fn settle(entry: Entry) -> Result<Option<Event>, StoreError> {
+    entry.ticket.await?;
+    let Some((runtime, job)) = entry.remove else { return Ok(None) };
     // What can't be removed now is found by its owner later; it does no harm.
-    if let Err(error) = removal.runtime.remove(&removal.job).await {
-        tracing::warn!(job = %removal.job, %error, "a job could not be removed");
+    if let Err(error) = runtime.remove(&job).await {
+        tracing::warn!(%job, %error, "a job could not be removed");
     }
     Ok(None)
 }
@@ -160,6 +164,20 @@ impl Running<'_> {
                 Command::Finished => self.finished = true,
             }
         }
+    }
+
+    /// Finds what made the store refuse everything after it: tickets resolve in order, so it has resolved too.
+    fn root_cause(&mut self, error: StoreError) -> StoreError {
+        if !matches!(error, StoreError::AfterFailure { .. }) {
+            return error;
+        }
+        while let Some(Some(done)) = self.work.next().now_or_never() {
+            match done {
+                Err(StoreError::AfterFailure { .. }) | Ok(_) => {}
+                Err(cause) => return cause,
+            }
+        }
+        error
     }
 
     fn context(&self, call: &Call) -> CallContext {

@@ -30,15 +30,16 @@ pub(crate) struct Journal {
     /// Fires when running jobs are to be stopped.
     pub(crate) stop: CancellationToken,
     pub(crate) checkpoints: mpsc::Sender<Checkpoint>,
-    /// Removals that wait until what they remove is durable elsewhere.
-    pub(crate) removals: mpsc::UnboundedSender<Removal>,
+    /// What was committed here, for the host to await.
+    pub(crate) entries: mpsc::UnboundedSender<Entry>,
 }
 
-/// A job that may be removed once its outcome is durable.
-pub(crate) struct Removal {
+/// Something that was written down about a job.
+pub(crate) struct Entry {
+    /// Resolves when it is durable.
     pub(crate) ticket: windlass_store::Ticket,
-    pub(crate) runtime: Arc<dyn Runtime>,
-    pub(crate) job: JobId,
+    /// The job that may be removed then.
+    pub(crate) remove: Option<(Arc<dyn Runtime>, JobId)>,
 }
 
 /// An intermediate result on its way to the machine.
@@ -182,6 +183,12 @@ impl CallContext {
         self.journal.store.commit(&self.journal.lease, batch.put_job(record))
     }
 
+    /// Leaves it to the host to await what was committed, and to remove the job then. Without a host the next run finds
+    /// the job by its id.
+    fn enter(&self, ticket: windlass_store::Ticket, remove: Option<(Arc<dyn Runtime>, JobId)>) {
+        let _ = self.journal.entries.send(Entry { ticket, remove });
+    }
+
     fn shown(&self, captured: &windlass_executor::Captured) -> String {
         let text = self.redactor.mask_str(&captured.text());
         let mut start = text.len().saturating_sub(SHOWN);
@@ -203,12 +210,13 @@ impl Context for CallContext {
         job.owner = self.journal.store.id().as_str().parse::<Owner>().map_err(|e| not_run(e.to_string()))?;
         let record = self.record(name, &id, &job, runtime.kind());
         // Known before it is submitted; its id follows from the call, which is durable already.
-        let _ = self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone()));
+        self.enter(
+            self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone())),
+            None,
+        );
         let outcome = self.run(runtime, &id, &job).await?;
         let ticket = self.record_end(record, &outcome);
-        let removal = Removal { ticket, runtime: runtime.clone(), job: id };
-        // The host takes removals as long as it lives; without it the next run finds the job by its id.
-        let _ = self.journal.removals.send(removal);
+        self.enter(ticket, Some((runtime.clone(), id)));
         ended(outcome)
     }
 

@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn names(runner: &mut Runner) -> Vec<String> {
-        std::iter::from_fn(|| runner.next()).map(|id| runner.work(id).to_string()).collect()
+        std::iter::from_fn(|| runner.next().map(|id| runner.work(id).to_string())).collect()
     }
 
     impl Runner {

@@ -73,6 +73,11 @@ impl World {
         &self.assembly.topology
     }
 
+    /// Returns the secrets that are open here.
+    pub(crate) fn secrets(&self) -> &BTreeMap<SecretRef, Sensitive<String>> {
+        &self.secrets
+    }
+
     pub(crate) fn add_secrets(&mut self, secrets: &BTreeMap<SecretRef, Sensitive<String>>) {
         self.secrets.extend(secrets.iter().map(|(secret, value)| (secret.clone(), value.clone())));
     }

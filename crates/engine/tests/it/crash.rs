@@ -1,0 +1,89 @@
+//! Death at every moment: the next run goes on, and nothing is done twice.
+
+use std::time::Duration;
+
+use windlass_model::record::{Effect, ProcessStatus};
+
+use crate::support::puppet::Act;
+use crate::support::{Rig, Sketch};
+
+/// Everything that bringing this up does, once.
+const ALL: [&str; 12] = [
+    "a Configure",
+    "a Install",
+    "a Join",
+    "a Start",
+    "b Configure",
+    "b Install",
+    "b Join",
+    "b Start",
+    "c Configure",
+    "c Install",
+    "c Start",
+    "",
+];
+
+fn sketch() -> Sketch {
+    Sketch::new(&["a", "b", "c"]).relate("a", "b")
+}
+
+fn sorted(mut effects: Vec<String>) -> Vec<String> {
+    effects.sort();
+    effects
+}
+
+#[tokio::test(start_paused = true)]
+async fn killed_at_every_millisecond_each_effect_is_there_once() {
+    for effect in [Effect::Once, Effect::Repeatable] {
+        let mut kills = 0;
+        for after in 0..90 {
+            let rig = Rig::new(effect);
+            kills += u32::from(rig.up_until_killed(sketch().desired(), Duration::from_millis(after)).await);
+            let ended = rig.up(sketch().desired()).await.unwrap();
+            assert_eq!(ended.process.status, ProcessStatus::Completed, "killed after {after} ms");
+            assert_eq!(rig.states("t").await, "a Active, b Active, c Active");
+            assert_eq!(sorted(rig.jobs.effects()), ALL[..11], "killed after {after} ms");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert_eq!(rig.jobs.left(), 0, "killed after {after} ms");
+        }
+        assert!(kills > 50, "{kills} kills");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn killed_again_and_again_it_still_arrives() {
+    let rig = Rig::new(Effect::Once);
+    let mut lives = 1;
+    while rig.up_until_killed(sketch().desired(), Duration::from_millis(7)).await {
+        lives += 1;
+        assert!(lives < 100);
+    }
+    assert!(lives > 3, "{lives} lives");
+    assert_eq!(rig.states("t").await, "a Active, b Active, c Active");
+    assert_eq!(sorted(rig.jobs.effects()), ALL[..11]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn killed_on_the_way_it_can_be_taken_down() {
+    for after in (0..90).step_by(3) {
+        let rig = Rig::new(Effect::Once);
+        rig.up_until_killed(sketch().desired(), Duration::from_millis(after)).await;
+        // Killed before anything was recorded, there is nothing to take down.
+        let Ok(ended) = rig.down("t").await else { continue };
+        assert_eq!(ended.process.status, ProcessStatus::Completed, "killed after {after} ms");
+        let effects = rig.jobs.effects();
+        let installed = effects.iter().filter(|effect| effect.ends_with("Install")).count();
+        let uninstalled = effects.iter().filter(|effect| effect.ends_with("Uninstall")).count();
+        assert_eq!(installed, uninstalled, "killed after {after} ms");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn killed_while_something_is_on_its_way_it_is_looked_at_again() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.act("a Install", Act::Converge(4));
+    assert!(rig.up_until_killed(Sketch::new(&["a"]).desired(), Duration::from_millis(700)).await);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Start"]);
+    assert_eq!(rig.states("t").await, "a Active");
+}

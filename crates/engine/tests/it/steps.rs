@@ -1,0 +1,285 @@
+//! What a step does: calls, convergence, loss, failure.
+
+use serde_json::json;
+use windlass_driver::Observation;
+use windlass_model::assembly::Property;
+use windlass_model::record::{CallState, Effect, ProcessStatus, StepEnd, StepState};
+use windlass_model::{Part, Template};
+use windlass_secret::Sensitive;
+use windlass_store::Store as _;
+
+use crate::support::puppet::Act;
+use crate::support::{Rig, Sketch, assembly_name, element, literal};
+
+#[tokio::test(start_paused = true)]
+async fn calls_come_in_the_order_of_the_plan() {
+    let rig = Rig::new(Effect::Once);
+    let ended = rig.up(Sketch::new(&["a", "b"]).relate("a", "b").desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    assert_eq!(
+        rig.jobs.effects(),
+        ["a Install", "b Install", "a Configure", "b Configure", "a Start", "b Join", "a Join", "b Start"]
+    );
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+    assert_eq!(rig.jobs.left(), 0, "jobs are removed once their outcome is durable");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_kept_apart_and_repaired_alone() {
+    let rig = Rig::new(Effect::Once);
+    let sketch = Sketch::new(&["a", "b", "c"]).relate("a", "b");
+    rig.strings.act("b Configure", Act::Fail);
+    let ended = rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Failed);
+    assert_eq!(ended.process.reason.as_deref(), Some("1 of its steps failed, 2 were not started"));
+    assert_eq!(rig.states("t").await, "a Active, b Installed, c Active");
+    let failure = rig.look("t").await.elements[&element("t__b")].failure.clone().unwrap();
+    assert_eq!(
+        (failure.message.as_str(), failure.detail.as_deref()),
+        ("it was told to fail", Some("details"))
+    );
+
+    let before = rig.strings.calls().len();
+    rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(rig.strings.calls()[before..], ["b Configure", "b Join", "a Join", "b Start"]);
+    assert_eq!(rig.states("t").await, "a Active, b Active, c Active");
+    assert!(rig.look("t").await.elements[&element("t__b")].failure.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_install_is_cleared_away_when_something_is_there() {
+    let rig = Rig::new(Effect::Once);
+    let sketch = Sketch::new(&["a"]);
+    rig.strings.act("a Install", Act::CheckpointThenFail("vm-7"));
+    rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Failed");
+    let snapshot = rig.look("t").await;
+    assert_eq!(
+        snapshot.instances[&element("t__a")].natural.as_deref(),
+        Some("vm-7"),
+        "the checkpoint is durable"
+    );
+
+    rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(rig.strings.calls(), ["a Install", "a Uninstall", "a Install", "a Configure", "a Start"]);
+    assert_eq!(rig.states("t").await, "a Active");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_on_its_way_is_looked_at_until_it_arrives() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.act("a Install", Act::Converge(3));
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Start"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_never_arrives_fails_at_its_deadline() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.act("a Install", Act::Converge(1000));
+    let start = tokio::time::Instant::now();
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Failed);
+    assert_eq!(start.elapsed().as_secs(), 60);
+    let failure = rig.look("t").await.elements[&element("t__a")].failure.clone().unwrap();
+    assert_eq!(failure.message, "it was still on its way after 60 s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_job_of_a_repeatable_call_runs_again_under_the_same_call() {
+    let rig = Rig::new(Effect::Repeatable);
+    rig.jobs.lose("a Configure");
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Configure (attempt 2)", "a Start"]);
+    let history = rig.store.history(&assembly_name("t")).await.unwrap();
+    let calls = &history.processes[0].calls;
+    assert_eq!(calls.len(), 3, "a repeated attempt is the same call: {calls:?}");
+    assert_eq!(calls[1].attempt, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_lost_again_and_again_fails_its_call() {
+    let rig = Rig::new(Effect::Repeatable);
+    (0..20).for_each(|_| rig.jobs.lose("a Install"));
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Failed);
+    assert_eq!(rig.strings.calls().len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_job_of_a_once_call_is_looked_for() {
+    for (sight, calls) in [
+        (Observation::Reached, vec!["a Install", "a Configure", "a Start"]),
+        (
+            Observation::Differs("no".into()),
+            vec!["a Install", "a Configure", "a Configure (attempt 2)", "a Start"],
+        ),
+        (Observation::Absent, vec!["a Install", "a Configure", "a Configure (attempt 2)", "a Start"]),
+        (Observation::Converging, vec!["a Install", "a Configure", "a Start"]),
+    ] {
+        let rig = Rig::new(Effect::Once);
+        rig.jobs.lose("a Configure");
+        rig.strings.see("a Configure", sight);
+        let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Completed);
+        assert_eq!(rig.strings.calls(), calls);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_can_tell_is_asked() {
+    let rig = Rig::new(Effect::Once);
+    let sketch = Sketch::new(&["a", "b"]);
+    rig.jobs.lose("a Configure");
+    let ended = rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(ended.process.reason.as_deref(), Some("1 of its steps need a decision"));
+    assert_eq!(rig.states("t").await, "a Installed, b Active");
+    let history = rig.store.history(&assembly_name("t")).await.unwrap();
+    let undecided = history.processes[0]
+        .steps
+        .iter()
+        .filter(|step| matches!(step.state, StepState::Done(StepEnd::NeedsDecision { .. })));
+    assert_eq!(undecided.count(), 1);
+
+    for refused in [rig.up(sketch.desired()).await, rig.down("t").await, rig.retry("t", None).await] {
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("a Configure") && message.contains("--assume"), "{message}");
+    }
+    let before = rig.strings.calls().len();
+    rig.retry("t", Some(true)).await.unwrap();
+    assert_eq!(rig.strings.calls()[before..], ["a Start"]);
+    let message = rig.retry("t", Some(true)).await.unwrap_err().to_string();
+    assert!(message.contains("nothing of `t` waits for a decision"), "{message}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_not_to_have_happened_is_done() {
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.lose("b Join");
+    rig.up(Sketch::new(&["a", "b"]).relate("a", "b").desired()).await.unwrap();
+    let before = rig.strings.calls().len();
+    rig.retry("t", Some(false)).await.unwrap();
+    assert_eq!(rig.strings.calls()[before..], ["b Join", "a Join", "b Start"]);
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_relationship_goes_on_with_the_operation_that_is_missing() {
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.lose("a Join");
+    rig.up(Sketch::new(&["a", "b"]).relate("a", "b").desired()).await.unwrap();
+    let before = rig.strings.calls().len();
+    rig.retry("t", Some(true)).await.unwrap();
+    assert_eq!(rig.strings.calls()[before..], ["b Start"], "b Join was done before a Join was lost");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_call_at_a_time_runs_on_an_element() {
+    let names = ["a", "b1", "b2", "b3"];
+    let sketch = ["b1", "b2", "b3"].iter().fold(Sketch::new(&names), |sketch, b| sketch.relate("a", b));
+    let rig = Rig::new(Effect::Once);
+    rig.up(sketch.desired()).await.unwrap();
+    let effects = rig.jobs.effects();
+    assert_eq!(effects.iter().filter(|effect| *effect == "a Join").count(), 3);
+    assert_eq!(rig.states("t").await, "a Active, b1 Active, b2 Active, b3 Active");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_calls_run_at_once_than_allowed() {
+    let names: Vec<String> = (0..20).map(|n| format!("r{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for parallelism in [1, 3] {
+        let mut rig = Rig::new(Effect::Repeatable);
+        rig.options.parallelism = parallelism;
+        rig.up(Sketch::new(&names).desired()).await.unwrap();
+        assert_eq!(rig.strings.most_at_once(), parallelism);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_published_value_reaches_its_reader_and_the_outputs() {
+    let rig = Rig::new(Effect::Once);
+    let published = Property { read_only: true, ..Property::default() };
+    let read = Property { value: Some(property("t__a", "ip")), read_only: true, ..Property::default() };
+    let sketch = Sketch::new(&["a", "b"])
+        .property("a", "ip", published)
+        .property("b", "peer", Property { read_only: false, ..read.clone() })
+        .property("t", "address", read);
+    rig.strings.act("a Install", Act::Publish(json!({ "ip": "203.0.113.1" })));
+    let ended = rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(rig.jobs.effects()[..2], ["a Install", "b Install"], "the reader waits");
+    assert_eq!(ended.outputs["address"].value, "203.0.113.1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_that_never_comes_fails_its_reader_with_a_reason() {
+    let rig = Rig::new(Effect::Once);
+    let sketch = Sketch::new(&["a", "b"])
+        .property("a", "ip", Property { read_only: true, ..Property::default() })
+        .property("b", "peer", Property { value: Some(property("t__a", "ip")), ..Property::default() });
+    let ended = rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Failed);
+    assert_eq!(rig.states("t").await, "a Active, b Absent");
+    let failure = rig.look("t").await.elements[&element("t__b")].failure.clone().unwrap();
+    assert_eq!(
+        failure.message,
+        "its property `peer`: `t__a` is installed and has published no property `ip`"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn secrets_are_sealed_where_they_come_from_and_where_they_go() {
+    let rig = Rig::new(Effect::Once);
+    let secret: windlass_secret::SecretRef = "t:given/1".parse().unwrap();
+    let password = Property {
+        value: Some(Template::Text(vec![Part::Secret(secret.clone())])),
+        sensitive: true,
+        ..Property::default()
+    };
+    let token = Property { read_only: true, sensitive: true, ..Property::default() };
+    let sketch = Sketch::new(&["a"])
+        .property("a", "password", password)
+        .property("a", "token", token)
+        .property("a", "plain", literal("visible"));
+    rig.strings.act(
+        "a Install",
+        Act::Publish(json!({ "token": "s3cret-token", "echo": "it is hunter2-hunter2", "other": "fine" })),
+    );
+    let mut desired = sketch.desired();
+    desired.secrets.insert(secret, Sensitive::new("hunter2-hunter2".to_owned()));
+    rig.up(desired).await.unwrap();
+    let snapshot = rig.look("t").await;
+    let document = snapshot.instances[&element("t__a")].document.to_string();
+    assert!(!document.contains("hunter2") && !document.contains("s3cret"), "{document}");
+    assert!(document.contains("fine"), "{document}");
+    assert_eq!(
+        snapshot.secrets.len(),
+        3,
+        "the given one, the published one, and the one that holds the given one"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_once_call_is_durable_before_its_job_is_submitted() {
+    let rig = Rig::new(Effect::Once);
+    rig.store.fail_next(windlass_store::StoreError::Closed);
+    // The first batch of the run is lost, so nothing may have been started.
+    assert!(rig.up(Sketch::new(&["a"]).desired()).await.is_err());
+    assert_eq!(rig.jobs.submitted(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_call_is_left_open() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.act("a Configure", Act::Fail);
+    rig.up(Sketch::new(&["a", "b"]).relate("a", "b").desired()).await.unwrap();
+    let history = rig.store.history(&assembly_name("t")).await.unwrap();
+    let open = history.processes[0].calls.iter().filter(|call| call.state == CallState::Open);
+    assert_eq!(open.count(), 0);
+}
+
+fn property(element: &str, name: &str) -> Template {
+    Template::property(element.parse().unwrap(), name.parse().unwrap())
+}

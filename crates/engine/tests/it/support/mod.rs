@@ -1,0 +1,261 @@
+//! A whole engine without anything real in it.
+
+pub(crate) mod puppet;
+pub(crate) mod runtime;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use windlass_driver::{Binding, Bindings, Location, Package, Placement, Registry};
+use windlass_engine::{Desired, Ended, Engine, EngineError, Options, Places, Stop};
+use windlass_executor::Runtime;
+use windlass_model::assembly::{
+    Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
+};
+use windlass_model::record::Effect;
+use windlass_model::template::End;
+use windlass_model::{AssemblyName, Clock, ElementName, Modifier, State, Template, Timestamp, Transition};
+use windlass_store::testing::{CountingEntropy, Graveyard, MemoryStore};
+use windlass_store::{Holder, Snapshot, Store};
+
+use self::puppet::{Puppet, Strings};
+use self::runtime::Jobs;
+
+/// Time as tokio tells it, so that it can be paused.
+struct TokioClock(tokio::time::Instant);
+
+impl Clock for TokioClock {
+    fn now(&self) -> Timestamp {
+        let passed = i64::try_from(self.0.elapsed().as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(1_700_000_000_000).plus_millis(passed)
+    }
+}
+
+struct OnePlace(Jobs);
+
+impl Places for OnePlace {
+    fn location(&self, placement: &Placement) -> Result<Location, String> {
+        Ok(Location::local(placement.location.clone().unwrap_or_else(|| "here".to_owned())))
+    }
+
+    fn runtime(&self, _: &Location) -> Result<Arc<dyn Runtime>, String> {
+        Ok(Arc::new(self.0.clone()))
+    }
+
+    fn runtimes(&self) -> Vec<Arc<dyn Runtime>> {
+        vec![Arc::new(self.0.clone())]
+    }
+}
+
+/// A store, a runtime and a driver that outlive every engine that uses them.
+pub(crate) struct Rig {
+    pub(crate) store: MemoryStore,
+    pub(crate) jobs: Jobs,
+    pub(crate) strings: Strings,
+    graveyard: Arc<Graveyard>,
+    clock: Arc<dyn Clock>,
+    lives: std::sync::atomic::AtomicU32,
+    pub(crate) options: Options,
+}
+
+impl Rig {
+    /// Makes a rig in which every action has this effect.
+    pub(crate) fn new(effect: Effect) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock(tokio::time::Instant::now()));
+        let graveyard = Arc::new(Graveyard::default());
+        let store =
+            MemoryStore::new(clock.clone(), &CountingEntropy::seeded(1)).with_processes(graveyard.clone());
+        Self {
+            jobs: Jobs::new(clock.clone()),
+            strings: Strings::new(effect),
+            store,
+            graveyard,
+            clock,
+            lives: std::sync::atomic::AtomicU32::new(1),
+            options: Options { parallelism: 8, ..Options::default() },
+        }
+    }
+
+    /// Makes an engine, as a new process of the operating system would.
+    pub(crate) fn engine(&self) -> (Engine, Holder) {
+        let life = self.lives.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let mut holder = Holder::current("test");
+        holder.pid = life;
+        let engine = Engine {
+            store: Arc::new(self.store.clone()),
+            drivers: Registry::new().with(Puppet(self.strings.clone())),
+            places: Arc::new(OnePlace(self.jobs.clone())),
+            clock: self.clock.clone(),
+            entropy: Arc::new(CountingEntropy::seeded(u64::from(life))),
+            options: self.options,
+        };
+        (engine, holder)
+    }
+
+    /// Brings an assembly up.
+    pub(crate) async fn up(&self, desired: Desired) -> Result<Ended, EngineError> {
+        let (engine, holder) = self.engine();
+        let stop = Stop::default();
+        engine.prepare_up(desired, &holder, &stop).await?.run(&stop).await
+    }
+
+    /// Brings an assembly up in a process that is killed after a time; tells whether it was.
+    pub(crate) async fn up_until_killed(&self, desired: Desired, after: Duration) -> bool {
+        let (engine, holder) = self.engine();
+        let stop = Stop::default();
+        let whole = async { engine.prepare_up(desired, &holder, &stop).await?.run(&stop).await };
+        let killed = tokio::time::timeout(after, whole).await.is_err();
+        self.graveyard.bury(&holder);
+        killed
+    }
+
+    /// Takes an assembly down.
+    pub(crate) async fn down(&self, name: &str) -> Result<Ended, EngineError> {
+        let (engine, holder) = self.engine();
+        let stop = Stop::default();
+        engine.prepare_down(&assembly_name(name), &holder, &stop).await?.run(&stop).await
+    }
+
+    /// Goes on with what was asked.
+    pub(crate) async fn retry(&self, name: &str, assume: Option<bool>) -> Result<Ended, EngineError> {
+        let (engine, holder) = self.engine();
+        let stop = Stop::default();
+        engine.prepare_retry(&assembly_name(name), assume, &holder, &stop).await?.run(&stop).await
+    }
+
+    /// Lets a holder be dead.
+    pub(crate) fn bury(&self, holder: &Holder) {
+        self.graveyard.bury(holder);
+    }
+
+    /// Returns what the store remembers of an assembly.
+    pub(crate) async fn look(&self, name: &str) -> Snapshot {
+        self.store.load(&assembly_name(name)).await.unwrap().expect("the assembly is there")
+    }
+
+    /// Writes the state of every resource in a line.
+    pub(crate) async fn states(&self, name: &str) -> String {
+        let snapshot = self.look(name).await;
+        let elements = snapshot.assembly.topology.elements().iter();
+        let resources = elements.filter(|element| element.kind == ElementKind::Resource);
+        let line: Vec<String> = resources
+            .map(|element| format!("{} {}", element.name.local(), snapshot.elements[&element.name].state))
+            .collect();
+        line.join(", ")
+    }
+}
+
+pub(crate) fn assembly_name(name: &str) -> AssemblyName {
+    name.parse().unwrap()
+}
+
+pub(crate) fn element(name: &str) -> ElementName {
+    name.parse().unwrap()
+}
+
+/// Describes an assembly `t` of resources that have a usual life.
+pub(crate) struct Sketch {
+    elements: Vec<Element>,
+    relationships: Vec<Relationship>,
+}
+
+impl Sketch {
+    pub(crate) fn new(resources: &[&str]) -> Self {
+        let mut elements = vec![part("t", ElementKind::Assembly, "assembly::t::1.0")];
+        for resource in resources {
+            let name = format!("t__{resource}");
+            let mut element = part(&name, ElementKind::Resource, "resource::r::1.0");
+            element.parent = Some(self::element("t"));
+            element.component = Some(resource.parse().unwrap());
+            element.transitions = TRANSITIONS.to_vec();
+            for operation in ["Join", "Leave"] {
+                let target =
+                    Operation { element: element.name.clone(), operation: operation.parse().unwrap() };
+                element.operations.insert(operation.parse().unwrap(), target);
+            }
+            elements.push(element);
+        }
+        Self { elements, relationships: Vec::new() }
+    }
+
+    /// Gives a property of a resource, or of the assembly (`t`), a value.
+    pub(crate) fn property(mut self, element: &str, name: &str, property: Property) -> Self {
+        let element = self.elements.iter_mut().find(|e| e.name.local() == element).expect("it is there");
+        element.properties.insert(name.parse().unwrap(), property);
+        self
+    }
+
+    /// Relates two resources: made once the source is Active and before the target is.
+    pub(crate) fn relate(mut self, source: &str, target: &str) -> Self {
+        let endpoint = |name: &str| {
+            vec![Endpoint { element: element(&format!("t__{name}")), capability: Some("c".into()) }]
+        };
+        let call = |end, operation: &str| OperationCall { end, operation: operation.parse().unwrap() };
+        self.relationships.push(Relationship {
+            name: format!("{source}-{target}").parse().unwrap(),
+            assembly: element("t"),
+            sources: endpoint(source),
+            targets: endpoint(target),
+            source_state: State::Active,
+            source_modifier: Modifier::Post,
+            target_state: State::Active,
+            target_modifier: Modifier::Pre,
+            properties: IndexMap::new(),
+            create: vec![call(End::Target, "Join"), call(End::Source, "Join")],
+            cease: vec![call(End::Target, "Leave")],
+            origin: None,
+        });
+        self
+    }
+
+    pub(crate) fn desired(&self) -> Desired {
+        let name = assembly_name("t");
+        Desired {
+            topology: Topology::new(name, self.elements.clone(), self.relationships.clone()),
+            descriptor: "assembly::t::1.0".parse().unwrap(),
+            parameters: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+            packages: vec![package()],
+        }
+    }
+}
+
+/// A property with a fixed value.
+pub(crate) fn literal(text: &str) -> Property {
+    Property { value: Some(Template::literal(text)), ..Property::default() }
+}
+
+const TRANSITIONS: [Transition; 5] =
+    [Transition::Install, Transition::Configure, Transition::Start, Transition::Stop, Transition::Uninstall];
+
+fn part(name: &str, kind: ElementKind, descriptor: &str) -> Element {
+    Element {
+        name: element(name),
+        kind,
+        parent: None,
+        component: None,
+        index: None,
+        descriptor: descriptor.parse().unwrap(),
+        properties: IndexMap::new(),
+        transitions: Vec::new(),
+        operations: IndexMap::new(),
+        cluster: None,
+        origin: None,
+    }
+}
+
+fn package() -> Package {
+    let binding = Binding {
+        driver: "puppet".parse().unwrap(),
+        infrastructure: vec!["*".to_owned()],
+        properties: BTreeMap::new(),
+    };
+    let bindings = Bindings {
+        transitions: TRANSITIONS.iter().map(|transition| (*transition, Vec::new())).collect(),
+        operations: ["Join", "Leave"].map(|name| (name.to_owned(), Vec::new())).into(),
+        default: vec![binding],
+    };
+    Package::new("resource::r::1.0".parse().unwrap(), bindings, Vec::new())
+}

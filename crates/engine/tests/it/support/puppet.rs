@@ -1,0 +1,170 @@
+//! A driver that does what a test tells it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use windlass_driver::contract::{Found, Query};
+use windlass_driver::{
+    Call, Context, Driver, JobFailure, Nature, Observation, Observed, Package, Report, Settled,
+};
+use windlass_executor::Job;
+use windlass_model::Action;
+use windlass_model::name::DriverKind;
+use windlass_model::record::{Effect, Failure, FailureKind};
+use windlass_source::Diagnostic;
+
+/// What a call does, once.
+#[derive(Debug, Clone)]
+pub(crate) enum Act {
+    /// Runs its job, then says that it failed.
+    Fail,
+    /// Runs its job, then is on its way; looking at it says so this many times more.
+    Converge(u32),
+    /// Runs its job, then publishes this.
+    Publish(Value),
+    /// Makes an id durable, then fails.
+    CheckpointThenFail(&'static str),
+}
+
+/// The strings of the puppet: what calls do, what looking says, and what has been called.
+#[derive(Clone)]
+pub(crate) struct Strings {
+    effect: Effect,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    acts: BTreeMap<String, VecDeque<Act>>,
+    sights: BTreeMap<String, VecDeque<Observation>>,
+    calls: Vec<String>,
+    at_once: usize,
+    most_at_once: usize,
+    observable: bool,
+}
+
+impl Strings {
+    pub(crate) fn new(effect: Effect) -> Self {
+        Self { effect, state: Arc::default() }
+    }
+
+    /// Tells what the next call of `B Configure` does.
+    pub(crate) fn act(&self, call: &str, act: Act) {
+        let mut state = self.lock();
+        state.observable |= matches!(act, Act::Converge(_));
+        state.acts.entry(call.to_owned()).or_default().push_back(act);
+    }
+
+    /// Tells what looking at `B` after `B Configure` says next.
+    pub(crate) fn see(&self, call: &str, sight: Observation) {
+        let mut state = self.lock();
+        state.observable = true;
+        state.sights.entry(call.to_owned()).or_default().push_back(sight);
+    }
+
+    /// Returns all calls so far, in order: `B Configure`, with the attempt when it is not the first.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        self.lock().calls.clone()
+    }
+
+    /// Returns how many calls ran at once at most.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.lock().most_at_once
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().expect("no test panics with it")
+    }
+}
+
+pub(crate) struct Puppet(pub(crate) Strings);
+
+fn title(call: &Call) -> String {
+    format!("{} {}", call.element.local(), call.action)
+}
+
+impl Puppet {
+    async fn play(&self, context: &dyn Context, call: &Call) -> Result<Report, Failure> {
+        let title = title(call);
+        {
+            let mut state = self.0.lock();
+            let attempt =
+                if call.attempt > 1 { format!(" (attempt {})", call.attempt) } else { String::new() };
+            state.calls.push(format!("{title}{attempt}"));
+            state.at_once += 1;
+            state.most_at_once = state.most_at_once.max(state.at_once);
+        }
+        let job = Job::command(title.clone());
+        let outcome = context.job("run", job).await.map_err(|failure| match failure {
+            JobFailure::Lost(failure) | JobFailure::NotRun(failure) => failure,
+            _ => Failure::new(FailureKind::Failed, "no outcome"),
+        });
+        self.0.lock().at_once -= 1;
+        outcome?;
+        let act = self.0.lock().acts.get_mut(&title).and_then(VecDeque::pop_front);
+        let natural = Some(format!("n-{}", call.element.local()));
+        match act {
+            None => Ok(Report { natural, ..Report::settled() }),
+            Some(Act::Fail) => {
+                Err(Failure::new(FailureKind::Failed, "it was told to fail").with_detail("details"))
+            }
+            Some(Act::Converge(times)) => {
+                let mut state = self.0.lock();
+                let sights = state.sights.entry(title).or_default();
+                sights.extend(std::iter::repeat_n(Observation::Converging, times as usize));
+                Ok(Report { natural, settled: Settled::Converging, ..Report::settled() })
+            }
+            Some(Act::Publish(outputs)) => {
+                let updates = json!({ "interfaces": { "properties": { "signals": outputs } } });
+                Ok(Report { natural, updates, ..Report::settled() })
+            }
+            Some(Act::CheckpointThenFail(id)) => {
+                context.checkpoint(0, Report { natural: Some(id.to_owned()), ..Report::settled() }).await?;
+                Err(Failure::new(FailureKind::Failed, "it failed later"))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Driver for Puppet {
+    fn kind(&self) -> DriverKind {
+        "puppet".parse().unwrap()
+    }
+
+    fn family(&self) -> &'static str {
+        "puppet"
+    }
+
+    fn check(&self, _: &Package) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    fn nature(&self, _: &Package, _: &Action) -> Option<Nature> {
+        let observable = self.0.lock().observable;
+        Some(Nature { effect: self.0.effect, observable, batch: None, timeout: Duration::from_secs(60) })
+    }
+
+    async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
+        let mut answers = Vec::new();
+        for call in calls {
+            answers.push(self.play(context, call).await);
+        }
+        answers
+    }
+
+    async fn observe(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
+        let sight = |call: &Call| {
+            let seen = self.0.lock().sights.get_mut(&title(call)).and_then(VecDeque::pop_front);
+            Ok(Observed { observation: seen.unwrap_or(Observation::Reached), report: Report::settled() })
+        };
+        calls.iter().map(sight).collect()
+    }
+
+    async fn discover(&self, _: &dyn Context, _: &Query) -> Result<Vec<Found>, Failure> {
+        Ok(Vec::new())
+    }
+}

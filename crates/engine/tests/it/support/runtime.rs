@@ -1,0 +1,158 @@
+//! A runtime whose jobs are entries in a table. They go on when the engine dies, as those of a real one do.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+use windlass_executor::{
+    Capabilities, End, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, Timestamp,
+};
+use windlass_model::Clock;
+
+/// How long each job takes.
+pub(crate) const TAKES: Duration = Duration::from_millis(10);
+
+#[derive(Clone)]
+pub(crate) struct Jobs {
+    clock: Arc<dyn Clock>,
+    table: Arc<Mutex<Table>>,
+    changed: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Table {
+    jobs: BTreeMap<JobId, Slot>,
+    /// What each job did, in order of its end: `B Configure`.
+    effects: Vec<String>,
+    /// Jobs that are lost: those of these programs, so many times.
+    losses: BTreeMap<String, u32>,
+    submitted: Vec<JobId>,
+}
+
+enum Slot {
+    Running,
+    Ended(Box<Outcome>),
+    Gone,
+}
+
+impl Jobs {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, table: Arc::default(), changed: Arc::default() }
+    }
+
+    /// Lets the next job of a program be lost without having done anything.
+    pub(crate) fn lose(&self, program: &str) {
+        *self.lock().losses.entry(program.to_owned()).or_default() += 1;
+    }
+
+    /// Returns what jobs did, in order of their ends.
+    pub(crate) fn effects(&self) -> Vec<String> {
+        self.lock().effects.clone()
+    }
+
+    /// Returns the ids of all jobs ever submitted.
+    pub(crate) fn submitted(&self) -> Vec<String> {
+        self.lock().submitted.iter().map(ToString::to_string).collect()
+    }
+
+    /// Returns how many jobs have not been removed.
+    pub(crate) fn left(&self) -> usize {
+        self.lock().jobs.len()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Table> {
+        self.table.lock().expect("no test panics with it")
+    }
+
+    fn outcome(&self, end: End) -> Outcome {
+        let now = u64::try_from(self.clock.now().as_millis()).unwrap_or(0);
+        Outcome::new(end, Timestamp::from_millis(now))
+    }
+
+    async fn execute(self, id: JobId, program: String) {
+        tokio::time::sleep(TAKES).await;
+        let outcome = self.outcome(End::Exited(0));
+        {
+            let mut table = self.lock();
+            let running = matches!(table.jobs.get(&id), Some(Slot::Running));
+            if running && let Some(times @ 1..) = table.losses.get_mut(&program) {
+                *times -= 1;
+                table.jobs.insert(id, Slot::Gone);
+            } else if running {
+                table.effects.push(program);
+                table.jobs.insert(id, Slot::Ended(Box::new(outcome)));
+            }
+        }
+        self.changed.notify_waiters();
+    }
+
+    fn state(&self, id: &JobId) -> Found {
+        match self.lock().jobs.get(id) {
+            None => Found::Never,
+            Some(Slot::Running) => Found::Running,
+            Some(Slot::Ended(outcome)) => Found::Ended(outcome.clone()),
+            Some(Slot::Gone) => Found::Gone,
+        }
+    }
+}
+
+#[async_trait]
+impl Runtime for Jobs {
+    fn kind(&self) -> &'static str {
+        "table"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::none()
+    }
+
+    async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
+        let mut table = self.lock();
+        if !table.jobs.contains_key(id) {
+            table.jobs.insert(id.clone(), Slot::Running);
+            table.submitted.push(id.clone());
+            tokio::spawn(self.clone().execute(id.clone(), job.program.clone()));
+        }
+        Ok(())
+    }
+
+    async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
+        Ok(self.state(id))
+    }
+
+    async fn events(&self, _: &JobId) -> Result<Events, RuntimeError> {
+        Ok(Events::channel(1).1)
+    }
+
+    async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError> {
+        loop {
+            let changed = self.changed.notified();
+            match self.state(id) {
+                Found::Ended(outcome) => return Ok(*outcome),
+                Found::Gone => return Ok(self.outcome(End::Lost("it vanished".to_owned()))),
+                Found::Never => return Err(RuntimeError::UnknownJob { id: id.clone() }),
+                _ => changed.await,
+            }
+        }
+    }
+
+    async fn cancel(&self, id: &JobId, _: Duration) -> Result<(), RuntimeError> {
+        let outcome = self.outcome(End::Cancelled);
+        if let Some(slot @ Slot::Running) = self.lock().jobs.get_mut(id) {
+            *slot = Slot::Ended(Box::new(outcome));
+        }
+        self.changed.notify_waiters();
+        Ok(())
+    }
+
+    async fn remove(&self, id: &JobId) -> Result<(), RuntimeError> {
+        self.lock().jobs.remove(id);
+        Ok(())
+    }
+
+    async fn list(&self, _: &Owner) -> Result<Vec<JobId>, RuntimeError> {
+        Ok(self.lock().jobs.keys().cloned().collect())
+    }
+}
