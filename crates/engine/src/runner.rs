@@ -48,7 +48,9 @@ impl Runner {
             open,
         };
         let free: Vec<usize> = (0..count).filter(|at| runner.open[*at] == 0).collect();
-        free.into_iter().for_each(|at| runner.release(at));
+        for at in free {
+            runner.release(at);
+        }
         runner
     }
 

@@ -182,8 +182,8 @@ impl World {
         for (name, property) in &element.properties {
             let answer = resolver.property(&element.name, name);
             match answer {
-                Ok(Answer::Known(resolved)) => {
-                    properties.insert(name.clone(), resolved);
+                Ok(Answer::Known(value)) => {
+                    properties.insert(name.clone(), value);
                 }
                 // Its own output, or one that it never published.
                 _ if property.value.is_none() => {}
@@ -210,9 +210,9 @@ impl World {
             let Some(template) = &property.value else { continue };
             let bound = template.bind_ends(&|end, property| self.bind_end(pair, end, property));
             match resolver.template(&bound) {
-                Ok(Answer::Known(mut resolved)) => {
-                    resolved.sensitive |= property.sensitive;
-                    arguments.insert(name.clone(), resolved);
+                Ok(Answer::Known(mut value)) => {
+                    value.sensitive |= property.sensitive;
+                    arguments.insert(name.clone(), value);
                 }
                 Ok(Answer::Waiting(missing)) => return Err(not_known(name, &missing)),
                 Err(error) => {
@@ -245,7 +245,7 @@ impl World {
         let mut resolver = Resolver::new(self.topology(), self);
         let read_only = root.properties.iter().filter(|(_, property)| property.read_only);
         let known = read_only.filter_map(|(name, _)| match resolver.property(&root.name, name) {
-            Ok(Answer::Known(resolved)) => Some((name.clone(), resolved)),
+            Ok(Answer::Known(value)) => Some((name.clone(), value)),
             _ => None,
         });
         known.collect()

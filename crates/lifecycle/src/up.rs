@@ -290,19 +290,19 @@ impl<'a> Up<'a> {
         }
         let names: Vec<&str> = first.iter().map(|end| end.element.local()).collect();
         let reason = because(relationship, format!("{} must be {first_state}", names.join(", ")));
-        let gate = match waits[..] {
-            [only] => only,
-            _ => {
-                let gate = self.graph.barrier(format!("{} is ready", relationship.name));
-                for wait in waits {
-                    self.graph.need(gate, wait, reason.clone());
-                }
-                gate
-            }
-        };
+        let gate = if let [only] = waits[..] { only } else { self.gate(relationship, &waits, &reason) };
         for end in then {
             self.hold(&end.element, then_state, gate, &reason);
         }
+    }
+
+    /// Adds a barrier behind many steps.
+    fn gate(&mut self, relationship: &Relationship, waits: &[At], reason: &Reason) -> At {
+        let gate = self.graph.barrier(format!("{} is ready", relationship.name));
+        for wait in waits {
+            self.graph.need(gate, *wait, reason.clone());
+        }
+        gate
     }
 
     /// Counts the pairs of a relationship at one target that are not made yet.

@@ -281,5 +281,5 @@ async fn no_call_is_left_open() {
 }
 
 fn property(element: &str, name: &str) -> Template {
-    Template::property(element.parse().unwrap(), name.parse().unwrap())
+    Template::property(element.parse().expect("valid"), name.parse().expect("valid"))
 }

@@ -132,7 +132,11 @@ impl Rig {
 
     /// Returns what the store remembers of an assembly.
     pub(crate) async fn look(&self, name: &str) -> Snapshot {
-        self.store.load(&assembly_name(name)).await.unwrap().expect("the assembly is there")
+        self.store
+            .load(&assembly_name(name))
+            .await
+            .expect("the store is readable")
+            .expect("the assembly is there")
     }
 
     /// Writes the state of every resource in a line.
@@ -148,11 +152,11 @@ impl Rig {
 }
 
 pub(crate) fn assembly_name(name: &str) -> AssemblyName {
-    name.parse().unwrap()
+    name.parse().expect("valid")
 }
 
 pub(crate) fn element(name: &str) -> ElementName {
-    name.parse().unwrap()
+    name.parse().expect("valid")
 }
 
 /// Describes an assembly `t` of resources that have a usual life.
@@ -168,12 +172,12 @@ impl Sketch {
             let name = format!("t__{resource}");
             let mut element = part(&name, ElementKind::Resource, "resource::r::1.0");
             element.parent = Some(self::element("t"));
-            element.component = Some(resource.parse().unwrap());
+            element.component = Some(resource.parse().expect("valid"));
             element.transitions = TRANSITIONS.to_vec();
             for operation in ["Join", "Leave"] {
                 let target =
-                    Operation { element: element.name.clone(), operation: operation.parse().unwrap() };
-                element.operations.insert(operation.parse().unwrap(), target);
+                    Operation { element: element.name.clone(), operation: operation.parse().expect("valid") };
+                element.operations.insert(operation.parse().expect("valid"), target);
             }
             elements.push(element);
         }
@@ -183,7 +187,7 @@ impl Sketch {
     /// Gives a property of a resource, or of the assembly (`t`), a value.
     pub(crate) fn property(mut self, element: &str, name: &str, property: Property) -> Self {
         let element = self.elements.iter_mut().find(|e| e.name.local() == element).expect("it is there");
-        element.properties.insert(name.parse().unwrap(), property);
+        element.properties.insert(name.parse().expect("valid"), property);
         self
     }
 
@@ -192,9 +196,9 @@ impl Sketch {
         let endpoint = |name: &str| {
             vec![Endpoint { element: element(&format!("t__{name}")), capability: Some("c".into()) }]
         };
-        let call = |end, operation: &str| OperationCall { end, operation: operation.parse().unwrap() };
+        let call = |end, operation: &str| OperationCall { end, operation: operation.parse().expect("valid") };
         self.relationships.push(Relationship {
-            name: format!("{source}-{target}").parse().unwrap(),
+            name: format!("{source}-{target}").parse().expect("valid"),
             assembly: element("t"),
             sources: endpoint(source),
             targets: endpoint(target),
@@ -214,7 +218,7 @@ impl Sketch {
         let name = assembly_name("t");
         Desired {
             topology: Topology::new(name, self.elements.clone(), self.relationships.clone()),
-            descriptor: "assembly::t::1.0".parse().unwrap(),
+            descriptor: "assembly::t::1.0".parse().expect("valid"),
             parameters: BTreeMap::new(),
             secrets: BTreeMap::new(),
             packages: vec![package()],
@@ -237,7 +241,7 @@ fn part(name: &str, kind: ElementKind, descriptor: &str) -> Element {
         parent: None,
         component: None,
         index: None,
-        descriptor: descriptor.parse().unwrap(),
+        descriptor: descriptor.parse().expect("valid"),
         properties: IndexMap::new(),
         transitions: Vec::new(),
         operations: IndexMap::new(),
@@ -248,7 +252,7 @@ fn part(name: &str, kind: ElementKind, descriptor: &str) -> Element {
 
 fn package() -> Package {
     let binding = Binding {
-        driver: "puppet".parse().unwrap(),
+        driver: "puppet".parse().expect("valid"),
         infrastructure: vec!["*".to_owned()],
         properties: BTreeMap::new(),
     };
@@ -257,5 +261,5 @@ fn package() -> Package {
         operations: ["Join", "Leave"].map(|name| (name.to_owned(), Vec::new())).into(),
         default: vec![binding],
     };
-    Package::new("resource::r::1.0".parse().unwrap(), bindings, Vec::new())
+    Package::new("resource::r::1.0".parse().expect("valid"), bindings, Vec::new())
 }

@@ -132,7 +132,7 @@ impl Puppet {
 #[async_trait]
 impl Driver for Puppet {
     fn kind(&self) -> DriverKind {
-        "puppet".parse().unwrap()
+        "puppet".parse().expect("valid")
     }
 
     fn family(&self) -> &'static str {

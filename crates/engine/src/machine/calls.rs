@@ -1,0 +1,270 @@
+//! Calls: what a driver answers, what is seen, what is lost.
+
+use windlass_driver::{Observation, Observed, Report, Settled};
+use windlass_model::instance::LogEntry;
+use windlass_model::record::{
+    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, Severity, StepEnd,
+    StepState,
+};
+use windlass_model::{Action, CallId, ElementName, State, Transition};
+use windlass_store::Change;
+
+use super::{Ack, CallRun, Command, Machine};
+
+impl Machine {
+    pub(super) fn perform(&mut self, id: &CallId) {
+        if let Some(run) = self.calls.get(id) {
+            let command = Command::Perform { call: Box::new(run.call.clone()), driver: run.driver.clone() };
+            self.out.commands.push(command);
+        }
+    }
+
+    pub(super) fn performed(&mut self, id: &CallId, result: Result<Report, Failure>) {
+        match result {
+            Ok(report) => self.reported(id, report, None),
+            Err(failure) if failure.kind == FailureKind::Lost => self.lost(id, failure),
+            Err(failure) => self.failed(id, failure),
+        }
+    }
+
+    /// Takes in a report and decides whether the call has ended.
+    pub(super) fn reported(&mut self, id: &CallId, report: Report, seen: Option<&Observation>) {
+        let Some(call) = self.calls.get(id).map(|run| run.call.clone()) else { return };
+        let settled = report.settled;
+        let mut batch = std::mem::take(&mut self.out.batch);
+        let applied = self.world.apply(&call, report, &mut batch);
+        self.out.batch = batch;
+        match applied {
+            Ok(applied) => self.log(&call.element, applied.log),
+            Err(failure) => return self.failed(id, failure),
+        }
+        let status = self.world.status(&call.element);
+        let leaves = self.leaves(id);
+        let converging =
+            status.converging || settled == Settled::Converging || seen == Some(&Observation::Converging);
+        let gone = settled == Settled::Gone || seen == Some(&Observation::Absent);
+        if gone && !leaves {
+            self.failed(
+                id,
+                Failure::new(
+                    FailureKind::NotFound,
+                    "it is gone: its script says that it does not exist any more",
+                ),
+            );
+        } else if status.failed && !gone {
+            let message = status.message.unwrap_or_else(|| "it reports that it has failed".to_owned());
+            self.failed(id, Failure::new(FailureKind::Failed, message));
+        } else if converging && !gone {
+            self.converge(id);
+        } else {
+            self.succeeded(id);
+        }
+    }
+
+    /// Tells whether a call is on the way down, where being gone is what it wants.
+    pub(super) fn leaves(&self, id: &CallId) -> bool {
+        let then = self.calls.get(id).map(|run| run.record.then);
+        let action = self.calls.get(id).map(|run| run.record.action.clone());
+        matches!(then, Some(Advance::State(State::Absent | State::Created)))
+            && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
+    }
+
+    pub(super) fn log(&mut self, element: &ElementName, entries: Vec<LogEntry>) {
+        for LogEntry { severity, message } in entries {
+            self.happened(None, Happening::Logged { element: element.clone(), severity, message });
+        }
+    }
+
+    pub(super) fn converge(&mut self, id: &CallId) {
+        let Some(run) = self.calls.get_mut(id) else { return };
+        let timeout = i64::try_from(run.nature.timeout.as_millis()).unwrap_or(i64::MAX);
+        let deadline = run.record.started.plus_millis(timeout);
+        let first = !matches!(run.record.state, CallState::Converging { .. });
+        run.record.state = CallState::Converging { deadline };
+        run.polls += 1;
+        // Looking grows slowly rarer, up to fifteen times the first wait.
+        let wait = self.tools.pace.poll.saturating_mul(run.polls.min(15));
+        let at = self.now.plus_millis(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)).min(deadline);
+        let record = run.record.clone();
+        if first {
+            let key = (record.process, record.step);
+            self.change(Change::PutCall(Box::new(record)));
+            self.put_step(key, StepState::Converging { deadline }, None);
+        }
+        self.out.commands.push(Command::Wake { call: id.clone(), at });
+    }
+
+    pub(super) fn due(&mut self, id: &CallId) {
+        let Some(run) = self.calls.get(id) else { return };
+        if self.cancelling {
+            return self.stopped(id);
+        }
+        let over = matches!(run.record.state, CallState::Converging { deadline } if self.now >= deadline);
+        if over {
+            let message = format!("it was still on its way after {} s", run.nature.timeout.as_secs());
+            return self.failed(id, Failure::new(FailureKind::Timeout, message));
+        }
+        if !run.nature.observable {
+            // Nobody can look, so only the deadline decides.
+            return self.converge(id);
+        }
+        self.observe(id);
+    }
+
+    pub(super) fn observe(&mut self, id: &CallId) {
+        if let Some(run) = self.calls.get(id) {
+            let mut call = run.call.clone();
+            if let Some(instance) = self.world.instances.get(&call.element) {
+                call.natural.clone_from(&instance.natural);
+                call.document.clone_from(&instance.document);
+            }
+            let command = Command::Observe { call: Box::new(call), driver: run.driver.clone() };
+            self.out.commands.push(command);
+        }
+    }
+
+    pub(super) fn observed(&mut self, id: &CallId, result: Result<Observed, Failure>) {
+        let Some(run) = self.calls.get_mut(id) else { return };
+        let recovering = std::mem::replace(&mut run.recovering, false);
+        match result {
+            Ok(Observed { observation, report }) if recovering => self.decide(id, &observation, report),
+            Ok(Observed { observation, mut report }) => {
+                report.settled = Settled::Yes;
+                self.reported(id, report, Some(&observation));
+            }
+            Err(failure) if recovering => self.undecided(id, &failure.message),
+            Err(failure) => {
+                let element = run.record.element.clone();
+                let message = format!("looking at it failed: {failure}");
+                self.happened(None, Happening::Logged { element, severity: Severity::Warning, message });
+                self.converge(id);
+            }
+        }
+    }
+
+    /// Finds out what a lost call has done.
+    pub(super) fn lost(&mut self, id: &CallId, failure: Failure) {
+        let Some(run) = self.calls.get_mut(id) else { return };
+        let key = (run.record.process, run.record.step);
+        if run.record.effect == Effect::Once {
+            if run.nature.observable && !self.cancelling {
+                run.recovering = true;
+                self.put_step(key, StepState::Unknown, None);
+                return self.observe(id);
+            }
+            return self.undecided(id, &failure.message);
+        }
+        if self.cancelling {
+            return self.stopped(id);
+        }
+        self.again(id, failure);
+    }
+
+    /// Performs a call again, a few times at most.
+    pub(super) fn again(&mut self, id: &CallId, failure: Failure) {
+        const MOST: u32 = 5;
+        let Some(run) = self.calls.get_mut(id) else { return };
+        if run.record.attempt >= MOST {
+            return self.failed(id, failure);
+        }
+        run.record.attempt += 1;
+        run.call.attempt = run.record.attempt;
+        let record = run.record.clone();
+        self.change(Change::PutCall(Box::new(record)));
+        // The new attempt has a job of its own, which must be known before it is submitted.
+        self.out.acks.push(Ack::MayPerform(id.clone()));
+    }
+
+    pub(super) fn decide(&mut self, id: &CallId, observation: &Observation, report: Report) {
+        match observation {
+            Observation::Reached => self.reported(id, Report { settled: Settled::Yes, ..report }, None),
+            Observation::Converging => {
+                self.reported(id, Report { settled: Settled::Converging, ..report }, None);
+            }
+            Observation::Absent | Observation::Differs(_) => {
+                self.again(id, Failure::new(FailureKind::Lost, "its job was lost, again and again"));
+            }
+            Observation::CannotTell(why) => self.undecided(id, why),
+            _ => self.undecided(id, "what was seen says nothing"),
+        }
+    }
+
+    /// Closes an undecided call as a person has said.
+    pub(super) fn assume(&mut self, record: CallRecord, done: bool) {
+        let CallRecord { element, pair, then, process, .. } = record.clone();
+        let (word, state) = if done {
+            ("was done", CallState::AssumedDone)
+        } else {
+            ("was not done", CallState::AssumedNotDone)
+        };
+        let message = format!("it is assumed that {} {word}", record.action);
+        self.happened(
+            Some(process),
+            Happening::Logged { element: element.clone(), severity: Severity::Info, message },
+        );
+        self.close(record, state);
+        self.note_failure(&element, None);
+        if done {
+            self.attain(&element, pair.as_ref(), then, process);
+        }
+    }
+
+    pub(super) fn undecided(&mut self, id: &CallId, why: &str) {
+        let Some(run) = self.finish_call(id, CallState::Undecided) else { return };
+        let failure = Failure::new(
+            FailureKind::Lost,
+            format!("whether {} was done is not known: {why}", run.record.action),
+        );
+        self.note_failure(&run.record.element, Some(failure));
+        self.end_step((run.record.process, run.record.step), StepEnd::NeedsDecision { call: id.clone() });
+    }
+
+    /// Ends a call that was stopped on request and may be made again.
+    pub(super) fn stopped(&mut self, id: &CallId) {
+        let failure = Failure::new(FailureKind::Lost, "it was stopped on request");
+        let Some(run) = self.finish_call(id, CallState::Failed(failure)) else { return };
+        self.end_step((run.record.process, run.record.step), StepEnd::Cancelled);
+    }
+
+    pub(super) fn failed(&mut self, id: &CallId, failure: Failure) {
+        let Some(run) = self.finish_call(id, CallState::Failed(failure.clone())) else { return };
+        let CallRecord { element, action, pair, process, step, .. } = &run.record;
+        self.fall(element, action, pair.as_ref(), &failure, *process);
+        self.end_step((*process, *step), StepEnd::Failed(failure));
+    }
+
+    pub(super) fn succeeded(&mut self, id: &CallId) {
+        let Some(run) = self.finish_call(id, CallState::Succeeded) else { return };
+        let CallRecord { element, pair, then, process, step, .. } = &run.record;
+        self.attain(element, pair.as_ref(), *then, *process);
+        self.proceed((*process, *step));
+    }
+
+    pub(super) fn finish_call(&mut self, id: &CallId, state: CallState) -> Option<CallRun> {
+        let run = self.calls.remove(id)?;
+        self.busy.remove(&run.record.element);
+        self.active -= 1;
+        self.close(run.record.clone(), state);
+        Some(run)
+    }
+
+    pub(super) fn close(&mut self, mut record: CallRecord, state: CallState) {
+        record.ended = (state != CallState::Undecided).then_some(self.now);
+        record.state = state;
+        self.change(Change::PutCall(Box::new(record)));
+    }
+
+    pub(super) fn checkpoint(&mut self, id: &CallId, report: Report, reply: u64) {
+        let Some(call) = self.calls.get(id).map(|run| run.call.clone()) else { return };
+        let mut batch = std::mem::take(&mut self.out.batch);
+        let applied = self.world.apply(&call, report, &mut batch);
+        self.out.batch = batch;
+        match applied {
+            Ok(applied) => {
+                self.log(&call.element, applied.log);
+                self.out.acks.push(Ack::Checkpoint(reply));
+            }
+            Err(failure) => self.out.commands.push(Command::Reply { reply, result: Err(failure) }),
+        }
+    }
+}

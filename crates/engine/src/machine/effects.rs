@@ -1,0 +1,100 @@
+//! What the end of a call means for elements and relationships.
+
+use windlass_model::record::{
+    Advance, ElementRecord, Event as Happening, Failure, FailureKind, InstanceRecord, PairKey, PairRecord,
+};
+use windlass_model::{Action, ElementName, ProcessId, State};
+use windlass_store::Change;
+
+use super::Machine;
+
+impl Machine {
+    /// Carries out what the success of a call means.
+    pub(super) fn attain(
+        &mut self,
+        element: &ElementName,
+        pair: Option<&PairKey>,
+        then: Advance,
+        process: ProcessId,
+    ) {
+        match (then, pair) {
+            (Advance::State(state), _) => self.reach(element, state, Some(process)),
+            (Advance::Progress(done), _) => self.update_element(element, |record| record.progress = done),
+            (Advance::PairProgress(done), Some(pair)) => self.put_pair(pair, None, done),
+            (Advance::Pair(made), Some(pair)) => self.put_pair(pair, Some(made), 0),
+            (Advance::Pair(_) | Advance::PairProgress(_), None) => {}
+        }
+    }
+
+    /// Carries out what the failure of a call means.
+    pub(super) fn fall(
+        &mut self,
+        element: &ElementName,
+        action: &Action,
+        pair: Option<&PairKey>,
+        failure: &Failure,
+        process: ProcessId,
+    ) {
+        if let Some(pair) = pair {
+            self.put_pair(pair, None, 0);
+        } else if let Action::Transition(transition) = action {
+            let from = self.world.elements.get(element).map(|record| record.state).unwrap_or_default();
+            // Nothing has begun yet when the request was refused.
+            let to = if failure.kind == FailureKind::Refused { from } else { transition.on_failure(from) };
+            self.reach(element, to, Some(process));
+        }
+        self.note_failure(element, Some(failure.clone()));
+    }
+
+    pub(super) fn note_failure(&mut self, element: &ElementName, failure: Option<Failure>) {
+        self.update_element(element, |record| record.failure = failure);
+    }
+
+    pub(super) fn reach(&mut self, element: &ElementName, to: State, process: Option<ProcessId>) {
+        let now = self.now;
+        let mut from = to;
+        self.update_element(element, |record| {
+            from = record.state;
+            if from != to {
+                record.since = now;
+            }
+            record.state = to;
+            record.progress = 0;
+            record.failure = None;
+        });
+        if to == State::Absent {
+            self.forget_instance(element);
+        }
+        if from != to {
+            self.happened(process, Happening::StateChanged { element: element.clone(), from, to });
+        }
+    }
+
+    pub(super) fn forget_instance(&mut self, element: &ElementName) {
+        let Some(instance) = self.world.instances.get_mut(element) else { return };
+        *instance = InstanceRecord {
+            element: element.clone(),
+            natural: None,
+            document: serde_json::json!({}),
+            revision: instance.revision + 1,
+        };
+        let record = instance.clone();
+        self.change(Change::PutInstance(Box::new(record)));
+    }
+
+    pub(super) fn update_element(&mut self, element: &ElementName, update: impl FnOnce(&mut ElementRecord)) {
+        if let Some(record) = self.world.elements.get_mut(element) {
+            update(record);
+            let record = record.clone();
+            self.change(Change::PutElement(Box::new(record)));
+        }
+    }
+
+    pub(super) fn put_pair(&mut self, key: &PairKey, created: Option<bool>, progress: u32) {
+        let before = self.world.pairs.get(key).is_some_and(|pair| pair.created);
+        let record =
+            PairRecord { key: key.clone(), created: created.unwrap_or(before), progress, since: self.now };
+        self.world.pairs.insert(key.clone(), record.clone());
+        self.change(Change::PutPair(Box::new(record)));
+    }
+}

@@ -1,0 +1,370 @@
+//! The machine that executes a plan: `on(now, event) → commands`.
+//!
+//! It is pure: it never waits, reads no clock and touches nothing outside. The [host](crate::host) carries its commands
+//! out and comes back with events. So every order of events can be tried in a test, on virtual time.
+//!
+//! A step goes through its calls one after the other. For each call the machine
+//!
+//! 1. records that it is made, durably first if doing it twice does harm;
+//! 2. has it performed;
+//! 3. puts the report into the instance, looks again while the instance is on its way, and
+//! 4. records in one batch how the call ended, what has changed, and which state the element has now.
+//!
+//! Only what is durable lets other steps start.
+
+mod calls;
+mod effects;
+mod steps;
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_driver::{Call, Driver, Location, Nature, Observed, Placement, Registry, Report};
+use windlass_model::assembly::OperationCall;
+use windlass_model::id::StoreId;
+use windlass_model::record::{
+    Advance, CallRecord, CallState, Event as Happening, EventDraft, Failure, Intent, PairKey, ProcessRecord,
+    ProcessStatus,
+};
+use windlass_model::{CallId, ElementName, ProcessId, State, StepId, Timestamp, Transition};
+use windlass_plan::{Plan, PlanBuilder};
+use windlass_secret::SecretRef;
+use windlass_store::{Batch, Change};
+
+use crate::places::Places;
+use crate::runner::Runner;
+use crate::world::World;
+
+/// What the machine is told.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// It may begin.
+    Begin,
+    /// A batch is durable.
+    Durable(Vec<Ack>),
+    /// A driver has answered a call.
+    Performed {
+        call: CallId,
+        result: Result<Report, Failure>,
+        /// The sealed outcomes that are no longer needed once this is durable.
+        wipe: Vec<SecretRef>,
+    },
+    /// A driver has looked.
+    Observed { call: CallId, result: Result<Observed, Failure>, wipe: Vec<SecretRef> },
+    /// A person has said of undecided calls whether they happened.
+    Assume { calls: Vec<CallRecord>, done: bool },
+    /// It is time to look again.
+    Due(CallId),
+    /// A driver has an intermediate result that must be durable before it goes on.
+    Checkpoint { call: CallId, report: Report, reply: u64 },
+    /// The user wants to stop.
+    Cancel,
+}
+
+/// What the machine wants done.
+pub(crate) enum Command {
+    /// Commit a batch, and say which acknowledgements it stands for.
+    Commit { batch: Batch, acks: Vec<Ack> },
+    /// Have a call performed.
+    Perform { call: Box<Call>, driver: Arc<dyn Driver> },
+    /// Have an instance looked at.
+    Observe { call: Box<Call>, driver: Arc<dyn Driver> },
+    /// Come back at this time.
+    Wake { call: CallId, at: Timestamp },
+    /// Let a driver go on after its checkpoint.
+    Reply { reply: u64, result: Result<(), Failure> },
+    /// All is done and durable.
+    Finished,
+}
+
+/// What a batch stands for once it is durable.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Ack {
+    /// The call may be performed now.
+    MayPerform(CallId),
+    /// The step has ended.
+    StepEnded { key: StepKey, well: bool },
+    /// A checkpoint is durable.
+    Checkpoint(u64),
+    /// The process has ended.
+    ProcessEnded,
+}
+
+/// A step of a process.
+pub(crate) type StepKey = (ProcessId, StepId);
+
+/// How fast and how often.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    /// How many calls at once.
+    pub(crate) parallelism: usize,
+    /// How long to wait before looking at an instance that is on its way.
+    pub(crate) poll: Duration,
+}
+
+/// How a run went, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Steps that did what they should.
+    pub succeeded: u32,
+    /// Steps that failed.
+    pub failed: u32,
+    /// Steps that were not started, since something that they need did not succeed.
+    pub skipped: u32,
+    /// Steps that were stopped on request.
+    pub cancelled: u32,
+    /// Steps of which nobody but a person can tell whether they happened.
+    pub undecided: u32,
+}
+
+/// What the machine needs beside the world.
+pub(crate) struct Tools {
+    pub(crate) store: StoreId,
+    pub(crate) drivers: Registry,
+    pub(crate) places: Arc<dyn Places>,
+    pub(crate) pace: Pace,
+}
+
+pub(crate) struct Machine {
+    tools: Tools,
+    pub(crate) world: World,
+    runner: Runner,
+    /// The process that is run; none while old calls are settled.
+    process: Option<ProcessRecord>,
+    steps: HashMap<StepKey, StepRun>,
+    calls: HashMap<CallId, CallRun>,
+    /// The elements that a call is running on: one at a time each.
+    busy: HashSet<ElementName>,
+    /// Steps whose next call waits for a busy element.
+    blocked: VecDeque<StepKey>,
+    locations: HashMap<Placement, Arc<Location>>,
+    /// Calls that are under way.
+    active: usize,
+    /// Steps that have started and whose end is not durable yet.
+    unfinished: usize,
+    cancelling: bool,
+    ended: bool,
+    pub(crate) tally: Tally,
+    now: Timestamp,
+    out: Outbox,
+}
+
+#[derive(Default)]
+struct Outbox {
+    batch: Batch,
+    acks: Vec<Ack>,
+    commands: Vec<Command>,
+}
+
+struct StepRun {
+    title: String,
+    queue: VecDeque<Planned>,
+    ordinal: u32,
+    started: Timestamp,
+    recorded: bool,
+}
+
+/// A call that a step still has to make.
+struct Planned {
+    action: PlannedAction,
+    then: Advance,
+}
+
+enum PlannedAction {
+    Transition(ElementName, Transition),
+    Operation(PairKey, OperationCall),
+}
+
+struct CallRun {
+    record: CallRecord,
+    call: Call,
+    driver: Arc<dyn Driver>,
+    nature: Nature,
+    /// Whether what is observed decides if a lost call happened.
+    recovering: bool,
+    polls: u32,
+}
+
+impl Machine {
+    /// Makes the machine of a process.
+    pub(crate) fn run(
+        tools: Tools,
+        world: World,
+        plan: Plan,
+        process: ProcessRecord,
+        now: Timestamp,
+    ) -> Self {
+        Self::new(tools, world, plan, Some(process), now)
+    }
+
+    /// Makes a machine that settles what earlier processes have left open.
+    pub(crate) fn settle(tools: Tools, world: World, open: Vec<CallRecord>, now: Timestamp) -> Self {
+        let empty =
+            PlanBuilder::new().build().unwrap_or_else(|_| unreachable!("an empty plan has no circle"));
+        let mut machine = Self::new(tools, world, empty, None, now);
+        for record in open.into_iter().filter(|record| record.state != CallState::Undecided) {
+            machine.reopen(record);
+        }
+        machine
+    }
+
+    fn new(tools: Tools, world: World, plan: Plan, process: Option<ProcessRecord>, now: Timestamp) -> Self {
+        Self {
+            tools,
+            world,
+            runner: Runner::new(plan),
+            process,
+            steps: HashMap::new(),
+            calls: HashMap::new(),
+            busy: HashSet::new(),
+            blocked: VecDeque::new(),
+            locations: HashMap::new(),
+            active: 0,
+            unfinished: 0,
+            cancelling: false,
+            ended: false,
+            tally: Tally::default(),
+            now,
+            out: Outbox::default(),
+        }
+    }
+
+    /// Takes an event and returns what is to be done.
+    pub(crate) fn on(&mut self, now: Timestamp, event: Event) -> Vec<Command> {
+        self.now = now;
+        match event {
+            Event::Begin => {}
+            Event::Durable(acks) => acks.into_iter().for_each(|ack| self.durable(ack)),
+            Event::Performed { call, result, wipe } => {
+                self.wipe(wipe);
+                self.performed(&call, result);
+            }
+            Event::Observed { call, result, wipe } => {
+                self.wipe(wipe);
+                self.observed(&call, result);
+            }
+            Event::Assume { calls, done } => calls.into_iter().for_each(|call| self.assume(call, done)),
+            Event::Due(call) => self.due(&call),
+            Event::Checkpoint { call, report, reply } => self.checkpoint(&call, report, reply),
+            Event::Cancel => self.cancelling = true,
+        }
+        self.advance();
+        self.flush()
+    }
+
+    fn wipe(&mut self, secrets: Vec<SecretRef>) {
+        for secret in secrets {
+            self.change(Change::DropSecret(secret));
+        }
+    }
+
+    fn change(&mut self, change: Change) {
+        self.out.batch.push(change);
+    }
+
+    fn happened(&mut self, process: Option<ProcessId>, body: Happening) {
+        let assembly = self.world.assembly.name.clone();
+        let process = process.or(self.process.as_ref().map(|p| p.id));
+        self.change(Change::Event(Box::new(EventDraft { at: self.now, assembly, process, body })));
+    }
+
+    fn flush(&mut self) -> Vec<Command> {
+        let mut out = std::mem::take(&mut self.out);
+        if !out.batch.is_empty() || !out.acks.is_empty() {
+            out.commands.insert(0, Command::Commit { batch: out.batch, acks: out.acks });
+        }
+        out.commands
+    }
+
+    fn durable(&mut self, ack: Ack) {
+        match ack {
+            Ack::MayPerform(call) => self.perform(&call),
+            Ack::StepEnded { key, well } => {
+                self.unfinished -= 1;
+                if self.process.as_ref().is_some_and(|process| process.id == key.0) {
+                    self.runner.ended(key.1, well);
+                }
+            }
+            Ack::Checkpoint(reply) => self.out.commands.push(Command::Reply { reply, result: Ok(()) }),
+            Ack::ProcessEnded => self.out.commands.push(Command::Finished),
+        }
+    }
+
+    /// Starts what may start, notes what never will, and ends the process when nothing is left.
+    fn advance(&mut self) {
+        if !self.cancelling {
+            self.unblock();
+            while self.active < self.tools.pace.parallelism {
+                let Some(step) = self.runner.next() else { break };
+                self.start(step);
+            }
+        }
+        for skipped in self.runner.take_skipped() {
+            self.tally.skipped += 1;
+            self.note_skipped(&skipped);
+        }
+        let idle = self.unfinished == 0 && (self.cancelling || self.blocked.is_empty());
+        if idle && !self.ended && self.out.acks.is_empty() {
+            self.ended = true;
+            self.finish();
+        }
+    }
+
+    fn unblock(&mut self) {
+        for _ in 0..self.blocked.len() {
+            if self.active >= self.tools.pace.parallelism {
+                return;
+            }
+            if let Some(key) = self.blocked.pop_front() {
+                self.proceed(key);
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        let Some(mut process) = self.process.clone() else {
+            self.out.acks.push(Ack::ProcessEnded);
+            return;
+        };
+        let Tally { failed, skipped, undecided, cancelled, .. } = self.tally;
+        let (status, reason) = if self.cancelling {
+            (ProcessStatus::Cancelled, Some("it was stopped on request".to_owned()))
+        } else if undecided > 0 {
+            (ProcessStatus::Failed, Some(format!("{undecided} of its steps need a decision")))
+        } else if failed + skipped + cancelled > 0 {
+            (ProcessStatus::Failed, Some(format!("{failed} of its steps failed, {skipped} were not started")))
+        } else {
+            (ProcessStatus::Completed, None)
+        };
+        process.status = status;
+        process.ended = Some(self.now);
+        process.reason.clone_from(&reason);
+        self.process = Some(process.clone());
+        let id = process.id;
+        self.change(Change::PutProcess(Box::new(process)));
+        self.happened(Some(id), Happening::ProcessEnded { status, reason });
+        self.forget_assembly();
+        self.out.acks.push(Ack::ProcessEnded);
+    }
+
+    /// Forgets an assembly that is to go and of which nothing is left.
+    fn forget_assembly(&mut self) {
+        let down = self.process.as_ref().is_some_and(|process| {
+            process.intent == Intent::Down && process.status == ProcessStatus::Completed
+        });
+        let states: BTreeSet<&str> = self.world.elements.values().map(|r| r.state.as_str()).collect();
+        if down && states.iter().all(|state| *state == State::Absent.as_str()) {
+            self.change(Change::DropAssembly(self.world.assembly.name.clone()));
+        }
+    }
+
+    /// Returns the process as it stands.
+    pub(crate) fn process(&self) -> Option<&ProcessRecord> {
+        self.process.as_ref()
+    }
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,353 @@
+//! Steps: which calls one makes, and when it has ended.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use windlass_driver::Call;
+use windlass_model::assembly::OperationCall;
+use windlass_model::record::{
+    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, PairKey, StepEnd,
+    StepRecord, StepState,
+};
+use windlass_model::{Action, CallId, ElementName, ProcessId, StepId, Timestamp};
+use windlass_plan::{Direction, Work};
+use windlass_store::Change;
+
+use super::{Ack, CallRun, Command, Machine, Planned, PlannedAction, StepKey, StepRun, count};
+use crate::runner::Skipped;
+
+impl Machine {
+    pub(super) fn start(&mut self, step: StepId) {
+        let Some(process) = self.process.as_ref().map(|p| p.id) else { return };
+        let work = self.runner.work(step).clone();
+        let key = (process, step);
+        let queue = self.planned(&work);
+        self.unfinished += 1;
+        let run = StepRun {
+            title: work.to_string(),
+            queue: queue.into(),
+            ordinal: 0,
+            started: self.now,
+            recorded: false,
+        };
+        self.steps.insert(key, run);
+        self.attain_without_calls(&work, process);
+        self.proceed(key);
+    }
+
+    /// Does what a step without calls does: the state moves on by itself.
+    pub(super) fn attain_without_calls(&mut self, work: &Work, process: ProcessId) {
+        match work {
+            Work::Transition { element, to, calls, .. } if calls.is_empty() => {
+                self.reach(element, *to, Some(process));
+            }
+            Work::Relate { direction, assembly, relationship, target, operations, .. }
+                if operations.is_empty() =>
+            {
+                let made = *direction == Direction::Create;
+                for key in self.world.pairs_at(assembly, relationship.as_str(), target) {
+                    self.put_pair(&key, Some(made), 0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Lists the calls of a step that are still to be made.
+    pub(super) fn planned(&self, work: &Work) -> Vec<Planned> {
+        match work {
+            Work::Transition { element, to, calls, .. } => {
+                let done = self.world.elements.get(element).map_or(0, |record| record.progress);
+                let last = calls.len().saturating_sub(1);
+                let all = calls.iter().enumerate().map(|(at, transition)| Planned {
+                    action: PlannedAction::Transition(element.clone(), *transition),
+                    then: if at == last { Advance::State(*to) } else { Advance::Progress(count(at + 1)) },
+                });
+                all.skip(usize::try_from(done).unwrap_or(0).min(last)).collect()
+            }
+            Work::Relate { direction, assembly, relationship, target, operations, .. } => {
+                let made = *direction == Direction::Create;
+                let pairs = self.world.pairs_at(assembly, relationship.as_str(), target);
+                let open = pairs
+                    .into_iter()
+                    .filter(|key| self.world.pairs.get(key).is_some_and(|pair| pair.created) != made);
+                open.flat_map(|key| self.planned_pair(&key, operations, made)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn planned_pair(
+        &self,
+        key: &PairKey,
+        operations: &[OperationCall],
+        made: bool,
+    ) -> Vec<Planned> {
+        let done = self.world.pairs.get(key).map_or(0, |pair| pair.progress);
+        let last = operations.len().saturating_sub(1);
+        let all = operations.iter().enumerate().map(|(at, operation)| Planned {
+            action: PlannedAction::Operation(key.clone(), operation.clone()),
+            then: if at == last { Advance::Pair(made) } else { Advance::PairProgress(count(at + 1)) },
+        });
+        all.skip(usize::try_from(done).unwrap_or(0).min(last)).collect()
+    }
+
+    /// Makes the next call of a step, or ends the step.
+    pub(super) fn proceed(&mut self, key: StepKey) {
+        loop {
+            let Some(run) = self.steps.get(&key) else { return };
+            let Some(planned) = run.queue.front() else {
+                return self.end_step(key, StepEnd::Succeeded);
+            };
+            if self.cancelling {
+                return self.end_step(key, StepEnd::Cancelled);
+            }
+            let (element, action, pair) = match self.resolve(planned) {
+                Ok(resolved) => resolved,
+                Err(failure) => return self.end_step(key, StepEnd::Failed(failure)),
+            };
+            if self.busy.contains(&element) {
+                self.blocked.push_back(key);
+                return;
+            }
+            let then = planned.then;
+            let prepared = self.prepare(key, &element, &action, pair.clone(), then);
+            if let Some(run) = self.steps.get_mut(&key) {
+                run.queue.pop_front();
+            }
+            match prepared {
+                Err(failure) => {
+                    self.fall(&element, &action, pair.as_ref(), &failure, key.0);
+                    return self.end_step(key, StepEnd::Failed(failure));
+                }
+                // Nothing to do: the state moves on by itself.
+                Ok(None) => self.attain(&element, pair.as_ref(), then, key.0),
+                Ok(Some(call)) => return self.open(key, call),
+            }
+        }
+    }
+
+    pub(super) fn resolve(
+        &self,
+        planned: &Planned,
+    ) -> Result<(ElementName, Action, Option<PairKey>), Failure> {
+        match &planned.action {
+            PlannedAction::Transition(element, transition) => {
+                Ok((element.clone(), Action::Transition(*transition), None))
+            }
+            PlannedAction::Operation(pair, operation) => {
+                let (element, operation) = self.world.operation(pair, operation)?;
+                Ok((element, Action::Operation(operation), Some(pair.clone())))
+            }
+        }
+    }
+
+    /// Makes a call ready; none when the driver has nothing to do for it.
+    pub(super) fn prepare(
+        &mut self,
+        key: StepKey,
+        element: &ElementName,
+        action: &Action,
+        pair: Option<PairKey>,
+        then: Advance,
+    ) -> Result<Option<CallRun>, Failure> {
+        let ordinal = self.steps.get(&key).map_or(0, |run| run.ordinal);
+        let id = CallId::of(&self.tools.store, key.0, key.1, ordinal);
+        let record = CallRecord {
+            id,
+            process: key.0,
+            step: key.1,
+            element: element.clone(),
+            pair,
+            action: action.clone(),
+            driver: "noop".parse().map_err(|_| Failure::new(FailureKind::Refused, "no driver"))?,
+            effect: Effect::None,
+            attempt: 1,
+            then,
+            state: CallState::Open,
+            started: self.now,
+            ended: None,
+        };
+        self.ready(record)
+    }
+
+    /// Looks up everything a call needs.
+    pub(super) fn ready(&mut self, mut record: CallRecord) -> Result<Option<CallRun>, Failure> {
+        let topology = self.world.topology();
+        let element = topology.get(&record.element).ok_or_else(|| {
+            Failure::new(FailureKind::NotFound, format!("there is no element `{}`", record.element))
+        })?;
+        let package = self.world.package(element)?;
+        if !package.bindings().declares(&record.action) {
+            return Ok(None);
+        }
+        let placement = self.world.placement(element);
+        let location = match self.locations.get(&placement) {
+            Some(known) => known.clone(),
+            None => Arc::new(
+                self.tools
+                    .places
+                    .location(&placement)
+                    .map_err(|why| Failure::new(FailureKind::Refused, why))?,
+            ),
+        };
+        let binding = package.bindings().find(&record.action, &location.infrastructure).cloned();
+        let binding = binding.ok_or_else(|| {
+            let message = format!(
+                "`{}` names no driver for {} at infrastructure type `{}`",
+                package.name(),
+                record.action,
+                location.infrastructure
+            );
+            Failure::new(FailureKind::Refused, message)
+        })?;
+        let driver = self.tools.drivers.get(&binding.driver).cloned().ok_or_else(|| {
+            let known: Vec<String> = self.tools.drivers.kinds().map(|kind| format!("`{kind}`")).collect();
+            let message = format!("there is no driver `{}`; there are {}", binding.driver, known.join(", "));
+            Failure::new(FailureKind::Refused, message)
+        })?;
+        let Some(nature) = driver.nature(&package, &record.action) else { return Ok(None) };
+        record.driver = binding.driver.clone();
+        record.effect = nature.effect;
+        let known = self.world.elements.get(&record.element);
+        let instance = self.world.instances.get(&record.element);
+        let call = Call {
+            id: record.id.clone(),
+            attempt: record.attempt,
+            action: record.action.clone(),
+            element: record.element.clone(),
+            instance: known.map(|known| known.id.clone()).ok_or_else(|| {
+                Failure::new(FailureKind::NotFound, format!("`{}` has no record", record.element))
+            })?,
+            natural: instance.and_then(|instance| instance.natural.clone()),
+            document: instance.map(|instance| instance.document.clone()).unwrap_or_default(),
+            properties: self.world.properties(element)?,
+            arguments: record
+                .pair
+                .as_ref()
+                .map(|pair| self.world.arguments(pair))
+                .transpose()?
+                .unwrap_or_default(),
+            pair: record.pair.clone(),
+            private: known.and_then(|known| known.private.get(driver.family()).cloned()).unwrap_or_default(),
+            package,
+            binding,
+            location: location.clone(),
+        };
+        self.locations.insert(placement, location);
+        Ok(Some(CallRun { record, call, driver, nature, recovering: false, polls: 0 }))
+    }
+
+    /// Records that a call is made, and has it performed: once that is durable, if doing it twice does harm.
+    pub(super) fn open(&mut self, key: StepKey, call: CallRun) {
+        self.record_start(key);
+        if let Some(run) = self.steps.get_mut(&key) {
+            run.ordinal += 1;
+        }
+        let id = call.record.id.clone();
+        let waits = call.record.effect == Effect::Once;
+        self.change(Change::PutCall(Box::new(call.record.clone())));
+        self.busy.insert(call.record.element.clone());
+        self.active += 1;
+        self.calls.insert(id.clone(), call);
+        if waits {
+            self.out.acks.push(Ack::MayPerform(id));
+        } else {
+            self.perform(&id);
+        }
+    }
+
+    /// Takes up a call that an earlier process has left open: its jobs answer from what they did.
+    pub(super) fn reopen(&mut self, record: CallRecord) {
+        let key = (record.process, record.step);
+        let id = record.id.clone();
+        let title = format!("{} {}", record.element.local(), record.action);
+        let started = record.started;
+        let converging = matches!(record.state, CallState::Converging { .. });
+        self.unfinished += 1;
+        self.steps
+            .insert(key, StepRun { title, queue: VecDeque::new(), ordinal: 0, started, recorded: true });
+        match self.ready(record.clone()) {
+            Ok(Some(mut call)) => {
+                call.record.started = record.started;
+                call.record.state = record.state;
+                self.busy.insert(call.record.element.clone());
+                self.active += 1;
+                self.calls.insert(id.clone(), call);
+                if converging {
+                    self.out.commands.push(Command::Wake { call: id, at: self.now });
+                } else {
+                    self.perform(&id);
+                }
+            }
+            Ok(None) => {
+                self.attain(&record.element, record.pair.as_ref(), record.then, record.process);
+                self.end_step(key, StepEnd::Succeeded);
+            }
+            Err(failure) => {
+                self.close(record, CallState::Failed(failure.clone()));
+                self.end_step(key, StepEnd::Failed(failure));
+            }
+        }
+    }
+
+    pub(super) fn record_start(&mut self, key: StepKey) {
+        let Some(run) = self.steps.get_mut(&key) else { return };
+        if std::mem::replace(&mut run.recorded, true) {
+            return;
+        }
+        let title = run.title.clone();
+        self.put_step(key, StepState::Running, None);
+        self.happened(Some(key.0), Happening::StepStarted { step: key.1, title });
+    }
+
+    pub(super) fn put_step(&mut self, key: StepKey, state: StepState, ended: Option<Timestamp>) {
+        let Some(run) = self.steps.get(&key) else { return };
+        let record = StepRecord {
+            process: key.0,
+            step: key.1,
+            title: run.title.clone(),
+            state,
+            started: Some(run.started),
+            ended,
+        };
+        self.change(Change::PutStep(Box::new(record)));
+    }
+
+    pub(super) fn end_step(&mut self, key: StepKey, end: StepEnd) {
+        let well = end == StepEnd::Succeeded;
+        match &end {
+            StepEnd::Succeeded => self.tally.succeeded += 1,
+            StepEnd::Failed(_) => self.tally.failed += 1,
+            StepEnd::Cancelled => self.tally.cancelled += 1,
+            StepEnd::NeedsDecision { .. } => self.tally.undecided += 1,
+            _ => {}
+        }
+        self.put_step(key, StepState::Done(end.clone()), Some(self.now));
+        if let Some(run) = self.steps.remove(&key)
+            && (run.recorded || !well)
+        {
+            let millis = self.now.millis_since(run.started);
+            let happening = Happening::StepEnded { step: key.1, title: run.title, end, millis };
+            self.happened(Some(key.0), happening);
+        }
+        self.out.acks.push(Ack::StepEnded { key, well });
+    }
+
+    pub(super) fn note_skipped(&mut self, skipped: &Skipped) {
+        let Some(process) = self.process.as_ref().map(|p| p.id) else { return };
+        let title = self.runner.work(skipped.step).to_string();
+        let end = StepEnd::Skipped { because: skipped.because.clone() };
+        let record = StepRecord {
+            process,
+            step: skipped.step,
+            title: title.clone(),
+            state: StepState::Done(end.clone()),
+            started: None,
+            ended: Some(self.now),
+        };
+        self.change(Change::PutStep(Box::new(record)));
+        let happening = Happening::StepEnded { step: skipped.step, title, end, millis: 0 };
+        self.happened(Some(process), happening);
+    }
+}
