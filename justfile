@@ -1,0 +1,24 @@
+# `just --list` shows what there is. Nothing here is needed: `.ci/run` is plain bash, and the rest is cargo.
+
+# All that CI checks
+check:
+    bash .ci/run
+
+# The tests, or those with a name: `just test store`
+test *ARGS:
+    cargo test --workspace {{ARGS}}
+
+# Format, layers, clippy
+lint:
+    cargo fmt --all --check
+    scripts/ci-layers
+    cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
+
+# The documentation of all crates, without their dependencies
+docs:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+# The commands of README.md, compared with what it says they print
+readme:
+    cargo build --release
+    PATH="${CARGO_TARGET_DIR:-$PWD/target}/release:$PATH" scripts/ci-readme
