@@ -1,0 +1,247 @@
+//! A folder for one test: a project with copies of fixtures, a home of its own, and what ran in it.
+
+use std::{
+    cell::Cell,
+    fmt::Write as _,
+    fs::{self, File, Permissions},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+use crate::{
+    normal,
+    proc::{self, Process},
+    run::{Run, Running},
+};
+
+/// The longest a test waits for a fact.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Where the fixtures are.
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A project in a folder of its own. When it is dropped, nothing of it may run any more.
+pub(crate) struct TestEnv {
+    root: TempDir,
+    runs: Cell<usize>,
+}
+
+impl TestEnv {
+    /// Makes an empty project folder: it has no `windlass.yaml`.
+    pub(crate) fn bare() -> Self {
+        let root = tempfile::Builder::new().prefix("windlass-it-").tempdir().unwrap();
+        for folder in ["project", "home", "out"] {
+            fs::create_dir(root.path().join(folder)).unwrap();
+        }
+        Self { root, runs: Cell::new(0) }
+    }
+
+    /// Makes a project with the `windlass.yaml` of the repository, whose location has a trace.
+    pub(crate) fn new() -> Self {
+        let env = Self::bare();
+        env.location("");
+        env
+    }
+
+    /// Makes a project with a copy of an assembly of the fixtures.
+    pub(crate) fn with(assembly: &str) -> Self {
+        let env = Self::new();
+        copy(&Path::new(REPOSITORY).join("fixtures/assemblies").join(assembly), &env.path(assembly));
+        env
+    }
+
+    /// Writes the project's `windlass.yaml` anew: the repository's, with more properties of the location, one a line.
+    pub(crate) fn location(&self, properties: &str) {
+        let file = fs::read_to_string(Path::new(REPOSITORY).join("windlass.yaml")).unwrap();
+        let (head, tail) = file.split_once("    runtime: process\n").unwrap();
+        let mut text = format!("{head}    runtime: process\n    properties:\n");
+        for line in
+            [format!("trace: {}", self.trace_file().display()).as_str()].into_iter().chain(properties.lines())
+        {
+            writeln!(text, "      {line}").unwrap();
+        }
+        self.write("windlass.yaml", text + tail);
+    }
+
+    /// Returns a path in the project.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join("project").join(path)
+    }
+
+    /// Writes a file of the project.
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Writes a file of the project that can be run.
+    pub(crate) fn script(&self, path: &str, text: impl AsRef<[u8]>) {
+        self.write(path, text);
+        fs::set_permissions(self.path(path), Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Puts another text in the place of one that a file of the project has.
+    pub(crate) fn edit(&self, path: &str, from: &str, to: &str) {
+        let text = self.read(path);
+        assert!(text.contains(from), "{path} has no {from:?}");
+        fs::write(self.path(path), text.replace(from, to)).unwrap();
+    }
+
+    /// Reads a file of the project.
+    pub(crate) fn read(&self, path: &str) -> String {
+        let path = self.path(path);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Lists the files and folders of the project, in order.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let root = self.path("");
+        let mut found: Vec<String> = walk(&root)
+            .into_iter()
+            .map(|path| path.strip_prefix(&root).unwrap().display().to_string())
+            .collect();
+        found.sort();
+        found
+    }
+
+    fn trace_file(&self) -> PathBuf {
+        self.root.path().join("trace")
+    }
+
+    /// Returns what the scripts have written to the trace so far.
+    pub(crate) fn trace(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.trace_file()).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Forgets the trace.
+    pub(crate) fn clear_trace(&self) {
+        fs::write(self.trace_file(), "").unwrap();
+    }
+
+    /// Runs `windlass` in the project's folder to its end.
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
+        self.run_in("", args)
+    }
+
+    /// Runs `windlass` in a folder of the project to its end.
+    pub(crate) fn run_in(&self, folder: &str, args: &[&str]) -> Run {
+        let mut command = self.command(args);
+        command.current_dir(self.path(folder));
+        self.start(command).end()
+    }
+
+    /// Runs `windlass` with a text on its standard input.
+    pub(crate) fn run_with(&self, args: &[&str], stdin: &str) -> Run {
+        let file = self.root.path().join("stdin");
+        fs::write(&file, stdin).unwrap();
+        let mut command = self.command(args);
+        command.stdin(File::open(file).unwrap());
+        self.start(command).end()
+    }
+
+    /// Runs `windlass`, which must end with code 0.
+    pub(crate) fn ok(&self, args: &[&str]) -> Run {
+        let run = self.run(args);
+        assert_eq!(run.code(), Some(0), "windlass {}\n{run}", args.join(" "));
+        run
+    }
+
+    /// Runs `windlass --format json`, which must end with code 0, and returns what it printed.
+    pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
+        let args: Vec<&str> = args.iter().copied().chain(["--format", "json"]).collect();
+        self.ok(&args).json()
+    }
+
+    /// Starts `windlass` in the project's folder.
+    pub(crate) fn spawn(&self, args: &[&str]) -> Running {
+        self.start(self.command(args))
+    }
+
+    /// Starts a command that [`command`](Self::command) has made.
+    pub(crate) fn start(&self, mut command: Command) -> Running {
+        let number = self.runs.get();
+        self.runs.set(number + 1);
+        let file = |stream: &str| self.root.path().join("out").join(format!("{number}.{stream}"));
+        let (stdout, stderr) = (file("stdout"), file("stderr"));
+        command.stdout(File::create(&stdout).unwrap()).stderr(File::create(&stderr).unwrap());
+        Running::new(command.spawn().unwrap(), stdout, stderr, self.normal())
+    }
+
+    /// Makes the command `windlass` with the environment of the project.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+        self.settle(&mut command);
+        command.args(args);
+        command
+    }
+
+    /// Gives a command the environment of the project.
+    pub(crate) fn settle(&self, command: &mut Command) {
+        command.env_clear().stdin(Stdio::null()).current_dir(self.path(""));
+        command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+        command.env("HOME", self.root.path().join("home")).env("LANG", "C.UTF-8").env("NO_COLOR", "1");
+    }
+
+    /// Returns what makes texts of this project the same on every machine and at every time.
+    pub(crate) fn normal(&self) -> normal::Normal {
+        normal::Normal::new(&self.path("").canonicalize().unwrap())
+    }
+
+    /// Lists the processes that belong to this project.
+    pub(crate) fn processes(&self) -> Vec<Process> {
+        proc::below(self.root.path())
+    }
+
+    /// Waits until nothing of this project runs any more.
+    pub(crate) fn is_quiet(&self) {
+        until("nothing runs any more", || self.processes().is_empty());
+    }
+}
+
+impl Drop for TestEnv {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.processes().iter().for_each(Process::kill);
+        } else {
+            self.is_quiet();
+        }
+    }
+}
+
+/// Waits for a fact that nobody tells of.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < LIMIT, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        found.push(entry.path());
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(walk(&entry.path()));
+        }
+    }
+    found
+}

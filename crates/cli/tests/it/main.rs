@@ -1,0 +1,10 @@
+//! The command, tried as a user does: each test has a folder of its own and runs the real program in it.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod env;
+mod normal;
+mod proc;
+mod run;
+
+mod up;

@@ -1,0 +1,54 @@
+//! The processes of a test, as `/proc` shows them.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A process that belongs to a folder.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pid: i32,
+    /// Its arguments, with blanks between them.
+    pub(crate) command: String,
+}
+
+impl Process {
+    /// Ends it at once. It may have ended already.
+    pub(crate) fn kill(&self) {
+        if let Some(pid) = Pid::from_raw(self.pid) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+
+    /// Tells whether it watches over jobs.
+    pub(crate) fn is_supervisor(&self) -> bool {
+        self.command.split(' ').nth(1) == Some("supervise")
+    }
+}
+
+/// Lists the processes that name a folder in their arguments or environment, or run in it.
+pub(crate) fn below(folder: &Path) -> Vec<Process> {
+    let numbers =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
+    numbers.filter_map(|pid| process(pid, folder.as_os_str().as_bytes())).collect()
+}
+
+fn process(pid: i32, folder: &[u8]) -> Option<Process> {
+    if pid == std::process::id().cast_signed() {
+        return None;
+    }
+    let arguments = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let names = |text: &[u8]| text.windows(folder.len()).any(|window| window == folder);
+    let within = || {
+        let place = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+        names(place.as_os_str().as_bytes())
+    };
+    let environment = || names(&fs::read(format!("/proc/{pid}/environ")).unwrap_or_default());
+    // What has ended and only waits to be noticed has neither arguments nor environment.
+    (names(&arguments) || environment() || within()).then(|| Process {
+        pid,
+        command: String::from_utf8_lossy(&arguments).trim_end_matches('\0').replace('\0', " "),
+    })
+}

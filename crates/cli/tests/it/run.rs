@@ -1,0 +1,113 @@
+//! A run of the program: while it lasts, and when it has ended.
+
+use std::{
+    fmt, fs,
+    os::unix::process::ExitStatusExt as _,
+    path::PathBuf,
+    process::{Child, ExitStatus},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{env::until, normal::Normal};
+
+/// A program that runs.
+pub(crate) struct Running {
+    child: Child,
+    stdout: PathBuf,
+    stderr: PathBuf,
+    normal: Normal,
+}
+
+impl Running {
+    pub(crate) fn new(child: Child, stdout: PathBuf, stderr: PathBuf, normal: Normal) -> Self {
+        Self { child, stdout, stderr, normal }
+    }
+
+    /// Waits until it has ended.
+    pub(crate) fn end(mut self) -> Run {
+        let mut status = None;
+        until("windlass ends", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        Run {
+            status: status.unwrap(),
+            stdout: String::from_utf8(fs::read(&self.stdout).unwrap()).unwrap(),
+            stderr: String::from_utf8(fs::read(&self.stderr).unwrap()).unwrap(),
+            normal: self.normal.clone(),
+        }
+    }
+
+    /// Tells whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Returns what it has written to its standard error so far.
+    pub(crate) fn stderr(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap()
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Ends it at once, without a word, and returns how far it came.
+    pub(crate) fn kill(mut self) -> Run {
+        self.child.kill().unwrap();
+        self.end()
+    }
+}
+
+/// How a run ended. As text it is its exit code and what it printed, the same on every machine and at every time.
+pub(crate) struct Run {
+    status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    normal: Normal,
+}
+
+impl Run {
+    /// Returns its exit code; none when a signal has ended it.
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// Returns the JSON that it has printed.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
+    }
+
+    /// Returns its standard output alone, for a snapshot.
+    pub(crate) fn out(&self) -> String {
+        self.normal.text(&self.stdout)
+    }
+
+    /// Returns its exit code and standard error, for a snapshot. Nothing may be on the standard output.
+    pub(crate) fn refusal(&self) -> String {
+        assert_eq!(self.stdout, "", "{self}");
+        format!("exit {}\n{}", self.end(), self.normal.text(&self.stderr))
+    }
+
+    fn end(&self) -> String {
+        match (self.status.code(), self.status.signal()) {
+            (Some(code), _) => code.to_string(),
+            (None, Some(signal)) => format!("by signal {signal}"),
+            (None, None) => "unknown".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "exit {}", self.end())?;
+        for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            if !text.is_empty() {
+                write!(f, "----- {name} -----\n{}", self.normal.text(text))?;
+            }
+        }
+        Ok(())
+    }
+}
