@@ -27,6 +27,8 @@ windlass_source::codes! {
         "Each property of the circle needs the value of the next, so none can ever have one.";
     MISPLACED_REFERENCE = "WL0114", "reference in the wrong place",
         "`${source.…}` and `${target.…}` have a meaning only in the properties of a relationship.";
+    TOO_LONG = "WL0115", "value too long",
+        "With all that it reads put in, the value has more than 4 MiB. Properties that read another one twice, which reads another one twice, double with each step.";
     BAD_NUMBER = "WL0120", "bad number",
         "A quantity or a cluster bound is a whole number from 0, or a reference to a property of the assembly that has one.";
     BAD_BOUNDS = "WL0121", "bad cluster bounds",

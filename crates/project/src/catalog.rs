@@ -67,7 +67,7 @@ impl DiskCatalog {
     ///
     /// The diagnostics are those of everything that the assembly is made of, directly and through other assemblies:
     /// names in two files, and what is wrong with the text of a descriptor. That a descriptor is missing is for the
-    /// check of the assembly to say.
+    /// check of the assembly to say; then files that can't be read, or have no usable name, are mentioned too.
     pub fn around(
         file: &Path,
         assembly: &AssemblyDescriptor,
@@ -82,6 +82,10 @@ impl DiskCatalog {
         }
         let used = search.close_over(assembly);
         let mut diagnostics = search.finish();
+        if used.iter().all(|name| search.catalog.found.contains_key(name)) {
+            // Nothing is missing, so nothing hides in a file that could not be read.
+            diagnostics = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+        }
         for name in &used {
             diagnostics.extend(search.catalog.conflict(name));
             // The assembly's own text is its reader's to speak of.

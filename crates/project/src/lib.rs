@@ -1,4 +1,6 @@
-//! What lies on the disk: `windlass.yaml`, descriptors by their names, and package folders.
+#![doc = include_str!("../README.md")]
+//!
+//! # The way of the data
 //!
 //! ```text
 //! FILE or DIR ──find_descriptor──▶ file ──load──▶ Descriptor
@@ -16,25 +18,6 @@
 //! | [`catalog`] | descriptors on the disk, and the rule by which they are found |
 //! | [`package`] | which files of a folder are a package |
 //! | [`codes`] | the codes of all messages |
-//!
-//! ```no_run
-//! use std::path::Path;
-//! use windlass_descriptor::{Descriptor, Request, compose};
-//! use windlass_project::{DiskCatalog, Project, find_descriptor, load};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let file = find_descriptor("shop".as_ref())?;
-//! let project = Project::open(&file, Path::new(".")).map_err(|diagnostics| diagnostics.to_string())?;
-//! let Some(Descriptor::Assembly(shop)) = load(&file).descriptor else { return Err("not an assembly".into()) };
-//!
-//! let (catalog, diagnostics) = DiskCatalog::around(&file, &shop, &project, &[]);
-//! let name = "shop".parse()?;
-//! let request =
-//!     Request { name: &name, parameters: &Default::default(), catalog: &catalog, existing: project.existing() };
-//! let composed = compose(&shop, request);
-//! # Ok(())
-//! # }
-//! ```
 
 pub mod catalog;
 pub mod codes;

@@ -1,6 +1,7 @@
 //! What can be seen only once everything is composed: circles through the descriptors of parts, properties that
 //! a resolved reference lacks, and nodes that aren't there.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use windlass_model::assembly::{Element, ElementKind, Origin};
@@ -12,6 +13,9 @@ use crate::codes;
 use crate::cycle::{self, Graph};
 use crate::read::did_you_mean;
 use crate::scope::quoted;
+
+/// The most bytes of a value with all that it reads put in: properties that double each other grow without end.
+const MAX_VALUE: u64 = 4 << 20;
 
 impl Composer<'_> {
     /// Looks at the composed assembly as a whole. Called when nothing else is wrong.
@@ -25,7 +29,68 @@ impl Composer<'_> {
             });
             let diagnostic = cycle::diagnostic(circle.collect());
             self.diagnostics.push(diagnostic);
+        } else if let Some((element, property)) = self.too_long() {
+            self.refuse_length(element, property);
         }
+    }
+
+    fn refuse_length(&mut self, element: usize, property: usize) {
+        let name = self.property_name((element, property));
+        let message = format!("the value of `{name}` would have more than {} MiB", MAX_VALUE >> 20);
+        let origin = self.elements[element].properties[property].origin.clone();
+        let place = origin.and_then(|origin| self.place(&origin));
+        let diagnostic = Diagnostic::error(codes::TOO_LONG, message);
+        self.diagnostics.push(match place {
+            Some(place) => diagnostic.at(place),
+            None => diagnostic,
+        });
+    }
+
+    /// Finds a property whose value, with all that it reads put in, is too long. There are no circles.
+    fn too_long(&self) -> Option<(usize, usize)> {
+        let mut lengths: HashMap<(usize, usize), u64> = HashMap::new();
+        let elements = self.elements.iter().enumerate();
+        let mut open: Vec<_> =
+            elements.flat_map(|(at, element)| (0..element.properties.len()).map(move |n| (at, n))).collect();
+        while let Some(&property) = open.last() {
+            let (own, reads) = self.content(property);
+            let unknown: Vec<_> = reads.iter().copied().filter(|read| !lengths.contains_key(read)).collect();
+            if !unknown.is_empty() {
+                open.extend(unknown);
+                continue;
+            }
+            let length =
+                reads.iter().filter_map(|read| lengths.get(read)).fold(own, |sum, l| sum.saturating_add(*l));
+            if length > MAX_VALUE {
+                return Some(property);
+            }
+            lengths.insert(property, length);
+            open.pop();
+        }
+        None
+    }
+
+    /// The length of what a property's value says itself, and the properties that it reads.
+    fn content(&self, (element, property): (usize, usize)) -> (u64, Vec<(usize, usize)>) {
+        let (mut own, mut reads) = (0, Vec::new());
+        if let Some(value) = &self.elements[element].properties[property].value {
+            value.for_each_part(&mut |part| match self.property_read(part) {
+                Some(read) => reads.push(read),
+                None => own += self.length(part),
+            });
+        }
+        (own, reads)
+    }
+
+    /// The length of a part that reads no property of the topology. What only a driver knows counts as nothing.
+    fn length(&self, part: &Part) -> u64 {
+        let length = match part {
+            Part::Literal(text) => text.len(),
+            Part::Secret(secret) => self.secrets.get(secret).map_or(0, |value| value.expose().len()),
+            Part::Instance { element, .. } => element.as_str().len(),
+            _ => 0,
+        };
+        u64::try_from(length).unwrap_or(u64::MAX)
     }
 
     /// Leads an origin back to its text.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use insta::assert_snapshot;
 use proptest::prelude::*;
 use windlass_descriptor::{Descriptor, Missing, check, read};
 use windlass_model::resolve::{Answer, NothingYet, Resolver};
@@ -101,6 +102,16 @@ fn a_long_chain_of_references_resolves() {
     let answer = Resolver::new(&topology, &NothingYet).property(&last, &"in".parse().unwrap()).unwrap();
     let Answer::Known(resolved) = answer else { panic!("it is known") };
     assert_eq!(resolved.value, "x");
+}
+
+#[test]
+fn values_that_double_are_refused() {
+    let mut text = "name: assembly::laughs::1.0\nproperties:\n  p0: {default: ha}\n".to_owned();
+    for number in 1..=64 {
+        let read = format!("${{p{}}}", number - 1);
+        writeln!(text, "  p{number}: {{value: '{read}{read}'}}").unwrap();
+    }
+    assert_snapshot!(World::default().messages(&text), @"a.yaml:25:16: error[WL0115]: the value of `test.p22` would have more than 4 MiB");
 }
 
 #[test]

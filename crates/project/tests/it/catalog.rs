@@ -182,6 +182,28 @@ fn syntax_errors_do_not_hide_a_descriptor() {
 }
 
 #[test]
+fn what_can_not_be_read_is_said_where_something_is_missing() {
+    let files = |types: &[&str]| {
+        let folder = Folder::with(&[
+            ("assembly.yaml", &assembly("shop", types)),
+            ("web/resource.yaml", &resource("web")),
+            ("db/resource.yaml", "lifecycle: [Install]\n"),
+        ]);
+        around(&folder, "assembly.yaml", &[])
+    };
+    assert_snapshot!(files(&["resource::web"]), @"
+    assembly::shop::1.0  assembly.yaml
+    resource::web::1.0  web/resource.yaml
+    ");
+    assert_snapshot!(files(&["resource::web", "resource::db"]), @"
+    assembly::shop::1.0  assembly.yaml
+    resource::web::1.0  web/resource.yaml
+    db/resource.yaml:1:1: warning[WL0331]: the descriptor has no usable name, so nothing can be made from it
+        help: the descriptor has no `name`
+    ");
+}
+
+#[test]
 fn files_that_can_not_be_read_are_said() {
     let folder = Folder::with(&[("web/resource.yaml", &resource("web"))]);
     folder.write("db/resource.yaml", b"name: \xff\n");

@@ -167,7 +167,7 @@ fn a_name_in_two_files_has_no_package() {
 #[test]
 fn a_descriptor_with_mistakes_has_no_package() {
     let folder = Folder::with(&[("web/resource.yaml", "name: resource::web::1.0\nlifecycle: Install\n")]);
-    assert_snapshot!(problems(&folder, "resource::web::1.0"), @"web/resource.yaml:2:12: error[WL0104]: `lifecycle` must be a mapping, and this is text");
+    assert_snapshot!(problems(&folder, "resource::web::1.0"), @"web/resource.yaml:2:12: error[WL0104]: `lifecycle` must be a list or a mapping, and this is text");
 }
 
 #[test]
