@@ -96,6 +96,9 @@ pub trait Store: Send + Sync {
     /// Reads up to `limit` events after a place, in order. [`Seq::START`] is before the first.
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<EventRecord>, StoreError>;
 
+    /// Returns the number of the last event so far; [`Seq::START`] when there is none.
+    async fn last_event(&self) -> Result<Seq, StoreError>;
+
     /// Watches for events after a place, whoever commits them.
     fn watch(&self, after: Seq) -> Watch;
 }

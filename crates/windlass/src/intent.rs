@@ -163,7 +163,7 @@ impl Windlass {
     pub async fn up(&self, order: Order, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = desired(&self.asked(&order))?;
         let store = self.store_or_new()?;
-        let from = last_event(&store).await?;
+        let from = store.last_event().await?;
         let prepared = self.engine(store.clone()).prepare_up(desired, &self.holder(), stop).await?;
         Ok(Started { prepared, warnings, store, from })
     }
@@ -195,7 +195,7 @@ impl Windlass {
     /// Everything that stands against it. Nothing has been changed then.
     pub async fn down(&self, name: &AssemblyName, stop: &Stop) -> Result<Started, Error> {
         let store = self.store_of(name)?;
-        let from = last_event(&store).await?;
+        let from = store.last_event().await?;
         let prepared = self.engine(store.clone()).prepare_down(name, &self.holder(), stop).await?;
         Ok(Started { prepared, warnings: Diagnostics::default(), store, from })
     }
@@ -213,7 +213,7 @@ impl Windlass {
         stop: &Stop,
     ) -> Result<Started, Error> {
         let store = self.store_of(name)?;
-        let from = last_event(&store).await?;
+        let from = store.last_event().await?;
         let prepared = self.engine(store.clone()).prepare_retry(name, assume, &self.holder(), stop).await?;
         Ok(Started { prepared, warnings: Diagnostics::default(), store, from })
     }
@@ -241,17 +241,5 @@ impl Windlass {
     pub(crate) fn store_of(&self, name: &AssemblyName) -> Result<Arc<dyn Store>, Error> {
         let unknown = || windlass_engine::EngineError::Unknown { name: name.clone(), known: Vec::new() };
         Ok(self.store(false)?.ok_or_else(unknown)?)
-    }
-}
-
-/// Returns the number of the last event so far.
-async fn last_event(store: &Arc<dyn Store>) -> Result<Seq, Error> {
-    let mut seen = Seq::START;
-    loop {
-        let events = store.events(seen, 10_000).await?;
-        match events.last() {
-            Some(last) => seen = last.seq,
-            None => return Ok(seen),
-        }
     }
 }

@@ -183,6 +183,10 @@ impl Store for SqliteStore {
         self.readers.read(move |db| read::events(db, after, limit)).await
     }
 
+    async fn last_event(&self) -> Result<Seq, StoreError> {
+        self.readers.read(read::last_event).await
+    }
+
     fn watch(&self, after: Seq) -> Watch {
         let readers = self.readers.clone();
         let last = Arc::new(move || -> futures::future::BoxFuture<'static, _> {

@@ -184,6 +184,10 @@ impl Store for MemoryStore {
         Ok(self.state().records.events(after, limit))
     }
 
+    async fn last_event(&self) -> Result<Seq, StoreError> {
+        Ok(*self.last.borrow())
+    }
+
     fn watch(&self, after: Seq) -> Watch {
         Watch::new(after, self.last.subscribe(), None)
     }

@@ -38,6 +38,7 @@ pub async fn numbers_have_no_holes_under_concurrent_committers(harness: &impl Ha
 /// Pages follow each other without overlap, and the last is short.
 pub async fn events_are_read_in_pages(harness: &impl Harness) {
     let store = harness.open().await;
+    assert_eq!(store.last_event().await.unwrap(), Seq::START);
     let lease = leased(&*store, "h_bta").await;
     let batch = (1..=5).fold(Batch::new(), |batch, n| batch.event(event(&lease.scope, n.to_string())));
     commit(&*store, &lease, batch).await;
@@ -51,6 +52,7 @@ pub async fn events_are_read_in_pages(harness: &impl Harness) {
         sizes.push(page.len());
     }
     assert_eq!((sizes, after), (vec![2, 2, 1], Seq(5)));
+    assert_eq!(store.last_event().await.unwrap(), after);
 }
 
 /// A watch wakes for a commit of its own handle, and its events can be read then.
@@ -80,6 +82,7 @@ pub async fn a_watch_sees_other_handles(harness: &impl Harness) {
 /// What lies after the place where a watch starts is told without waiting.
 pub async fn a_watch_tells_what_is_there_at_once(harness: &impl Harness) {
     let store = harness.open().await;
+    assert_eq!(store.last_event().await.unwrap(), Seq::START);
     let lease = leased(&*store, "h_bta").await;
     let batch = (1..=5).fold(Batch::new(), |batch, n| batch.event(event(&lease.scope, n.to_string())));
     commit(&*store, &lease, batch).await;
