@@ -90,7 +90,8 @@ fn print_element(now: Timestamp, element: &ElementView, branch: &str, below: &st
     if let Some(message) = &element.message {
         notes.push(message.clone());
     }
-    anstream::println!("{branch}{name} {state} {}", styled(DIM, notes.join(", ")));
+    let notes = if notes.is_empty() { String::new() } else { format!(" {}", styled(DIM, notes.join(", "))) };
+    anstream::println!("{branch}{name} {state}{notes}");
     for (output, value) in &element.outputs {
         anstream::println!("{below}  {}", styled(DIM, format!("{output}: {}", text(value))));
     }

@@ -158,6 +158,21 @@ impl TestEnv {
         self.ok(&args).json()
     }
 
+    /// Runs `windlass`, which must refuse: exit code 2, nothing on the standard output, no file made or gone. Returns
+    /// what it says.
+    pub(crate) fn refuses(&self, args: &[&str]) -> String {
+        self.refused(self.command(args))
+    }
+
+    /// As [`refuses`](Self::refuses), for a command that is made already.
+    pub(crate) fn refused(&self, command: Command) -> String {
+        let before = self.files();
+        let run = self.start(command).end();
+        assert_eq!((run.code(), run.stdout.as_str()), (Some(2), ""), "{run}");
+        assert_eq!(self.files(), before, "{run}");
+        self.normal().text(&run.stderr)
+    }
+
     /// Starts `windlass` in the project's folder.
     pub(crate) fn spawn(&self, args: &[&str]) -> Running {
         self.start(self.command(args))

@@ -6,5 +6,9 @@ mod env;
 mod normal;
 mod proc;
 mod run;
+mod small;
 
+mod down;
+mod failing;
+mod json;
 mod up;

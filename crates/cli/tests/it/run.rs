@@ -85,12 +85,6 @@ impl Run {
         self.normal.text(&self.stdout)
     }
 
-    /// Returns its exit code and standard error, for a snapshot. Nothing may be on the standard output.
-    pub(crate) fn refusal(&self) -> String {
-        assert_eq!(self.stdout, "", "{self}");
-        format!("exit {}\n{}", self.end(), self.normal.text(&self.stderr))
-    }
-
     fn end(&self) -> String {
         match (self.status.code(), self.status.signal()) {
             (Some(code), _) => code.to_string(),

@@ -51,4 +51,334 @@ fn h_bta_comes_up_in_its_order() {
     Start h_bta__B__1
     Integrity h_bta__B__1
     ");
+    assert_snapshot!(env.ok(&["status"]), @"
+    exit 0
+    ----- stdout -----
+    h_bta Active assembly::h_bta::1.0, AGE
+    ├─ internal-network exists
+    ├─ public-network exists
+    ├─ xenial-image exists
+    ├─ A Active active, AGE
+    └─ B Active
+       └─ 1 Active active, AGE
+      third-relationship made × 1
+      output: A_output
+    ");
+    assert_snapshot!(env.ok(&["plan", "h_bta"]).out(), @"h_bta: nothing to do");
+    assert_snapshot!(env.ok(&["log", "h_bta", "B__1"]), @"
+    exit 0
+    ----- stdout -----
+    p1 up completed in LONG WHEN
+      succeeded B__1 Install LONG
+        scripts/Install.sh exited with code 0 LONG WHEN on admin@local (process)
+      succeeded B__1 Configure LONG
+        scripts/Configure.sh exited with code 0 LONG WHEN on admin@local (process)
+      succeeded B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 LONG
+        scripts/CreateRelationship3.sh exited with code 0 LONG WHEN on admin@local (process)
+        scripts/CreateRelationship3.sh exited with code 0 LONG WHEN on admin@local (process)
+      succeeded B__1 Start, Integrity LONG
+        scripts/Start.sh exited with code 0 LONG WHEN on admin@local (process)
+        scripts/Integrity.sh exited with code 0 LONG WHEN on admin@local (process)
+      WHEN INFO B__1 h_bta__A and h_bta__B__1 are related
+    ");
+}
+
+/// Each of the two waits in Install and in Configure until the other is there too.
+#[test]
+fn what_may_run_together_does() {
+    let env = TestEnv::with("h_bta");
+    for package in ["h_simple", "t_simple"] {
+        let protocol = format!("h_bta/Contains/{package}/Lifecycle/script/lib/protocol.sh");
+        let meet = r#"
+begin() {
+    begin_alone "$@"
+    case $1 in Install | Configure)
+        mkdir -p "$WINDLASS_VOLUME_STATE/$1/$name"
+        until [ "$(ls "$WINDLASS_VOLUME_STATE/$1" | wc -l)" -eq 2 ]; do sleep 0.01; done ;;
+    esac
+}
+"#;
+        env.edit(&protocol, "begin() {", "begin_alone() {");
+        env.write(&protocol, env.read(&protocol) + meet);
+    }
+    env.ok(&["up", "h_bta", "--parallelism", "2"]);
+    let mut trace = env.trace();
+    trace[0..2].sort();
+    trace[2..4].sort();
+    assert_snapshot!(trace.join("\n"), @"
+    Install h_bta__A
+    Install h_bta__B__1
+    Configure h_bta__A
+    Configure h_bta__B__1
+    Start h_bta__A
+    Integrity h_bta__A
+    CreateRelationship3 h_bta__B__1 source=h_bta__A target=h_bta__B__1
+    CreateRelationship3 h_bta__A source=h_bta__A target=h_bta__B__1
+    Start h_bta__B__1
+    Integrity h_bta__B__1
+    ");
+}
+
+#[test]
+fn a_second_up_has_nothing_to_do() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta"]);
+    env.clear_trace();
+    assert_snapshot!(env.ok(&["up", "h_bta"]).out(), @"
+    h_bta: nothing to call (p2 up)
+
+    done: h_bta is Active (LONG)
+      output: A_output
+    ");
+    assert_snapshot!(env.ok(&["plan", "h_bta"]).out(), @"h_bta: nothing to do");
+    assert_eq!(env.trace(), [""; 0]);
+}
+
+#[test]
+fn a_plan_says_why_each_step_waits() {
+    let env = TestEnv::with("h_bta");
+    let before = env.files();
+    assert_snapshot!(env.ok(&["plan", "h_bta", "-p", "numOfServers=2"]), @"
+    exit 0
+    ----- stdout -----
+    h_bta: 11 steps, up to 3 at once
+       s1 A    Install
+       s2 B__1 Install
+       s3 B__2 Install
+       s4 A    Configure
+          needs A is Installed first
+          after all parts are Installed
+       s5 B__1 Configure
+          needs B__1 is Installed first
+          after all parts are Installed
+       s6 B__2 Configure
+          needs B__2 is Installed first
+          after all parts are Installed
+       s7 A    Start, Integrity
+          needs A is Inactive first
+          after all parts are Inactive
+       s8 B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
+          needs third-relationship: target B__1 must be Inactive (h_bta/assembly.yaml:150:3)
+          needs third-relationship: source A must be Active (h_bta/assembly.yaml:150:3)
+       s9 B__1 Start, Integrity
+          needs B__1 is Inactive first
+          needs third-relationship: it is made before target B__1 becomes Active (h_bta/assembly.yaml:150:3)
+          after all parts are Inactive
+      s10 B__2 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
+          needs third-relationship: target B__2 must be Inactive (h_bta/assembly.yaml:150:3)
+          needs third-relationship: source A must be Active (h_bta/assembly.yaml:150:3)
+      s11 B__2 Start, Integrity
+          needs B__2 is Inactive first
+          needs third-relationship: it is made before target B__2 becomes Active (h_bta/assembly.yaml:150:3)
+          after all parts are Inactive
+    longest chain: s1 → s4 → s7 → s8 → s9
+    ----- stderr -----
+    warning[WL0170]: `B` may have several nodes; the value of the lowest one, `B__1`, is taken
+      --> h_bta/assembly.yaml:18:12
+       |
+    18 |     value: ${B.output}
+       |            ^^^^^^^^^^^
+    ");
+    assert_eq!(env.files(), before);
+}
+
+#[test]
+fn the_streamer_cluster_reads_what_its_scripts_publish() {
+    let env = TestEnv::with("streamer_cluster");
+    let run =
+        env.ok(&["up", "streamer_cluster", "--params", "streamer_cluster/params.yaml", "--parallelism", "1"]);
+    assert_snapshot!(run, @"
+    exit 0
+    ----- stdout -----
+    Streamer_cluster: 13 steps, up to 3 at once (p1 up)
+       s1 net_video   Install
+       s2 streamer__1 Install
+       s3 streamer__2 Install
+       s4 balancer    Install
+       s5 streamer__1 Create nfs_mount: target.MountStorage
+       s6 streamer__2 Create nfs_mount: target.MountStorage
+       s9 streamer__1 Configure
+      s10 streamer__2 Configure
+      s11 balancer    Configure
+      s12 streamer__1 Start, Integrity
+      s13 streamer__2 Start, Integrity
+      s14 balancer    Create balanceStreamer: target.AddBalancedHttpServer × 2
+      s15 balancer    Start, Integrity
+
+    ok        net_video Install LONG
+    ok        streamer__1 Install LONG
+    ok        streamer__2 Install LONG
+    ok        balancer Install LONG
+    info      streamer__1: storage of 10.0.0.20:2049 is mounted
+    ok        streamer__1 Create nfs_mount: target.MountStorage LONG
+    info      streamer__2: storage of 10.0.0.20:2049 is mounted
+    ok        streamer__2 Create nfs_mount: target.MountStorage LONG
+    ok        streamer__1 Configure LONG
+    ok        streamer__2 Configure LONG
+    ok        balancer Configure LONG
+    ok        streamer__1 Start, Integrity LONG
+    ok        streamer__2 Start, Integrity LONG
+    info      balancer: 10.0.1.11 takes its share of the load
+    info      balancer: 10.0.1.12 takes its share of the load
+    ok        balancer Create balanceStreamer: target.AddBalancedHttpServer × 2 LONG
+    ok        balancer Start, Integrity LONG
+
+    done: Streamer_cluster is Active (LONG)
+      cluster_public_ip_address: 203.0.113.10
+    ");
+    assert_snapshot!(env.trace().join("\n"), @"
+    Install Streamer_cluster__net_video
+    Install Streamer_cluster__streamer__1
+    Install Streamer_cluster__streamer__2
+    Install Streamer_cluster__balancer
+    MountStorage Streamer_cluster__streamer__1 local_mount_point=/mnt remote_mount_point=/ remote_nfs_port=2049 remote_nfs_server_ip=10.0.0.20
+    MountStorage Streamer_cluster__streamer__2 local_mount_point=/mnt remote_mount_point=/ remote_nfs_port=2049 remote_nfs_server_ip=10.0.0.20
+    Configure Streamer_cluster__streamer__1
+    Configure Streamer_cluster__streamer__2
+    Configure Streamer_cluster__balancer
+    Start Streamer_cluster__streamer__1
+    Integrity Streamer_cluster__streamer__1
+    Start Streamer_cluster__streamer__2
+    Integrity Streamer_cluster__streamer__2
+    AddBalancedHttpServer Streamer_cluster__balancer max_connections=3 server_ip=10.0.1.11 server_port=8080
+    AddBalancedHttpServer Streamer_cluster__balancer max_connections=3 server_ip=10.0.1.12 server_port=8080
+    Start Streamer_cluster__balancer
+    Integrity Streamer_cluster__balancer
+    ");
+    assert_snapshot!(env.ok(&["status"]).out(), @"
+    Streamer_cluster Active assembly::Streamer_cluster::1.0, AGE
+    ├─ management-network exists
+    ├─ public-network exists
+    ├─ storage exists
+    ├─ streamer Active
+    │  ├─ 1 Active active, AGE
+    │  │    mgmtIp: 192.0.2.11
+    │  │    privateIp: 10.0.1.11
+    │  └─ 2 Active active, AGE
+    │       mgmtIp: 192.0.2.12
+    │       privateIp: 10.0.1.12
+    ├─ balancer Active active, AGE
+    │    privateIp: 10.0.1.10
+    │    publicIp: 203.0.113.10
+    └─ net_video Active 1s
+         network-id: net-VIDEO
+      nfs_mount made × 2
+      balanceStreamer made × 2
+      cluster_public_ip_address: 203.0.113.10
+    ");
+
+    // What the network's script has chosen, the streamers' scripts were given.
+    let status = env.json(&["status", "Streamer_cluster"]);
+    let assembly = &status["assemblies"][0];
+    let component = |name: &str| {
+        let components = assembly["components"].as_array().unwrap();
+        components
+            .iter()
+            .find(|component| component["name"] == format!("Streamer_cluster__{name}"))
+            .unwrap()
+            .clone()
+    };
+    let network = component("net_video");
+    let streamer = &component("streamer")["components"][0];
+    let kept =
+        format!(".windlass/volumes/state/{}/referenced-video-network", streamer["id"].as_str().unwrap());
+    assert_eq!(env.read(&kept), network["outputs"]["network-id"].as_str().unwrap());
+    assert_eq!(
+        assembly["outputs"]["cluster_public_ip_address"],
+        component("balancer")["outputs"]["publicIp"]
+    );
+}
+
+#[test]
+fn two_assemblies_of_one_descriptor_live_side_by_side() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta", "--name", "Red", "-p", "data=1"]);
+    env.ok(&["up", "h_bta", "--name", "blue", "-p", "data=2"]);
+    assert_snapshot!(env.ok(&["status"]).out(), @"
+    Red Active assembly::h_bta::1.0, AGE
+    ├─ internal-network exists
+    ├─ public-network exists
+    ├─ xenial-image exists
+    ├─ A Active active, AGE
+    └─ B Active
+       └─ 1 Active active, AGE
+      third-relationship made × 1
+      output: A_output
+
+    blue Active assembly::h_bta::1.0, AGE
+    ├─ internal-network exists
+    ├─ public-network exists
+    ├─ xenial-image exists
+    ├─ A Active active, AGE
+    └─ B Active
+       └─ 1 Active active, AGE
+      third-relationship made × 1
+      output: A_output
+    ");
+    env.ok(&["down", "Red"]);
+    assert_eq!(env.json(&["status"])["assemblies"][0]["name"], "blue");
+    assert_eq!(env.files().iter().filter(|file| file.ends_with("/server_name")).count(), 2);
+}
+
+/// A folder without `windlass.yaml` is a project of its own: everything runs on this machine.
+#[test]
+fn without_a_project_file_everything_is_local() {
+    let env = TestEnv::bare();
+    env.write_small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Uninstall", "")]);
+    for script in ["Install", "Start", "Uninstall"] {
+        // There is no trace to write to.
+        env.edit(&format!("{}/{script}.sh", crate::small::SCRIPTS), r#">>"$trace""#, ">/dev/null");
+    }
+    assert_snapshot!(env.ok(&["up", "small"]), @"
+    exit 0
+    ----- stdout -----
+    small: 2 steps, up to 1 at once (p1 up)
+       s1 box Install
+       s3 box Start
+
+    ok        box Install LONG
+    ok        box Start LONG
+
+    done: small is Active (LONG)
+    ");
+    assert_snapshot!(env.ok(&["status"]), @"
+    exit 0
+    ----- stdout -----
+    small Active assembly::small::1.0, AGE
+    └─ box Active 0s
+    ");
+    assert_snapshot!(env.ok(&["down", "small"]), @"
+    exit 0
+    ----- stdout -----
+    small: 1 step, up to 1 at once (p2 down)
+       s2 box Uninstall
+
+    ok        box Uninstall LONG
+
+    done: small is down (LONG)
+    ");
+}
+
+/// The state is beside the project's file, wherever in the project a command is given.
+#[test]
+fn a_command_in_a_subfolder_finds_the_project() {
+    let env = TestEnv::with("h_bta");
+    let run = env.run_in("h_bta/Contains", &["up", ".."]);
+    assert_eq!(run.code(), Some(0), "{run}");
+    let status = env.run_in("h_bta/Contains/h_simple", &["status"]);
+    assert_snapshot!(status, @"
+    exit 0
+    ----- stdout -----
+    h_bta Active assembly::h_bta::1.0, AGE
+    ├─ internal-network exists
+    ├─ public-network exists
+    ├─ xenial-image exists
+    ├─ A Active active, AGE
+    └─ B Active
+       └─ 1 Active active, AGE
+      third-relationship made × 1
+      output: A_output
+    ");
+    assert!(env.path(".windlass/state.db").is_file());
+    assert!(!env.path("h_bta/Contains/.windlass").exists());
 }

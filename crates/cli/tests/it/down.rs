@@ -1,0 +1,85 @@
+//! After `down` nothing is left but the store.
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+
+#[test]
+fn down_leaves_nothing_but_the_store() {
+    let env = TestEnv::with("h_bta");
+    let before = env.files();
+    env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
+    env.clear_trace();
+    assert_snapshot!(env.ok(&["down", "h_bta", "--parallelism", "1"]), @"
+    exit 0
+    ----- stdout -----
+    h_bta: 8 steps, up to 3 at once (p2 down)
+       s1 B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
+       s2 B__1 Stop
+       s3 B__2 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
+       s4 B__2 Stop
+       s5 A    Stop
+       s6 A    Uninstall
+       s7 B__1 Uninstall
+       s8 B__2 Uninstall
+
+    ok        B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3 LONG
+    ok        B__2 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3 LONG
+    ok        B__1 Stop LONG
+    ok        B__2 Stop LONG
+    ok        A Stop LONG
+    ok        A Uninstall LONG
+    ok        B__1 Uninstall LONG
+    ok        B__2 Uninstall LONG
+
+    done: h_bta is down (LONG)
+    ");
+    assert_snapshot!(env.trace().join("\n"), @"
+    CeaseRelationship3 h_bta__B__1 source=h_bta__A target=h_bta__B__1
+    CeaseRelationship3 h_bta__A source=h_bta__A target=h_bta__B__1
+    CeaseRelationship3 h_bta__B__2 source=h_bta__A target=h_bta__B__2
+    CeaseRelationship3 h_bta__A source=h_bta__A target=h_bta__B__2
+    Stop h_bta__B__1
+    Stop h_bta__B__2
+    Stop h_bta__A
+    Uninstall h_bta__A
+    Uninstall h_bta__B__1
+    Uninstall h_bta__B__2
+    ");
+    env.is_quiet();
+    let new: Vec<String> = env.files().into_iter().filter(|file| !before.contains(file)).collect();
+    assert_eq!(new, [".windlass", ".windlass/key", ".windlass/state.db"]);
+
+    assert_snapshot!(env.ok(&["status"]), @"
+    exit 0
+    ----- stdout -----
+    nothing is up here; `windlass up FILE` brings an assembly up
+    ");
+    let log = env.ok(&["log", "h_bta"]).out();
+    assert!(log.starts_with("p1 up completed") && log.contains("p2 down completed"), "{log}");
+    assert_snapshot!(env.refuses(&["down", "h_bta"]), @"error: there is no assembly `h_bta`; none is up");
+    assert_snapshot!(env.refuses(&["status", "h_bta"]), @"error: there is no assembly `h_bta`; none is up");
+}
+
+#[test]
+fn what_runs_for_down_was_pinned_by_up() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta"]);
+    std::fs::remove_dir_all(env.path("h_bta")).unwrap();
+    env.ok(&["down", "h_bta"]);
+    assert!(!env.path(".windlass/volumes").exists());
+}
+
+#[test]
+fn an_assembly_comes_up_again_after_down() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta"]);
+    env.ok(&["down", "h_bta"]);
+    let first = env.trace();
+    env.clear_trace();
+    env.ok(&["up", "h_bta"]);
+    env.ok(&["down", "h_bta"]);
+    let mut sorted = [first, env.trace()];
+    sorted.iter_mut().for_each(|trace| trace.sort());
+    assert_eq!(sorted[0], sorted[1]);
+}

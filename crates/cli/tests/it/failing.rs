@@ -1,0 +1,257 @@
+//! A component fails: what doesn't depend on it goes on, and the next `up` repairs only what is not up.
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+
+#[test]
+fn one_of_four_nodes_fails_and_is_repaired_alone() {
+    let env = TestEnv::with("h_bta");
+    env.location("fail: Configure:1");
+    let up = ["up", "h_bta", "-p", "numOfServers=4", "--parallelism", "1"];
+    let run = env.run(&up);
+    assert_snapshot!(run, @"
+    exit 1
+    ----- stdout -----
+    h_bta: 19 steps, up to 5 at once (p1 up)
+       s1 A    Install
+       s2 B__1 Install
+       s3 B__2 Install
+       s4 B__3 Install
+       s5 B__4 Install
+       s6 A    Configure
+       s7 B__1 Configure
+       s8 B__2 Configure
+       s9 B__3 Configure
+      s10 B__4 Configure
+      s11 A    Start, Integrity
+      s12 B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
+      s13 B__1 Start, Integrity
+      s14 B__2 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
+      s15 B__2 Start, Integrity
+      s16 B__3 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
+      s17 B__3 Start, Integrity
+      s18 B__4 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
+      s19 B__4 Start, Integrity
+
+    ok        A Install LONG
+    ok        B__1 Install LONG
+    ok        B__2 Install LONG
+    ok        B__3 Install LONG
+    ok        B__4 Install LONG
+    ok        A Configure LONG
+    failed    B__1 Configure: `Configure.sh` exited with code 1
+              | Configure of h_bta__B__1 fails, as it was told to
+    skipped   B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3: B__1 Configure did not succeed
+    skipped   B__1 Start, Integrity: B__1 Configure did not succeed
+    ok        B__2 Configure LONG
+    ok        B__3 Configure LONG
+    ok        B__4 Configure LONG
+    ok        A Start, Integrity LONG
+    info      B__2: h_bta__A and h_bta__B__2 are related
+    info      A: h_bta__A and h_bta__B__2 are related
+    ok        B__2 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 LONG
+    info      B__3: h_bta__A and h_bta__B__3 are related
+    info      A: h_bta__A and h_bta__B__3 are related
+    ok        B__3 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 LONG
+    ok        B__2 Start, Integrity LONG
+    ok        B__3 Start, Integrity LONG
+    info      B__4: h_bta__A and h_bta__B__4 are related
+    info      A: h_bta__A and h_bta__B__4 are related
+    ok        B__4 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 LONG
+    ok        B__4 Start, Integrity LONG
+
+    not done: up of h_bta failed: 1 of its steps failed, 2 were not started
+      `windlass log h_bta` shows what ran; the same command again goes on from here
+    ----- stderr -----
+    warning[WL0170]: `B` may have several nodes; the value of the lowest one, `B__1`, is taken
+      --> h_bta/assembly.yaml:18:12
+       |
+    18 |     value: ${B.output}
+       |            ^^^^^^^^^^^
+    ");
+    assert_snapshot!(env.ok(&["status"]).out(), @"
+    h_bta Installed assembly::h_bta::1.0, AGE
+    ├─ internal-network exists
+    ├─ public-network exists
+    ├─ xenial-image exists
+    ├─ A Active active, AGE
+    └─ B Installed
+       ├─ 1 Installed 2s
+       │    `Configure.sh` exited with code 1
+       │    | Configure of h_bta__B__1 fails, as it was told to
+       ├─ 2 Active active, AGE
+       ├─ 3 Active active, AGE
+       └─ 4 Active active, AGE
+      third-relationship made × 3
+      output: A_output
+    ");
+    assert_snapshot!(env.ok(&["log", "h_bta", "B__1"]).out(), @"
+    p1 up failed in LONG WHEN
+      1 of its steps failed, 2 were not started
+      succeeded B__1 Install LONG
+        scripts/Install.sh exited with code 0 LONG WHEN on admin@local (process)
+      failed B__1 Configure LONG
+        `Configure.sh` exited with code 1
+        scripts/Configure.sh exited with code 1 LONG WHEN on admin@local (process)
+          | Configure of h_bta__B__1 fails, as it was told to
+      skipped B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 
+        B__1 Configure did not succeed
+      skipped B__1 Start, Integrity 
+        B__1 Configure did not succeed
+    ");
+
+    env.location("");
+    env.clear_trace();
+    assert_snapshot!(env.ok(&up).out(), @"
+    h_bta: 3 steps, up to 1 at once (p2 up)
+       s1 B__1 Configure
+       s2 B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
+       s3 B__1 Start, Integrity
+
+    ok        B__1 Configure LONG
+    info      B__1: h_bta__A and h_bta__B__1 are related
+    info      A: h_bta__A and h_bta__B__1 are related
+    ok        B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 LONG
+    ok        B__1 Start, Integrity LONG
+
+    done: h_bta is Active (LONG)
+      output: A_output
+    ");
+    assert_snapshot!(env.trace().join("\n"), @"
+    Configure h_bta__B__1
+    CreateRelationship3 h_bta__B__1 source=h_bta__A target=h_bta__B__1
+    CreateRelationship3 h_bta__A source=h_bta__A target=h_bta__B__1
+    Start h_bta__B__1
+    Integrity h_bta__B__1
+    ");
+    assert_snapshot!(env.ok(&["status"]).out(), @"
+    h_bta Active assembly::h_bta::1.0, AGE
+    ├─ internal-network exists
+    ├─ public-network exists
+    ├─ xenial-image exists
+    ├─ A Active active, AGE
+    └─ B Active
+       ├─ 1 Active active, AGE
+       ├─ 2 Active active, AGE
+       ├─ 3 Active active, AGE
+       └─ 4 Active active, AGE
+      third-relationship made × 4
+      output: A_output
+    ");
+}
+
+#[test]
+fn what_needs_a_failed_part_waits_for_it() {
+    let env = TestEnv::with("h_bta");
+    let run = env.run(&["up", "h_bta", "-p", "fail=Start:A", "--parallelism", "1"]);
+    assert_snapshot!(run.out(), @"
+    h_bta: 7 steps, up to 2 at once (p1 up)
+       s1 A    Install
+       s2 B__1 Install
+       s3 A    Configure
+       s4 B__1 Configure
+       s5 A    Start, Integrity
+       s6 B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
+       s7 B__1 Start, Integrity
+
+    ok        A Install LONG
+    ok        B__1 Install LONG
+    ok        A Configure LONG
+    ok        B__1 Configure LONG
+    failed    A Start, Integrity: `Start.sh` exited with code 1
+              | Start of h_bta__A fails, as it was told to
+    skipped   B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3: A Start, Integrity did not succeed
+    skipped   B__1 Start, Integrity: A Start, Integrity did not succeed
+
+    not done: up of h_bta failed: 1 of its steps failed, 2 were not started
+      `windlass log h_bta` shows what ran; the same command again goes on from here
+    ");
+    assert_eq!(run.code(), Some(1));
+    // Nothing was left behind that down can't take away.
+    env.ok(&["down", "h_bta"]);
+    assert!(!env.path(".windlass/volumes").exists());
+}
+
+#[test]
+fn an_operation_that_fails_is_made_again() {
+    let env = TestEnv::with("h_bta");
+    env.location("fail: CreateRelationship3:A");
+    let run = env.run(&["up", "h_bta", "--parallelism", "1"]);
+    assert_snapshot!(run.out(), @"
+    h_bta: 7 steps, up to 2 at once (p1 up)
+       s1 A    Install
+       s2 B__1 Install
+       s3 A    Configure
+       s4 B__1 Configure
+       s5 A    Start, Integrity
+       s6 B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
+       s7 B__1 Start, Integrity
+
+    ok        A Install LONG
+    ok        B__1 Install LONG
+    ok        A Configure LONG
+    ok        B__1 Configure LONG
+    ok        A Start, Integrity LONG
+    info      B__1: h_bta__A and h_bta__B__1 are related
+    failed    B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3: `CreateRelationship3.sh` exited with code 1
+              | CreateRelationship3 of h_bta__A fails, as it was told to
+    skipped   B__1 Start, Integrity: B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 did not succeed
+
+    not done: up of h_bta failed: 1 of its steps failed, 1 were not started
+      `windlass log h_bta` shows what ran; the same command again goes on from here
+    ");
+    env.location("");
+    env.clear_trace();
+    env.ok(&["up", "h_bta"]);
+    assert_snapshot!(env.trace().join("\n"), @"
+    CreateRelationship3 h_bta__B__1 source=h_bta__A target=h_bta__B__1
+    CreateRelationship3 h_bta__A source=h_bta__A target=h_bta__B__1
+    Start h_bta__B__1
+    Integrity h_bta__B__1
+    ");
+}
+
+#[test]
+fn a_down_that_fails_goes_on_from_there() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta"]);
+    env.location("fail: Uninstall:A");
+    let run = env.run(&["down", "h_bta", "--parallelism", "1"]);
+    assert_snapshot!(run, @"
+    exit 1
+    ----- stdout -----
+    h_bta: 5 steps, up to 2 at once (p2 down)
+       s1 B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
+       s2 B__1 Stop
+       s3 A    Stop
+       s4 A    Uninstall
+       s5 B__1 Uninstall
+
+    ok        B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3 LONG
+    ok        B__1 Stop LONG
+    ok        A Stop LONG
+    failed    A Uninstall: `Uninstall.sh` exited with code 1
+              | Uninstall of h_bta__A fails, as it was told to
+    ok        B__1 Uninstall LONG
+
+    not done: down of h_bta failed: 1 of its steps failed, 0 were not started
+      `windlass log h_bta` shows what ran; the same command again goes on from here
+    ");
+    assert_snapshot!(env.ok(&["status"]).out(), @"
+    h_bta Absent (going down) assembly::h_bta::1.0, AGE
+    ├─ internal-network exists
+    ├─ public-network exists
+    ├─ xenial-image exists
+    ├─ A Inactive 0s
+    │    `Uninstall.sh` exited with code 1
+    │    | Uninstall of h_bta__A fails, as it was told to
+    └─ B Absent
+       └─ 1 Absent 0s
+      output: A_output
+    ");
+    env.location("");
+    env.clear_trace();
+    env.ok(&["down", "h_bta"]);
+    assert_snapshot!(env.trace().join("\n"), @"Uninstall h_bta__A");
+}

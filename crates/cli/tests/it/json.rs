@@ -1,0 +1,269 @@
+//! `--format json`: the versioned views.
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+
+fn small() -> TestEnv {
+    TestEnv::small(
+        "effect: repeatable",
+        &[("Install", "answer"), ("Start", "echo hello >&2"), ("Uninstall", "")],
+    )
+}
+
+#[test]
+fn plan() {
+    let env = small();
+    assert_snapshot!(env.ok(&["plan", "small", "--format", "json"]).out(), @r#"
+    {
+      "version": 1,
+      "assembly": "small",
+      "steps": [
+        {
+          "id": 1,
+          "element": "small__box",
+          "action": "Install",
+          "calls": true,
+          "waits": []
+        },
+        {
+          "id": 2,
+          "element": "small__box",
+          "action": "(Inactive)",
+          "calls": false,
+          "waits": [
+            {
+              "kind": "needs",
+              "on": 1,
+              "reason": "box is Installed first",
+              "origin": null
+            },
+            {
+              "kind": "after",
+              "on": null,
+              "reason": "all parts are Installed",
+              "origin": null
+            }
+          ]
+        },
+        {
+          "id": 3,
+          "element": "small__box",
+          "action": "Start",
+          "calls": true,
+          "waits": [
+            {
+              "kind": "needs",
+              "on": 2,
+              "reason": "box is Inactive first",
+              "origin": null
+            },
+            {
+              "kind": "after",
+              "on": null,
+              "reason": "all parts are Inactive",
+              "origin": null
+            }
+          ]
+        }
+      ],
+      "critical_path": [
+        1,
+        2,
+        3
+      ],
+      "widest": 1
+    }
+    "#);
+}
+
+#[test]
+fn up_status_log_and_down() {
+    let env = small();
+    assert_snapshot!(env.ok(&["up", "small", "--format", "json"]), @r#"
+    exit 0
+    ----- stdout -----
+    {
+      "version": 1,
+      "assembly": "small",
+      "process": 1,
+      "status": "completed",
+      "reason": null,
+      "succeeded": 3,
+      "failed": 0,
+      "skipped": 0,
+      "outputs": {}
+    }
+    "#);
+    assert_snapshot!(env.ok(&["status", "--format", "json"]), @r#"
+    exit 0
+    ----- stdout -----
+    {
+      "version": 1,
+      "assemblies": [
+        {
+          "name": "small",
+          "descriptor": "assembly::small::1.0",
+          "state": "Active",
+          "goal": "Active",
+          "created": "WHEN",
+          "process": null,
+          "outputs": {},
+          "undecided": [],
+          "relationships": [],
+          "components": [
+            {
+              "name": "small__box",
+              "kind": "resource",
+              "descriptor": "resource::box::1.0",
+              "state": "Active",
+              "status": "-",
+              "message": null,
+              "since": "WHEN",
+              "id": "qseh78gbk2fd7e5trrkig8z2",
+              "natural": "qseh78gbk2fd7e5trrkig8z2",
+              "outputs": {},
+              "failure": null,
+              "components": []
+            }
+          ]
+        }
+      ]
+    }
+    "#);
+    assert_snapshot!(env.ok(&["log", "small", "--format", "json"]), @r#"
+    exit 0
+    ----- stdout -----
+    {
+      "version": 1,
+      "assembly": "small",
+      "processes": [
+        {
+          "id": 1,
+          "intent": "up",
+          "status": "completed",
+          "reason": null,
+          "started": "WHEN",
+          "ended": "WHEN",
+          "steps": [
+            {
+              "id": 1,
+              "title": "box Install",
+              "state": "succeeded",
+              "failure": null,
+              "started": "WHEN",
+              "millis": "LONG",
+              "jobs": [
+                {
+                  "id": "STORE-p1-s1-c0-a1-launch",
+                  "element": "small__box",
+                  "action": "Install",
+                  "command": "scripts/Install.sh",
+                  "runtime": "process",
+                  "location": "admin@local",
+                  "submitted": "WHEN",
+                  "millis": "LONG",
+                  "end": "exited with code 0",
+                  "exit": 0,
+                  "stderr": ""
+                }
+              ]
+            },
+            {
+              "id": 2,
+              "title": "box (Inactive)",
+              "state": "succeeded",
+              "failure": null,
+              "started": "WHEN",
+              "millis": "LONG",
+              "jobs": []
+            },
+            {
+              "id": 3,
+              "title": "box Start",
+              "state": "succeeded",
+              "failure": null,
+              "started": "WHEN",
+              "millis": "LONG",
+              "jobs": [
+                {
+                  "id": "STORE-p1-s3-c0-a1-transition",
+                  "element": "small__box",
+                  "action": "Start",
+                  "command": "scripts/Start.sh",
+                  "runtime": "process",
+                  "location": "admin@local",
+                  "submitted": "WHEN",
+                  "millis": "LONG",
+                  "end": "exited with code 0",
+                  "exit": 0,
+                  "stderr": "hello\n"
+                }
+              ]
+            }
+          ],
+          "activity": []
+        }
+      ]
+    }
+    "#);
+    assert_snapshot!(env.ok(&["down", "small", "--format", "json"]), @r#"
+    exit 0
+    ----- stdout -----
+    {
+      "version": 1,
+      "assembly": "small",
+      "process": 2,
+      "status": "completed",
+      "reason": null,
+      "succeeded": 2,
+      "failed": 0,
+      "skipped": 0,
+      "outputs": {}
+    }
+    "#);
+    assert_snapshot!(env.ok(&["status", "--format", "json"]), @r#"
+    exit 0
+    ----- stdout -----
+    {
+      "version": 1,
+      "assemblies": []
+    }
+    "#);
+}
+
+#[test]
+fn check() {
+    let env = small();
+    env.edit("small/assembly.yaml", "resource::box", "resource::bax");
+    let run = env.run(&["check", "small", "--format", "json"]);
+    assert_snapshot!(run, @r#"
+    exit 0
+    ----- stdout -----
+    {
+      "version": 1,
+      "errors": 0,
+      "warnings": 1,
+      "diagnostics": [
+        {
+          "code": "WL0140",
+          "severity": "warning",
+          "message": "the descriptor of `box`, `resource::bax::1.0`, is not in the catalog; what depends on it is not checked",
+          "primary": {
+            "place": {
+              "file": "small/assembly.yaml",
+              "line": 4,
+              "column": 11,
+              "end_line": 4,
+              "end_column": 29
+            },
+            "text": ""
+          },
+          "related": [],
+          "help": "did you mean `resource::box::1.0`?",
+          "fixes": []
+        }
+      ]
+    }
+    "#);
+}
