@@ -34,12 +34,6 @@ pub(crate) struct World {
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
 }
 
-/// What a report has changed.
-pub(crate) struct Applied {
-    /// What goes into the activity log.
-    pub(crate) log: Vec<LogEntry>,
-}
-
 impl World {
     /// Makes the world of an assembly that nothing is there of.
     pub(crate) fn new(assembly: AssemblyRecord) -> Self {
@@ -253,13 +247,15 @@ impl World {
 
     /// Puts a report into the instance document.
     ///
-    /// Values of sensitive properties, and values that hold a secret of the call, become secrets here.
+    /// Returns what belongs into the activity log. Values of sensitive properties, and values that hold a secret of the
+    /// call, become secrets here.
     pub(crate) fn apply(
         &mut self,
         call: &Call,
+        family: &str,
         report: Report,
         batch: &mut Batch,
-    ) -> Result<Applied, Failure> {
+    ) -> Result<Vec<LogEntry>, Failure> {
         let parsed = Update::parse(&report.updates, shape()).map_err(|errors| {
             let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
             Failure::new(FailureKind::Protocol, format!("its updates are not valid: {}", all.join("; ")))
@@ -287,14 +283,14 @@ impl World {
         batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
         self.instances.insert(call.element.clone(), record);
         if let Some(private) = report.private {
-            self.note(call, private, batch);
+            self.note(call, family, private, batch);
         }
-        Ok(Applied { log })
+        Ok(log)
     }
 
-    fn note(&mut self, call: &Call, private: Value, batch: &mut Batch) {
+    fn note(&mut self, call: &Call, family: &str, private: Value, batch: &mut Batch) {
         if let Some(record) = self.elements.get_mut(&call.element) {
-            record.private.insert(call.binding.driver.to_string(), private);
+            record.private.insert(family.to_owned(), private);
             batch.push(windlass_store::Change::PutElement(Box::new(record.clone())));
         }
     }

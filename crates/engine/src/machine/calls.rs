@@ -29,16 +29,13 @@ impl Machine {
 
     /// Takes in a report and decides whether the call has ended.
     pub(super) fn reported(&mut self, id: &CallId, report: Report, seen: Option<&Observation>) {
-        let Some(call) = self.calls.get(id).map(|run| run.call.clone()) else { return };
         let settled = report.settled;
-        let mut batch = std::mem::take(&mut self.out.batch);
-        let applied = self.world.apply(&call, report, &mut batch);
-        self.out.batch = batch;
-        match applied {
-            Ok(applied) => self.log(&call.element, applied.log),
-            Err(failure) => return self.failed(id, failure),
-        }
-        let status = self.world.status(&call.element);
+        let element = match self.apply(id, report) {
+            Some(Ok(element)) => element,
+            Some(Err(failure)) => return self.failed(id, failure),
+            None => return,
+        };
+        let status = self.world.status(&element);
         let leaves = self.leaves(id);
         let converging =
             status.converging || settled == Settled::Converging || seen == Some(&Observation::Converging);
@@ -59,6 +56,17 @@ impl Machine {
         } else {
             self.succeeded(id);
         }
+    }
+
+    /// Puts a report into the world and its log entries into the activity log. Returns the element.
+    fn apply(&mut self, id: &CallId, report: Report) -> Option<Result<ElementName, Failure>> {
+        let run = self.calls.get(id)?;
+        let applied = self.world.apply(&run.call, run.driver.family(), report, &mut self.out.batch);
+        let element = run.call.element.clone();
+        Some(applied.map(|log| {
+            self.log(&element, log);
+            element
+        }))
     }
 
     /// Tells whether a call is on the way down, where being gone is what it wants.
@@ -255,16 +263,10 @@ impl Machine {
     }
 
     pub(super) fn checkpoint(&mut self, id: &CallId, report: Report, reply: u64) {
-        let Some(call) = self.calls.get(id).map(|run| run.call.clone()) else { return };
-        let mut batch = std::mem::take(&mut self.out.batch);
-        let applied = self.world.apply(&call, report, &mut batch);
-        self.out.batch = batch;
-        match applied {
-            Ok(applied) => {
-                self.log(&call.element, applied.log);
-                self.out.acks.push(Ack::Checkpoint(reply));
-            }
-            Err(failure) => self.out.commands.push(Command::Reply { reply, result: Err(failure) }),
+        match self.apply(id, report) {
+            Some(Ok(_)) => self.out.acks.push(Ack::Checkpoint(reply)),
+            Some(Err(failure)) => self.out.commands.push(Command::Reply { reply, result: Err(failure) }),
+            None => {}
         }
     }
 }

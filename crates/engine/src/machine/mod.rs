@@ -14,6 +14,7 @@
 
 mod calls;
 mod effects;
+mod prepare;
 mod steps;
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};

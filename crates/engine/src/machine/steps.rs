@@ -1,18 +1,17 @@
 //! Steps: which calls one makes, and when it has ended.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use windlass_driver::Call;
 use windlass_model::assembly::OperationCall;
 use windlass_model::record::{
-    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, PairKey, StepEnd,
-    StepRecord, StepState,
+    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, PairKey, StepEnd, StepRecord,
+    StepState,
 };
 use windlass_model::{Action, CallId, ElementName, ProcessId, StepId, Timestamp};
 use windlass_plan::{Direction, Work};
 use windlass_store::Change;
 
+use super::prepare::CallSeed;
 use super::{Ack, CallRun, Command, Machine, Planned, PlannedAction, StepKey, StepRun, count};
 use crate::runner::Skipped;
 
@@ -111,7 +110,17 @@ impl Machine {
                 return;
             }
             let then = planned.then;
-            let prepared = self.prepare(key, &element, &action, pair.clone(), then);
+            let seed = CallSeed {
+                id: CallId::of(&self.tools.store, key.0, key.1, run.ordinal),
+                key,
+                element: element.clone(),
+                action: action.clone(),
+                pair: pair.clone(),
+                then,
+                attempt: 1,
+                started: self.now,
+            };
+            let prepared = self.prepare(seed);
             if let Some(run) = self.steps.get_mut(&key) {
                 run.queue.pop_front();
             }
@@ -140,102 +149,6 @@ impl Machine {
                 Ok((element, Action::Operation(operation), Some(pair.clone())))
             }
         }
-    }
-
-    /// Makes a call ready; none when the driver has nothing to do for it.
-    pub(super) fn prepare(
-        &mut self,
-        key: StepKey,
-        element: &ElementName,
-        action: &Action,
-        pair: Option<PairKey>,
-        then: Advance,
-    ) -> Result<Option<CallRun>, Failure> {
-        let ordinal = self.steps.get(&key).map_or(0, |run| run.ordinal);
-        let id = CallId::of(&self.tools.store, key.0, key.1, ordinal);
-        let record = CallRecord {
-            id,
-            process: key.0,
-            step: key.1,
-            element: element.clone(),
-            pair,
-            action: action.clone(),
-            driver: "noop".parse().map_err(|_| Failure::new(FailureKind::Refused, "no driver"))?,
-            effect: Effect::None,
-            attempt: 1,
-            then,
-            state: CallState::Open,
-            started: self.now,
-            ended: None,
-        };
-        self.ready(record)
-    }
-
-    /// Looks up everything a call needs.
-    pub(super) fn ready(&mut self, mut record: CallRecord) -> Result<Option<CallRun>, Failure> {
-        let topology = self.world.topology();
-        let element = topology.get(&record.element).ok_or_else(|| {
-            Failure::new(FailureKind::NotFound, format!("there is no element `{}`", record.element))
-        })?;
-        let package = self.world.package(element)?;
-        if !package.bindings().declares(&record.action) {
-            return Ok(None);
-        }
-        let placement = self.world.placement(element);
-        let location = match self.locations.get(&placement) {
-            Some(known) => known.clone(),
-            None => Arc::new(
-                self.tools
-                    .places
-                    .location(&placement)
-                    .map_err(|why| Failure::new(FailureKind::Refused, why))?,
-            ),
-        };
-        let binding = package.bindings().find(&record.action, &location.infrastructure).cloned();
-        let binding = binding.ok_or_else(|| {
-            let message = format!(
-                "`{}` names no driver for {} at infrastructure type `{}`",
-                package.name(),
-                record.action,
-                location.infrastructure
-            );
-            Failure::new(FailureKind::Refused, message)
-        })?;
-        let driver = self.tools.drivers.get(&binding.driver).cloned().ok_or_else(|| {
-            let known: Vec<String> = self.tools.drivers.kinds().map(|kind| format!("`{kind}`")).collect();
-            let message = format!("there is no driver `{}`; there are {}", binding.driver, known.join(", "));
-            Failure::new(FailureKind::Refused, message)
-        })?;
-        let Some(nature) = driver.nature(&package, &record.action) else { return Ok(None) };
-        record.driver = binding.driver.clone();
-        record.effect = nature.effect;
-        let known = self.world.elements.get(&record.element);
-        let instance = self.world.instances.get(&record.element);
-        let call = Call {
-            id: record.id.clone(),
-            attempt: record.attempt,
-            action: record.action.clone(),
-            element: record.element.clone(),
-            instance: known.map(|known| known.id.clone()).ok_or_else(|| {
-                Failure::new(FailureKind::NotFound, format!("`{}` has no record", record.element))
-            })?,
-            natural: instance.and_then(|instance| instance.natural.clone()),
-            document: instance.map(|instance| instance.document.clone()).unwrap_or_default(),
-            properties: self.world.properties(element)?,
-            arguments: record
-                .pair
-                .as_ref()
-                .map(|pair| self.world.arguments(pair))
-                .transpose()?
-                .unwrap_or_default(),
-            pair: record.pair.clone(),
-            private: known.and_then(|known| known.private.get(driver.family()).cloned()).unwrap_or_default(),
-            package,
-            binding,
-            location: location.clone(),
-        };
-        self.locations.insert(placement, location);
-        Ok(Some(CallRun { record, call, driver, nature, recovering: false, polls: 0 }))
     }
 
     /// Records that a call is made, and has it performed: once that is durable, if doing it twice does harm.
@@ -267,9 +180,8 @@ impl Machine {
         self.unfinished += 1;
         self.steps
             .insert(key, StepRun { title, queue: VecDeque::new(), ordinal: 0, started, recorded: true });
-        match self.ready(record.clone()) {
+        match self.prepare(CallSeed::again(&record)) {
             Ok(Some(mut call)) => {
-                call.record.started = record.started;
                 call.record.state = record.state;
                 self.busy.insert(call.record.element.clone());
                 self.active += 1;

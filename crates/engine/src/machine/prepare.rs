@@ -1,0 +1,136 @@
+//! Makes calls ready: the driver, the place, the values.
+
+use std::sync::Arc;
+
+use windlass_driver::{Binding, Call, Driver, Location, Package, Placement};
+use windlass_model::record::{Advance, CallRecord, CallState, Failure, FailureKind, PairKey};
+use windlass_model::{Action, CallId, ElementName, Timestamp};
+
+use super::{CallRun, Machine, StepKey};
+
+/// A call as a step wants it.
+pub(super) struct CallSeed {
+    pub(super) id: CallId,
+    pub(super) key: StepKey,
+    pub(super) element: ElementName,
+    pub(super) action: Action,
+    pub(super) pair: Option<PairKey>,
+    pub(super) then: Advance,
+    pub(super) attempt: u32,
+    pub(super) started: Timestamp,
+}
+
+impl CallSeed {
+    /// Makes the seed of a call that an earlier process has made.
+    pub(super) fn again(record: &CallRecord) -> Self {
+        Self {
+            id: record.id.clone(),
+            key: (record.process, record.step),
+            element: record.element.clone(),
+            action: record.action.clone(),
+            pair: record.pair.clone(),
+            then: record.then,
+            attempt: record.attempt,
+            started: record.started,
+        }
+    }
+}
+
+impl Machine {
+    /// Makes a call ready; none when there is nothing to do for it.
+    pub(super) fn prepare(&mut self, seed: CallSeed) -> Result<Option<CallRun>, Failure> {
+        let element = self.world.topology().get(&seed.element).ok_or_else(|| {
+            Failure::new(FailureKind::NotFound, format!("there is no element `{}`", seed.element))
+        })?;
+        let package = self.world.package(element)?;
+        if !package.bindings().declares(&seed.action) {
+            return Ok(None);
+        }
+        let placement = self.world.placement(element);
+        let location = self.location(placement)?;
+        let (binding, driver) = self.choose(&package, &seed.action, &location)?;
+        let Some(nature) = driver.nature(&package, &seed.action) else { return Ok(None) };
+        let record = CallRecord {
+            id: seed.id,
+            process: seed.key.0,
+            step: seed.key.1,
+            element: seed.element,
+            pair: seed.pair,
+            action: seed.action,
+            driver: binding.driver.clone(),
+            effect: nature.effect,
+            attempt: seed.attempt,
+            then: seed.then,
+            state: CallState::Open,
+            started: seed.started,
+            ended: None,
+        };
+        let call = self.call(&record, driver.family(), Given { package, binding, location })?;
+        Ok(Some(CallRun { record, call, driver, nature, recovering: false, polls: 0 }))
+    }
+
+    /// Finds a location, once for all calls of a run.
+    fn location(&mut self, placement: Placement) -> Result<Arc<Location>, Failure> {
+        if let Some(known) = self.locations.get(&placement) {
+            return Ok(known.clone());
+        }
+        let refused = |why| Failure::new(FailureKind::Refused, why);
+        let location = Arc::new(self.tools.places.location(&placement).map_err(refused)?);
+        self.locations.insert(placement, location.clone());
+        Ok(location)
+    }
+
+    /// Chooses the driver that a resource names for an action at a place.
+    fn choose(
+        &self,
+        package: &Package,
+        action: &Action,
+        location: &Location,
+    ) -> Result<(Binding, Arc<dyn Driver>), Failure> {
+        let refused = |message| Failure::new(FailureKind::Refused, message);
+        let infrastructure = &location.infrastructure;
+        let binding = package.bindings().find(action, infrastructure).ok_or_else(|| {
+            let name = package.name();
+            refused(format!(
+                "`{name}` names no driver for {action} at infrastructure type `{infrastructure}`"
+            ))
+        })?;
+        let driver = self.tools.drivers.get(&binding.driver).ok_or_else(|| {
+            let known: Vec<String> = self.tools.drivers.kinds().map(|kind| format!("`{kind}`")).collect();
+            refused(format!("there is no driver `{}`; there are {}", binding.driver, known.join(", ")))
+        })?;
+        Ok((binding.clone(), driver.clone()))
+    }
+
+    fn call(&self, record: &CallRecord, family: &str, given: Given) -> Result<Call, Failure> {
+        let missing =
+            |element: &ElementName| Failure::new(FailureKind::NotFound, format!("`{element}` has no record"));
+        let known = self.world.elements.get(&record.element).ok_or_else(|| missing(&record.element))?;
+        let element = self.world.topology().get(&record.element).ok_or_else(|| missing(&record.element))?;
+        let instance = self.world.instances.get(&record.element);
+        let arguments = record.pair.as_ref().map(|pair| self.world.arguments(pair)).transpose()?;
+        Ok(Call {
+            id: record.id.clone(),
+            attempt: record.attempt,
+            action: record.action.clone(),
+            element: record.element.clone(),
+            instance: known.id.clone(),
+            natural: instance.and_then(|instance| instance.natural.clone()),
+            document: instance.map(|instance| instance.document.clone()).unwrap_or_default(),
+            properties: self.world.properties(element)?,
+            arguments: arguments.unwrap_or_default(),
+            pair: record.pair.clone(),
+            private: known.private.get(family).cloned().unwrap_or_default(),
+            package: given.package,
+            binding: given.binding,
+            location: given.location,
+        })
+    }
+}
+
+/// What was found for a call.
+struct Given {
+    package: Arc<Package>,
+    binding: Binding,
+    location: Arc<Location>,
+}
