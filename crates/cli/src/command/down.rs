@@ -12,7 +12,7 @@ pub(crate) async fn run(args: DownArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let stop = signals::listen(grace(&args.run));
-    match windlass.down(&args.name, &stop).await {
+    match process::patiently(windlass.down(&args.name, &stop)).await {
         Ok(started) => process::run(&windlass, started, &stop, args.run.format).await,
         Err(error) => process::give_up(&windlass, &error).await,
     }

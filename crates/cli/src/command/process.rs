@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
 use windlass::engine::{Ended, Stop};
 use windlass::model::record::{Intent, ProcessStatus};
 use windlass::model::{AssemblyName, ProcessId};
-use windlass::{Started, Windlass};
+use windlass::{Following, Started, Windlass};
 
 use super::{fail, plural, print_json};
 use crate::args::Format;
@@ -33,24 +34,28 @@ struct EndedView {
 pub(crate) async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
     let human = format == Format::Human;
     diagnostics::print(started.warnings().iter());
+    let mut following = started.follow();
     if human {
+        // What an interrupted run had left open has ended while this one was prepared.
+        print_new(&mut following).await;
         print_plan(&started);
     }
-    let mut following = started.follow();
     let running = started.run(stop);
     tokio::pin!(running);
+    let mut follows = human;
     let ended = loop {
         tokio::select! {
             biased;
-            events = following.next(), if human => match events {
+            events = following.next(), if follows => match events {
                 Ok(events) => events.iter().for_each(print_event),
-                Err(error) => return close(windlass, fail(&error)).await,
+                // The run itself says what is wrong with the store, when it has ended.
+                Err(_) => follows = false,
             },
             ended = &mut running => break ended,
         }
     };
-    if human && let Ok(events) = following.ready().await {
-        events.iter().for_each(print_event);
+    if human {
+        print_new(&mut following).await;
     }
     let code = match ended {
         Ok(ended) if human => print_ended(&ended),
@@ -58,6 +63,23 @@ pub(crate) async fn run(windlass: &Windlass, started: Started, stop: &Stop, form
         Err(error) => fail(&error),
     };
     close(windlass, code).await
+}
+
+/// Waits for a process to be prepared, and says what it waits for when that takes long.
+pub(crate) async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
+    tokio::pin!(preparing);
+    tokio::select! {
+        prepared = &mut preparing => return prepared,
+        () = tokio::time::sleep(Duration::from_secs(1)) => {}
+    }
+    anstream::eprintln!("waiting for what an interrupted run has left to end");
+    preparing.await
+}
+
+async fn print_new(following: &mut Following) {
+    if let Ok(events) = following.ready().await {
+        events.iter().for_each(print_event);
+    }
 }
 
 /// Prints why nothing was started.

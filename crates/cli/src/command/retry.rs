@@ -13,7 +13,7 @@ pub(crate) async fn run(args: RetryArgs) -> ExitCode {
     };
     let stop = signals::listen(grace(&args.run));
     let assume = args.assume.map(|answer| answer == Assumption::Done);
-    match windlass.retry(&args.name, assume, &stop).await {
+    match process::patiently(windlass.retry(&args.name, assume, &stop)).await {
         Ok(started) => process::run(&windlass, started, &stop, args.run.format).await,
         Err(error) => process::give_up(&windlass, &error).await,
     }
