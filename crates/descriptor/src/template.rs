@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windlass_source::{Diagnostic, Diagnostics, Kind, Node, Source, Span, Style};
+use windlass_source::{Diagnostic, Diagnostics, Kind, Node, Source, Span};
 
 use crate::codes;
 
@@ -156,25 +156,6 @@ impl Cutter<'_> {
     }
 
     fn span(&self, range: std::ops::Range<usize>) -> Span {
-        span_within(self.source, self.node, range)
+        self.node.inside(self.source).span(range)
     }
-}
-
-/// Leads a range of a scalar's text back to the source: exact where the scalar is spelled as it reads, else the
-/// whole scalar.
-pub(crate) fn span_within(source: &Source, node: &Node, range: std::ops::Range<usize>) -> Span {
-    let whole = node.span();
-    let Some(scalar) = node.as_scalar() else { return whole };
-    let quote = match scalar.style() {
-        Style::Plain => 0,
-        Style::SingleQuoted | Style::DoubleQuoted => 1,
-        _ => return whole,
-    };
-    let raw = source.slice(whole);
-    let inner = raw.get(quote..raw.len().saturating_sub(quote));
-    if inner != Some(scalar.text()) {
-        return whole;
-    }
-    let at = |offset: usize| whole.start + u32::try_from(offset + quote).unwrap_or(0);
-    Span::new(at(range.start), at(range.end))
 }

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::newtype::checked_text;
+
 /// An id that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}` is not {expected}")]
@@ -23,76 +25,25 @@ pub trait Entropy: Send + Sync {
     fn fill(&self, buffer: &mut [u8]);
 }
 
-fn opaque(text: &str, longest: usize) -> bool {
+fn opaque(text: &str, longest: usize, expected: &'static str) -> Result<(), IdError> {
     let mut bytes = text.bytes();
-    bytes.next().is_some_and(|b| b.is_ascii_lowercase())
+    let fits = bytes.next().is_some_and(|b| b.is_ascii_lowercase())
         && text.len() <= longest
-        && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    if fits { Ok(()) } else { Err(IdError { text: text.to_owned(), expected }) }
 }
 
-macro_rules! opaque_id {
-    ($(#[$doc:meta])* $type:ident, $longest:literal, $expected:literal) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $type(String);
-
-        impl $type {
-            /// Returns the id as text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl FromStr for $type {
-            type Err = IdError;
-
-            fn from_str(text: &str) -> Result<Self, IdError> {
-                if opaque(text, $longest) {
-                    Ok(Self(text.to_owned()))
-                } else {
-                    Err(IdError { text: text.to_owned(), expected: $expected })
-                }
-            }
-        }
-
-        impl TryFrom<String> for $type {
-            type Error = IdError;
-
-            fn try_from(text: String) -> Result<Self, IdError> {
-                text.parse()
-            }
-        }
-
-        impl From<$type> for String {
-            fn from(id: $type) -> String {
-                id.0
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-    };
-}
-
-opaque_id! {
+checked_text! {
     /// The id of a store, part of every job's id, so that stores that share a container engine don't meet.
-    StoreId, 16, "a store id: a letter, then letters and digits, at most 16"
-}
+    StoreId: IdError = |text| opaque(text, 16, "a store id: a letter, then letters and digits, at most 16");
 
-opaque_id! {
     /// The engine's id of an instance, unique over all stores: 24 lower-case letters and digits.
     ///
     /// A letter comes first, so that no YAML reader takes it for a number.
-    InstanceId, 32, "an instance id: a letter, then letters, digits and `-`, at most 32"
-}
+    InstanceId: IdError = |text| opaque(text, 32, "an instance id: a letter, then letters, digits and `-`, at most 32");
 
-opaque_id! {
     /// The id of a driver call; a repeated attempt of the same call keeps it.
-    CallId, 48, "a call id: a letter, then letters, digits and `-`, at most 48"
+    CallId: IdError = |text| opaque(text, 48, "a call id: a letter, then letters, digits and `-`, at most 48");
 }
 
 fn random_id(entropy: &dyn Entropy, length: usize) -> String {

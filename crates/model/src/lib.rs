@@ -41,6 +41,7 @@ pub mod clock;
 pub mod id;
 pub mod instance;
 pub mod name;
+mod newtype;
 pub mod record;
 pub mod resolve;
 pub mod state;

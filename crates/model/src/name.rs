@@ -11,6 +11,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::newtype::checked_text;
 use crate::version::{Version, VersionError};
 
 /// The longest assembly or descriptor name, in characters.
@@ -122,101 +123,33 @@ fn check_free(kind: &'static str, name: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-macro_rules! name {
-    ($(#[$doc:meta])* $type:ident, $check:expr) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $type(String);
-
-        impl $type {
-            /// Returns the name as text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl FromStr for $type {
-            type Err = NameError;
-
-            fn from_str(name: &str) -> Result<Self, NameError> {
-                let check: fn(&str) -> Result<(), NameError> = $check;
-                check(name)?;
-                Ok(Self(name.to_owned()))
-            }
-        }
-
-        impl TryFrom<String> for $type {
-            type Error = NameError;
-
-            fn try_from(name: String) -> Result<Self, NameError> {
-                name.parse()
-            }
-        }
-
-        impl From<$type> for String {
-            fn from(name: $type) -> String {
-                name.0
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl AsRef<str> for $type {
-            fn as_ref(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl std::borrow::Borrow<str> for $type {
-            fn borrow(&self) -> &str {
-                &self.0
-            }
-        }
-    };
-}
-
-name! {
+checked_text! {
     /// The name of an assembly in its store: 1 to 50 characters, as `h_bta`.
-    AssemblyName, |name| {
+    AssemblyName: NameError = |name| {
         check_word("assembly", name)?;
         check_length("assembly", name)
-    }
-}
+    };
 
-name! {
     /// The name of an entry of a composition or of `references`, as `balancer`: any length, no dot, not reserved.
-    ComponentName, |name| {
+    ComponentName: NameError = |name| {
         check_word("component", name)?;
         if RESERVED.contains(&name) {
             return Err(NameError::Reserved { kind: "component", name: name.to_owned() });
         }
         Ok(())
-    }
-}
+    };
 
-name! {
     /// The name of a property: any text without blanks. Dots are legal in resource descriptors, with a warning.
-    PropertyName, |name| check_free("property", name)
-}
+    PropertyName: NameError = |name| check_free("property", name);
 
-name! {
     /// The name of an operation of a resource or assembly, as `AddBalancedHttpServer`.
-    OperationName, |name| check_free("operation", name)
-}
+    OperationName: NameError = |name| check_free("operation", name);
 
-name! {
     /// The name of a relationship within its assembly, as `third-relationship`.
-    RelationshipName, |name| check_free("relationship", name)
-}
+    RelationshipName: NameError = |name| check_free("relationship", name);
 
-name! {
     /// The kind of a driver, as a resource descriptor names it: `script`, `noop`.
-    DriverKind, |name| check_free("driver", name)
+    DriverKind: NameError = |name| check_free("driver", name);
 }
 
 /// The full name of an element: the assembly's name and the way down to it, joined by `__`.

@@ -148,7 +148,7 @@ properties:
     assert_snapshot!(show(&read.diagnostics), @"
     a.yaml:3:21: error[WL0110]: `${}` is not a reference
         help: write `${property}` or `${component.property}`, without blanks
-    a.yaml:6:7: error[WL0110]: `${ a b }` is not a reference
+    a.yaml:7:7: error[WL0110]: `${ a b }` is not a reference
         help: write `${property}` or `${component.property}`, without blanks
     ");
 }
