@@ -23,6 +23,7 @@
 //! | [`call`] | what a driver is asked, and what it answers |
 //! | [`contract`] | the traits [`Driver`] and [`Context`] |
 //! | [`noop`] | the driver that does nothing |
+//! | [`codes`] | what can be wrong with the properties of that driver |
 //!
 //! ```
 //! use windlass_driver::{Bindings, Driver, Package, noop::Noop};
@@ -34,6 +35,7 @@
 //! ```
 
 pub mod call;
+pub mod codes;
 pub mod contract;
 pub mod location;
 pub mod noop;

@@ -4,10 +4,11 @@ use windlass_source::CodeInfo;
 
 /// Returns every code, in order.
 pub fn codes() -> Vec<&'static CodeInfo> {
-    let tables: [&'static [CodeInfo]; 4] = [
+    let tables: [&'static [CodeInfo]; 5] = [
         windlass_source::codes::CODES,
         windlass_descriptor::codes::CODES,
         windlass_project::codes::CODES,
+        windlass_driver::codes::CODES,
         windlass_script::codes::CODES,
     ];
     let mut all: Vec<&CodeInfo> = tables.into_iter().flatten().collect();

@@ -1,0 +1,20 @@
+//! The codes of this crate: `WL0450` to `WL0459`, for the drivers that come with it.
+
+windlass_source::codes! {
+    NOOP_UNKNOWN = "WL0450", "driver property that `noop` doesn't have",
+        "The driver `noop` knows two driver properties, and ignores all others:\n\n```yaml\ndefault-driver:\n  noop:\n    properties:\n      effect: repeatable       # or `once`: make a call for every declared action\n      outputs:                 # publish properties when the part is made\n        address: given-address # <output property>: <input property>\n```\n\nWith neither of them nothing is called, and states move on by themselves.";
+    NOOP_VALUE = "WL0451", "driver property of `noop` that can't be read",
+        "`effect` is `repeatable` or `once`. `outputs` is a mapping whose keys are the properties to publish, and whose values are the names of the properties that they are taken from:\n\n```yaml\nproperties:\n  effect: once\n  outputs:\n    address: given-address\n```\n\nLike other properties, each may also be declared as `{value: …}` or `{default: …}`.";
+    NOOP_UNPUBLISHED = "WL0452", "outputs that are never published",
+        "The driver `noop` publishes `outputs` when the part is made: at Create, or at Install where it has no Create. The resource declares neither of them for this driver with these `outputs`, so whoever reads one of them waits in vain.\n\nDeclare Install (or Create) for the driver `noop`, and give `outputs` there or to the default driver.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CODES;
+
+    #[test]
+    fn codes_are_in_range_and_explained() {
+        assert_eq!(windlass_source::code_problems(CODES, 450..=459), Vec::<String>::new());
+    }
+}

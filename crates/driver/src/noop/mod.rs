@@ -1,0 +1,170 @@
+//! The driver that does nothing: for parts that are only data, for parts that are only related, and for measuring.
+//!
+//! By itself it is never called: states move on. Two driver properties change that:
+//!
+//! ```yaml
+//! default-driver:
+//!   noop:
+//!     properties:
+//!       effect: repeatable       # or `once`: a call is made for every declared action, and succeeds at once
+//!       outputs:                 # what is published when the part is made
+//!         address: given-address # <output property>: <input property>
+//! ```
+//!
+//! Calls with an effect are recorded and recovered like those of any driver, so they measure what the engine and the
+//! store cost. `outputs` make a part of data: it takes values in, and gives them to whoever reads it once it is there.
+//! They are published by the first of Create and Install that the resource declares for this driver; `outputs` alone
+//! make that one call, which may be repeated. A sensitive input stays a secret: the engine seals what holds one.
+
+mod settings;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+use windlass_model::instance::OUTPUTS;
+use windlass_model::name::DriverKind;
+use windlass_model::record::{Effect, Failure, FailureKind};
+use windlass_model::{Action, OperationName, PropertyName, Transition};
+use windlass_source::{Diagnostic, suggest};
+
+use self::settings::{PROPERTIES, SettingError, Settings};
+use crate::call::{Call, Observation, Observed, Report};
+use crate::codes;
+use crate::contract::{Context, Driver, Found, Nature, Query};
+use crate::package::{Binding, Package};
+
+const KIND: &str = "noop";
+
+/// Does nothing, at once, for every action. See the [module](self) for what can be set.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Noop;
+
+#[async_trait]
+impl Driver for Noop {
+    fn kind(&self) -> DriverKind {
+        KIND.parse().expect("a driver's kind is a word")
+    }
+
+    fn family(&self) -> &'static str {
+        KIND
+    }
+
+    fn check(&self, package: &Package) -> Vec<Diagnostic> {
+        check(package)
+    }
+
+    fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
+        let (settings, _) = Settings::read(binding(package, action)?);
+        let publishes = !settings.outputs.is_empty() && publishing(package).as_ref() == Some(action);
+        let effect = settings.effect.or_else(|| publishes.then_some(Effect::Repeatable))?;
+        Some(Nature { effect, observable: true, batch: None, timeout: Duration::from_secs(60) })
+    }
+
+    async fn perform(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
+        calls.iter().map(report).collect()
+    }
+
+    async fn observe(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
+        let reached = |report| Observed { observation: Observation::Reached, report };
+        calls.iter().map(|call| report(call).map(reached)).collect()
+    }
+
+    async fn discover(&self, _: &dyn Context, _: &Query) -> Result<Vec<Found>, Failure> {
+        Ok(Vec::new())
+    }
+}
+
+/// Answers a call: the outputs, where it is the one that publishes them.
+fn report(call: &Call) -> Result<Report, Failure> {
+    let mut report = Report::settled();
+    if publishing(&call.package).as_ref() == Some(&call.action) {
+        let (settings, _) = Settings::read(&call.binding);
+        let published: Result<Map<String, Value>, Failure> =
+            settings.outputs.iter().map(|(output, input)| publish(call, output, input)).collect();
+        let published = published?;
+        if !published.is_empty() {
+            report.updates = json!({ "$set": published });
+        }
+    }
+    Ok(report)
+}
+
+/// Returns the path of an output in the instance document, and its value.
+fn publish(call: &Call, output: &PropertyName, input: &PropertyName) -> Result<(String, Value), Failure> {
+    let value = call.properties.get(input).ok_or_else(|| {
+        let message = format!("`{output}` is taken from its property `{input}`, which has no value");
+        Failure::new(FailureKind::Refused, message)
+    })?;
+    let key = output.as_str().replace('\\', r"\\").replace('.', r"\.");
+    Ok((format!("interfaces.{OUTPUTS}.signals.{key}"), value.value.clone()))
+}
+
+/// Returns the action that publishes the outputs.
+fn publishing(package: &Package) -> Option<Action> {
+    let makes = [Transition::Create, Transition::Install].map(Action::Transition);
+    makes.into_iter().find(|action| binding(package, action).is_some())
+}
+
+/// Returns the first mention of this driver for an action: among the action's own drivers, else among the default ones.
+fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
+    let bindings = package.bindings();
+    let named = match action {
+        Action::Transition(transition) => bindings.transitions.get(transition)?,
+        Action::Operation(operation) => bindings.operations.get(operation.as_str())?,
+        _ => return None,
+    };
+    let candidates = if named.is_empty() { &bindings.default } else { named };
+    candidates.iter().find(|binding| binding.driver.as_str() == KIND)
+}
+
+/// Returns all that is wrong with what a package sets for this driver, each mention of it once.
+fn check(package: &Package) -> Vec<Diagnostic> {
+    let mut seen: Vec<&Binding> = Vec::new();
+    let mut problems = Vec::new();
+    let published = publishing(package).and_then(|action| binding(package, &action));
+    for binding in actions(package).filter_map(|action| binding(package, &action)) {
+        if seen.iter().any(|other| std::ptr::eq(*other, binding)) {
+            continue;
+        }
+        seen.push(binding);
+        let (settings, errors) = Settings::read(binding);
+        problems.extend(errors.iter().map(|error| problem(package, error)));
+        if !settings.outputs.is_empty() && !published.is_some_and(|other| std::ptr::eq(other, binding)) {
+            problems.push(unpublished(package));
+        }
+    }
+    problems
+}
+
+/// Returns all that a resource declares, transitions before operations.
+fn actions(package: &Package) -> impl Iterator<Item = Action> {
+    let bindings = package.bindings();
+    let transitions = bindings.transitions.keys().map(|transition| Action::Transition(*transition));
+    let operations = bindings.operations.keys().filter_map(|name| name.parse::<OperationName>().ok());
+    transitions.chain(operations.map(Action::Operation))
+}
+
+fn problem(package: &Package, error: &SettingError) -> Diagnostic {
+    let message = format!("in `{}`: {error}", package.name());
+    match error {
+        SettingError::Unknown { name } => {
+            let problem = Diagnostic::warning(codes::NOOP_UNKNOWN, message);
+            match suggest(name, PROPERTIES) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem.help("it is ignored; the properties are `effect` and `outputs`"),
+            }
+        }
+        _ => Diagnostic::error(codes::NOOP_VALUE, message),
+    }
+}
+
+fn unpublished(package: &Package) -> Diagnostic {
+    let message =
+        format!("in `{}`: these `outputs` of the driver `noop` are never published", package.name());
+    Diagnostic::warning(codes::NOOP_UNPUBLISHED, message).help(
+        "they are published at Create, or at Install where there is no Create: declare one of them for it",
+    )
+}
+
+#[cfg(test)]
+mod tests;

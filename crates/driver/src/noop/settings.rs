@@ -1,0 +1,162 @@
+//! The driver properties: what makes a call of nothing, and what it publishes.
+
+use serde_json::Value;
+use thiserror::Error;
+use windlass_model::PropertyName;
+
+use crate::{Binding, Effect};
+
+/// What a resource descriptor sets.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Settings {
+    /// Whether doing nothing twice does harm; none where no call is asked for.
+    pub(super) effect: Option<Effect>,
+    /// What is published: output properties, and the input properties that they are taken from.
+    pub(super) outputs: Vec<(PropertyName, PropertyName)>,
+}
+
+/// The names of the properties.
+pub(super) const PROPERTIES: [&str; 2] = ["effect", "outputs"];
+
+/// A driver property that can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub(super) enum SettingError {
+    /// The driver has no such property.
+    #[error("the driver `noop` has no property `{name}`")]
+    Unknown {
+        /// The name as given.
+        name: String,
+    },
+    /// The effect is not one of the words.
+    #[error("the driver property `effect` is `repeatable` or `once`, not `{found}`")]
+    Effect {
+        /// The value as given.
+        found: String,
+    },
+    /// The outputs are not a mapping.
+    #[error("the driver property `outputs` maps output properties to input properties, and is not `{found}`")]
+    Outputs {
+        /// The value as given.
+        found: String,
+    },
+    /// An output is not taken from a property.
+    #[error("the driver property `outputs` takes `{output}` from a property, not from `{found}`")]
+    Output {
+        /// The output property.
+        output: String,
+        /// The value as given.
+        found: String,
+    },
+}
+
+impl Settings {
+    /// Returns what a descriptor sets, and all that is wrong with it; what is wrong is taken as not set.
+    pub(super) fn read(binding: &Binding) -> (Self, Vec<SettingError>) {
+        let mut settings = Self::default();
+        let mut errors = Vec::new();
+        for (name, value) in &binding.properties {
+            match name.as_str() {
+                "effect" => match scalar(value).as_str() {
+                    Some("repeatable") => settings.effect = Some(Effect::Repeatable),
+                    Some("once") => settings.effect = Some(Effect::Once),
+                    _ => errors.push(SettingError::Effect { found: text(scalar(value)) }),
+                },
+                "outputs" => settings.read_outputs(mapping(value), &mut errors),
+                _ => errors.push(SettingError::Unknown { name: name.clone() }),
+            }
+        }
+        (settings, errors)
+    }
+
+    fn read_outputs(&mut self, value: &Value, errors: &mut Vec<SettingError>) {
+        let Some(entries) = value.as_object() else {
+            return errors.push(SettingError::Outputs { found: text(value) });
+        };
+        for (output, input) in entries {
+            let input = scalar(input);
+            match (output.parse(), input.as_str().map(str::parse)) {
+                (Ok(output), Some(Ok(input))) => self.outputs.push((output, input)),
+                _ => errors.push(SettingError::Output { output: output.clone(), found: text(input) }),
+            }
+        }
+    }
+}
+
+/// A property is a scalar, or is declared like other properties: `{value: …}` or `{default: …}`.
+fn scalar(value: &Value) -> &Value {
+    declared(value).unwrap_or(value)
+}
+
+/// A mapping may be declared in the same form; it is told from one with an entry `value` by what stands there.
+fn mapping(value: &Value) -> &Value {
+    declared(value).filter(|inner| inner.is_object()).unwrap_or(value)
+}
+
+fn declared(value: &Value) -> Option<&Value> {
+    value.get("value").or_else(|| value.get("default"))
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(properties: Value) -> (Settings, Vec<String>) {
+        let properties = serde_json::from_value(properties).unwrap();
+        let binding = Binding { driver: "noop".parse().unwrap(), infrastructure: Vec::new(), properties };
+        let (settings, errors) = Settings::read(&binding);
+        (settings, errors.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_property_is_plain_or_declared_like_others() {
+        let set = Settings {
+            effect: Some(Effect::Once),
+            outputs: vec![("a".parse().unwrap(), "in-a".parse().unwrap())],
+        };
+        for properties in [
+            json!({"effect": "once", "outputs": {"a": "in-a"}}),
+            json!({"effect": {"value": "once"}, "outputs": {"value": {"a": "in-a"}}}),
+            json!({
+                "effect": {"type": "string", "default": "once"},
+                "outputs": {"type": "map", "default": {"a": {"value": "in-a"}}},
+            }),
+        ] {
+            assert_eq!(read(properties), (set.clone(), Vec::new()));
+        }
+    }
+
+    #[test]
+    fn an_output_may_be_called_like_a_key_of_declarations() {
+        let value: (PropertyName, PropertyName) = ("value".parse().unwrap(), "x".parse().unwrap());
+        assert_eq!(read(json!({"outputs": {"value": "x"}})).0.outputs, [value]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_taken_as_not_set() {
+        let (settings, errors) = read(json!({
+            "effect": "none", "outputs": {"a": ["b"], "b c": "d", "e": "f"}, "outptus": {},
+        }));
+        assert_eq!(settings.effect, None);
+        assert_eq!(settings.outputs.len(), 1);
+        assert_eq!(
+            errors,
+            [
+                "the driver property `effect` is `repeatable` or `once`, not `none`",
+                "the driver `noop` has no property `outptus`",
+                r#"the driver property `outputs` takes `a` from a property, not from `["b"]`"#,
+                "the driver property `outputs` takes `b c` from a property, not from `d`",
+            ]
+        );
+        assert_eq!(
+            read(json!({"outputs": "a"})).1,
+            ["the driver property `outputs` maps output properties to input properties, and is not `a`"]
+        );
+    }
+}
