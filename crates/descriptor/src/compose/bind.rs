@@ -7,10 +7,9 @@ use serde_json::Value as Json;
 use windlass_model::assembly::Property;
 use windlass_model::{ComponentName, ElementName, Part, PropertyName, Template};
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_source::{Diagnostic, Source, Span};
+use windlass_source::{Source, Span};
 
 use super::Composer;
-use crate::codes;
 use crate::property::{Properties, PropertyDecl};
 use crate::read::origin;
 use crate::scope::{Meaning, Scope};
@@ -91,14 +90,7 @@ impl Composer<'_> {
         if !part.is_plural() {
             return element;
         }
-        let most = part.cluster.as_ref().map_or(part.quantity.as_ref(), |cluster| cluster.maximum.as_ref());
-        if most.and_then(Value::literal) != Some("1") {
-            let message = format!(
-                "`{component}` may have several nodes; the value of the lowest one, `{component}__1`, is taken"
-            );
-            let diagnostic = Diagnostic::warning(codes::MANY_NODES, message).at(binder.source.place(span));
-            self.diagnostics.push(diagnostic);
-        }
+        self.lowest.push((element.clone(), binder.source.place(span)));
         element.node(1)
     }
 

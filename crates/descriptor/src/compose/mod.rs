@@ -20,7 +20,7 @@ use windlass_model::assembly::{Element, ElementKind, Endpoint, Operation, Proper
 use windlass_model::name::RelationshipName;
 use windlass_model::{AssemblyName, ComponentName, DescriptorName, ElementName, PropertyName};
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_source::{Code, Diagnostic, Diagnostics, Source, Span};
+use windlass_source::{Code, Diagnostic, Diagnostics, Place, Source, Span};
 
 use crate::catalog::Catalog;
 use crate::check::{Missing, check};
@@ -102,6 +102,8 @@ struct Composer<'a> {
     inside: Vec<DescriptorName>,
     /// Required parameters that were not given.
     missing: BTreeSet<PropertyName>,
+    /// The groups of which the lowest node's value is read, and where.
+    lowest: Vec<(ElementName, Place)>,
     /// Whether there are more elements than can be.
     full: bool,
 }
@@ -161,11 +163,13 @@ impl<'a> Composer<'a> {
             examined: BTreeSet::new(),
             inside: Vec::new(),
             missing: BTreeSet::new(),
+            lowest: Vec::new(),
             full: false,
         }
     }
 
     fn finish(mut self) -> Composed {
+        self.warn_of_many_nodes();
         self.diagnostics.sort();
         // What is wrong with a part is found for each of its nodes.
         let mut said = self.diagnostics.into_vec();
@@ -174,6 +178,18 @@ impl<'a> Composer<'a> {
         let topology = (!diagnostics.has_errors())
             .then(|| Topology::new(self.request.name.clone(), self.elements, self.relationships));
         Composed { topology, secrets: self.secrets, resources: self.resources, diagnostics }
+    }
+
+    /// Warns where one value is read of a group that has several.
+    fn warn_of_many_nodes(&mut self) {
+        for (group, place) in std::mem::take(&mut self.lowest) {
+            if self.places.contains_key(&group.node(2)) {
+                let name = group.as_str().rsplit("__").next().unwrap_or_default();
+                let message =
+                    format!("`{name}` has several nodes; the value of the lowest one, `{name}__1`, is taken");
+                self.diagnostics.push(Diagnostic::warning(codes::MANY_NODES, message).at(place));
+            }
+        }
     }
 
     /// Reports an error, unless it follows from one that has been reported at the same place.

@@ -138,9 +138,7 @@ composition:
 ";
     assert_snapshot!(world().messages(text), @"
     a.yaml:2:27: warning[WL0170]: `${test__web__1.out}` has no value: there is no such node
-    a.yaml:2:35: warning[WL0170]: `web` may have several nodes; the value of the lowest one, `web__1`, is taken
     a.yaml:2:64: warning[WL0170]: `${test__web__1.out}` has no value: there is no such node
-    a.yaml:2:65: warning[WL0170]: `web` may have several nodes; the value of the lowest one, `web__1`, is taken
     ");
     assert_snapshot!(world().tree(text), @"
     test (assembly of assembly::shop::1.0)

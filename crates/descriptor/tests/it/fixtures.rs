@@ -36,7 +36,7 @@ fn world(assembly: &str, packages: &[&str]) -> World {
 fn h_bta() {
     let world = world("h_bta", &["h_simple", "t_simple"]).given("numOfServers", 2);
     let composed = compose(&world, "assemblies/h_bta/assembly.yaml");
-    assert_snapshot!(show(&composed.diagnostics), @"assemblies/h_bta/assembly.yaml:18:12: warning[WL0170]: `B` may have several nodes; the value of the lowest one, `B__1`, is taken");
+    assert_snapshot!(show(&composed.diagnostics), @"assemblies/h_bta/assembly.yaml:18:12: warning[WL0170]: `B` has several nodes; the value of the lowest one, `B__1`, is taken");
     assert_snapshot!(tree(&composed.topology.unwrap()), @r#"
     test (assembly of assembly::h_bta::1.0)
       data: data
