@@ -97,33 +97,37 @@ impl PlanBuilder {
         for (id, node) in (1..).zip(&order) {
             ids[node.index()] = StepId(id);
         }
-        let steps = order.iter().map(|node| self.numbered(*node, &ids)).collect();
+        let counts = self.wait_counts();
+        // Nodes and edges come in the order in which they were added.
+        let (nodes, edges) = self.graph.into_nodes_edges();
+        let mut steps: Vec<Step> = nodes
+            .into_iter()
+            .zip(ids.iter().zip(counts))
+            .map(|(node, (id, waits))| Step { id: *id, work: node.weight, waits: Vec::with_capacity(waits) })
+            .collect();
+        for edge in edges {
+            let (step, on) = (edge.target().index(), ids[edge.source().index()]);
+            let (kind, reason) = edge.weight;
+            steps[step].waits.push(Wait { on, kind, reason });
+        }
+        for step in &mut steps {
+            // The first-added reason of the strongest wait on a step is kept.
+            step.waits.sort_by_key(|wait| (wait.on, Reverse(wait.kind)));
+            step.waits.dedup_by_key(|wait| wait.on);
+        }
+        steps.sort_unstable_by_key(|step| step.id);
         Ok(Plan { version: 1, steps })
     }
 
-    fn numbered(&self, node: NodeIndex, ids: &[StepId]) -> Step {
-        let mut waits: Vec<Wait> = self
-            .graph
-            .edges_directed(node, petgraph::Incoming)
-            .map(|edge| {
-                let (kind, reason) = edge.weight().clone();
-                Wait { on: ids[edge.source().index()], kind, reason }
-            })
-            .collect();
-        // The first-added reason of the strongest wait on a step is kept.
-        waits.reverse();
-        waits.sort_by_key(|wait| (wait.on, Reverse(wait.kind)));
-        waits.dedup_by_key(|wait| wait.on);
-        Step { id: ids[node.index()], work: self.graph[node].clone(), waits }
+    /// Returns for each step how many waits it has.
+    fn wait_counts(&self) -> Vec<usize> {
+        let waits = |node| self.graph.edges_directed(node, petgraph::Incoming).count();
+        self.graph.node_indices().map(waits).collect()
     }
 
     /// Kahn's order, the earliest added of the free steps first.
     fn order(&self) -> Result<Vec<NodeIndex>, PlanError> {
-        let mut open: Vec<usize> = self
-            .graph
-            .node_indices()
-            .map(|node| self.graph.edges_directed(node, petgraph::Incoming).count())
-            .collect();
+        let mut open = self.wait_counts();
         let mut free: BinaryHeap<Reverse<NodeIndex>> =
             self.graph.node_indices().filter(|node| open[node.index()] == 0).map(Reverse).collect();
         let mut order = Vec::with_capacity(open.len());

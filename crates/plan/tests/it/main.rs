@@ -68,7 +68,7 @@ fn a_circle_is_printed_edge_by_edge() {
     builder.wait(b, a, WaitKind::Needs, reads("b", "a"));
     builder.wait(c, a, WaitKind::Needs, reads("c", "a"));
     let PlanError::Cycle(edges) = builder.build().unwrap_err() else { panic!("a circle was expected") };
-    let text: String = edges.iter().map(|edge| format!("{edge}\n")).collect();
+    let text = edges.iter().map(|edge| format!("{edge}\n")).collect::<Vec<_>>().concat();
     assert_snapshot!(text, @r"
     a Start, Integrity waits for b Start, Integrity: a reads `peer` from b (`address`), known once b is installed (shop.yaml:7:5)
     b Start, Integrity waits for a Start, Integrity: b reads `peer` from a (`address`), known once a is installed (shop.yaml:7:5)
