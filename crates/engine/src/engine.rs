@@ -10,7 +10,7 @@ use windlass_lifecycle::{down, up};
 use windlass_model::assembly::ElementKind;
 use windlass_model::id::Entropy;
 use windlass_model::record::{
-    AssemblyRecord, CallRecord, CallState, Event as Happening, EventDraft, Intent, ProcessRecord,
+    AssemblyRecord, CallRecord, CallState, Event as Happening, EventDraft, Intent, PlanText, ProcessRecord,
     ProcessStatus,
 };
 use windlass_model::resolve::Resolved;
@@ -273,7 +273,7 @@ impl Engine {
             assembly: world.assembly.name.clone(),
             intent,
             status: ProcessStatus::InProgress,
-            plan: serde_json::to_value(plan).unwrap_or_default(),
+            plan: PlanText::new(plan).expect("a plan is plain data"),
             continues,
             created: now,
             ended: None,

@@ -5,9 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use windlass_secret::SecretRef;
 
 use crate::assembly::{Action, PackageDigest, Topology};
@@ -127,7 +129,7 @@ pub struct ProcessRecord {
     /// How far it is.
     pub status: ProcessStatus,
     /// The plan, as data of the crate that made it.
-    pub plan: Value,
+    pub plan: PlanText,
     /// The process that this one goes on from.
     pub continues: Option<ProcessId>,
     /// When it was asked for.
@@ -136,6 +138,45 @@ pub struct ProcessRecord {
     pub ended: Option<Timestamp>,
     /// Why it did not complete.
     pub reason: Option<String>,
+}
+
+/// A plan as its JSON text: nobody but the crate that made it looks inside, and a large one is not copied with every
+/// copy of its process.
+#[derive(Debug, Clone)]
+pub struct PlanText(Arc<RawValue>);
+
+impl PlanText {
+    /// Writes a plan down.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be told as JSON.
+    pub fn new(plan: &impl Serialize) -> Result<Self, serde_json::Error> {
+        Ok(Self(serde_json::value::to_raw_value(plan)?.into()))
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for PlanText {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Serialize for PlanText {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PlanText {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Box::<RawValue>::deserialize(deserializer)?.into()))
+    }
 }
 
 /// How far a process is.
@@ -568,4 +609,21 @@ pub struct PackageFile {
     pub executable: bool,
     /// Its bytes.
     pub content: Vec<u8>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_read_back_as_it_was_written() {
+        let plan = PlanText::new(&serde_json::json!({"version": 1, "steps": [1, "a"]})).unwrap();
+        let text = serde_json::to_string(&plan).unwrap();
+        assert_eq!(text, plan.as_str());
+        assert_eq!(serde_json::from_str::<PlanText>(&text).unwrap(), plan);
+        // Records that were read as data have the same plan.
+        let data: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(data["steps"][1], "a");
+        assert!(serde_json::from_value::<PlanText>(data).is_ok());
+    }
 }

@@ -8,8 +8,8 @@ use serde_json::json;
 use windlass_model::assembly::{PackageDigest, Topology};
 use windlass_model::record::{
     AssemblyRecord, CallRecord, CallState, Effect, ElementRecord, Event, EventDraft, InstanceRecord, Intent,
-    JobRecord, PackageFile, PackageRecord, PairKey, PairRecord, ProcessRecord, ProcessStatus, Severity,
-    StepRecord, StepState,
+    JobRecord, PackageFile, PackageRecord, PairKey, PairRecord, PlanText, ProcessRecord, ProcessStatus,
+    Severity, StepRecord, StepState,
 };
 use windlass_model::{
     Action, AssemblyName, CallId, ElementName, InstanceId, ProcessId, State, StepId, Timestamp, Transition,
@@ -91,7 +91,7 @@ pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> Proce
         assembly: assembly.clone(),
         intent: Intent::Up,
         status,
-        plan: json!({"version": 1}),
+        plan: PlanText::new(&json!({"version": 1})).expect(VALID),
         continues: None,
         created: TIME,
         ended: status.is_final().then_some(TIME),
