@@ -310,7 +310,7 @@ impl World {
         let outputs = record.document["interfaces"][OUTPUTS]["signals"].as_object_mut();
         let mut sealed = Vec::new();
         for (number, (name, value)) in outputs.into_iter().flatten().enumerate() {
-            let holds_secret = value.as_str().is_some_and(|text| redactor.mask_str(text) != text);
+            let holds_secret = holds_secret(value, &known, &redactor);
             let is_secret = sensitive.iter().any(|property| property.as_str() == name) || holds_secret;
             if value.is_null() || !is_secret || SecretRef::from_value(value).is_some() {
                 continue;
@@ -375,6 +375,19 @@ fn not_known(
     )
 }
 
+/// Tells whether a value is, or contains, one of the secrets. Short ones are found where they are a whole value.
+fn holds_secret(value: &Value, secrets: &[String], redactor: &Redactor) -> bool {
+    let is_secret =
+        |text: &str| redactor.mask_str(text) != text || secrets.iter().any(|secret| secret == text);
+    match value {
+        Value::Null | Value::Bool(_) => false,
+        Value::Number(number) => is_secret(&number.to_string()),
+        Value::String(text) => is_secret(text),
+        Value::Array(items) => items.iter().any(|item| holds_secret(item, secrets, redactor)),
+        Value::Object(entries) => entries.values().any(|entry| holds_secret(entry, secrets, redactor)),
+    }
+}
+
 /// Masks every text of a document, outside of markers.
 fn mask_texts(value: &mut Value, redactor: &Redactor) {
     if SecretRef::from_value(value).is_some() {
@@ -396,11 +409,11 @@ impl Lookup for World {
             .and_then(|instance| InstanceView::new(&instance.document).output(property.as_str()));
         match published {
             Some(value) => Output::Published(match SecretRef::from_value(value) {
-                Some(secret) => self
-                    .secrets
-                    .get(&secret)
-                    .map_or_else(|| Value::from("***"), |s| Value::from(s.expose().as_str())),
-                None => value.clone(),
+                Some(secret) => {
+                    let text = self.secrets.get(&secret).map_or("***", |secret| secret.expose().as_str());
+                    Resolved { value: Value::from(text), sensitive: true }
+                }
+                None => Resolved::plain(value.clone()),
             }),
             None => match self.elements.get(element).and_then(|record| record.state.rank()) {
                 Some(rank) if State::Installed.rank().is_some_and(|installed| rank >= installed) => {
@@ -417,5 +430,25 @@ impl Lookup for World {
 
     fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>> {
         self.secrets.get(secret).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_found_wherever_it_is_in_a_value() {
+        let secrets = ["hunter22".to_owned(), "abc".to_owned(), "4711".to_owned()];
+        let redactor = Redactor::new(&secrets);
+        let holds = |value| holds_secret(&value, &secrets, &redactor);
+        for secret in
+            [json!("x-hunter22"), json!(["a", {"b": "hunter22"}]), json!({"port": 4711}), json!("abc")]
+        {
+            assert!(holds(secret.clone()), "{secret}");
+        }
+        for plain in [json!("abcd"), json!(4712), json!(["a", null, true])] {
+            assert!(!holds(plain.clone()), "{plain}");
+        }
     }
 }

@@ -31,8 +31,8 @@ pub trait Lookup {
 /// What a driver has published.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// This value.
-    Published(Value),
+    /// This value; sensitive when it is kept sealed.
+    Published(Resolved),
     /// Nothing, and something may still come.
     NotYet,
     /// Nothing, and the part has come so far that nothing will.
@@ -238,7 +238,10 @@ impl<'a> Resolver<'a> {
             return Ok(Answer::Known(Resolved { value: Value::Null, sensitive }));
         }
         match self.lookup.output(&element.name, name) {
-            Output::Published(value) => Ok(Answer::Known(Resolved { value, sensitive })),
+            Output::Published(mut resolved) => {
+                resolved.sensitive |= sensitive;
+                Ok(Answer::Known(resolved))
+            }
             Output::Nothing if read_only => {
                 Err(ResolveError::NeverPublished { element: element.name.clone(), property: name.clone() })
             }

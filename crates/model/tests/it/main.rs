@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 use windlass_model::assembly::{Element, ElementKind, Property, Topology};
-use windlass_model::resolve::{Answer, Lookup, NothingYet, Output, ResolveError, Resolver};
+use windlass_model::resolve::{Answer, Lookup, NothingYet, Output, ResolveError, Resolved, Resolver};
 use windlass_model::template::InstanceField;
 use windlass_model::{ElementName, InstanceId, Part, PropertyName, Template};
 use windlass_secret::{SecretRef, Sensitive};
@@ -54,7 +54,7 @@ fn topology(elements: &[Sketch<'_>]) -> Topology {
 /// What drivers have published, and one secret.
 #[derive(Default)]
 struct Known {
-    outputs: BTreeMap<(ElementName, PropertyName), Value>,
+    outputs: BTreeMap<(ElementName, PropertyName), Resolved>,
     installed: bool,
 }
 
@@ -108,7 +108,7 @@ fn text_is_joined_and_a_single_reference_keeps_its_value() {
     ]);
     let mut known = Known::default();
     assert_eq!(value(resolve(&topology, &known, "t__a", "gateway")), "t__a_gateway_1.10");
-    known.outputs.insert((name("t__a"), property("out")), json!({"port": 80}));
+    known.outputs.insert((name("t__a"), property("out")), Resolved::plain(json!({"port": 80})));
     assert_eq!(value(resolve(&topology, &known, "t__a", "whole")), json!({"port": 80}));
 }
 
@@ -143,7 +143,7 @@ fn a_read_only_property_is_its_own_and_an_optional_one_may_stay_empty() {
     ]);
     let mut known = Known { installed: true, ..Known::default() };
     assert_eq!(value(resolve(&topology, &known, "t__a", "own")), "declared");
-    known.outputs.insert((name("t__a"), property("own")), "published".into());
+    known.outputs.insert((name("t__a"), property("own")), Resolved::plain("published"));
     assert_eq!(value(resolve(&topology, &known, "t__a", "own")), "published");
     assert_eq!(value(resolve(&topology, &known, "t__a", "optional")), Value::Null);
     assert_eq!(
@@ -178,6 +178,22 @@ fn what_is_made_of_a_secret_is_secret() {
     assert_eq!((url.shown(), format!("{url:?}")), (json!("***"), "String(\"***\")".to_owned()));
     let Ok(Answer::Known(plain)) = resolve(&topology, &known, "t__a", "plain") else { panic!("it is known") };
     assert!(!plain.sensitive);
+}
+
+#[test]
+fn what_is_made_of_something_published_and_sealed_is_secret() {
+    let topology = topology(&[
+        ("t", Vec::new()),
+        ("t__a", vec![("token", Property { read_only: true, ..Property::default() })]),
+        ("t__b", vec![("header", given(vec![Part::Literal("Bearer ".into()), reads("t__a", "token")]))]),
+    ]);
+    let mut known = Known::default();
+    let token = Resolved { value: "hunter2".into(), sensitive: true };
+    known.outputs.insert((name("t__a"), property("token")), token);
+    let Ok(Answer::Known(header)) = resolve(&topology, &known, "t__b", "header") else {
+        panic!("it is known")
+    };
+    assert_eq!((header.value.as_str(), header.sensitive), (Some("Bearer hunter2"), true));
 }
 
 #[test]
