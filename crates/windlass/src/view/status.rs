@@ -172,17 +172,13 @@ impl ProcessView {
 fn relationships(snapshot: &Snapshot) -> Vec<RelationshipView> {
     let declared = snapshot.assembly.topology.relationships().iter();
     let with_operations = declared.filter(|r| !r.create.is_empty() || !r.cease.is_empty());
+    let mut made: BTreeMap<_, usize> = BTreeMap::new();
+    for pair in snapshot.pairs.values().filter(|pair| pair.created) {
+        *made.entry((&pair.key.assembly, &pair.key.relationship)).or_default() += 1;
+    }
     let view = |relationship: &windlass_model::Relationship| RelationshipView {
         name: relationship.name.to_string(),
-        made: snapshot
-            .pairs
-            .values()
-            .filter(|p| {
-                p.created
-                    && p.key.relationship == relationship.name
-                    && p.key.assembly == relationship.assembly
-            })
-            .count(),
+        made: made.get(&(&relationship.assembly, &relationship.name)).copied().unwrap_or_default(),
     };
     with_operations.map(view).collect()
 }
