@@ -1,12 +1,13 @@
 //! Diagnostics with the lines they are about.
 
+use crate::output::tell;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use windlass::source::{Diagnostic, Label, Severity};
 
 /// Prints diagnostics to standard error.
 pub(crate) fn print<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
     for diagnostic in diagnostics {
-        anstream::eprintln!("{}\n", render(diagnostic));
+        tell!("{}\n", render(diagnostic));
     }
 }
 

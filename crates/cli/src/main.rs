@@ -10,6 +10,8 @@ mod signals;
 
 use std::process::ExitCode;
 
+use output::tell;
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).peekable();
     // The program starts itself again to watch over jobs; see `windlass::executor::process`.
@@ -19,11 +21,15 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            anstream::eprintln!("error: can't start: {error}");
+            tell!("error: can't start: {error}");
             return exit::FAILED;
         }
     };
-    let code = runtime.block_on(command::run(<args::Cli as clap::Parser>::parse()));
+    let mut code = runtime.block_on(command::run(<args::Cli as clap::Parser>::parse()));
+    if let Some(error) = output::trouble() {
+        tell!("error: can't write to standard output: {error}");
+        code = exit::FAILED;
+    }
     // What still waits for something (a read of a terminal, say) is not waited for.
     runtime.shutdown_background();
     code

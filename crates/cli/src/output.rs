@@ -1,10 +1,60 @@
 //! Text for people.
 
-use std::fmt::Write as _;
+use std::fmt::{Arguments, Write as _};
+use std::io::{ErrorKind, Write as _};
+use std::sync::Mutex;
 
 use anstyle::{AnsiColor, Style};
 use windlass::model::record::{Event, EventRecord, StepEnd};
 use windlass::model::{State, Timestamp};
+
+/// Prints a line to standard output.
+macro_rules! say {
+    () => { $crate::output::print_line(format_args!("")) };
+    ($($part:tt)*) => { $crate::output::print_line(format_args!($($part)*)) };
+}
+
+/// Prints a line to standard error.
+macro_rules! tell {
+    ($($part:tt)*) => { $crate::output::tell_line(format_args!($($part)*)) };
+}
+
+pub(crate) use {say, tell};
+
+/// Why something could not be printed, the first time.
+static TROUBLE: Mutex<Option<std::io::Error>> = Mutex::new(None);
+
+/// Prints a line to standard output.
+pub(crate) fn print_line(line: Arguments<'_>) {
+    note(writeln!(anstream::stdout(), "{line}"));
+}
+
+/// Prints text that ends with its lines to standard output.
+pub(crate) fn print(text: &str) {
+    note(anstream::stdout().write_all(text.as_bytes()));
+}
+
+/// Prints a line to standard error. Where that can't be done, there is nobody to tell.
+pub(crate) fn tell_line(line: Arguments<'_>) {
+    let _ = writeln!(anstream::stderr(), "{line}");
+}
+
+/// Keeps in mind what could not be printed: work goes on, and it is told at the end. That a reader has gone away is no
+/// failure.
+fn note(result: std::io::Result<()>) {
+    if let Err(error) = result
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        TROUBLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
+    }
+}
+
+/// Returns why something could not be printed, if so.
+pub(crate) fn trouble() -> Option<std::io::Error> {
+    let flushed = std::io::stdout().flush();
+    note(flushed);
+    TROUBLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
+}
 
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -63,7 +113,7 @@ pub(crate) fn print_event(event: &EventRecord) {
         Event::StepEnded { title, end, millis, .. } => print_step_end(title, end, *millis),
         Event::Logged { element, severity, message } => {
             let line = format!("{:<9} {}: {message}", severity.as_str().to_lowercase(), element.local());
-            anstream::println!("{}", styled(DIM, line.trim_end()));
+            say!("{}", styled(DIM, line.trim_end()));
         }
         _ => {}
     }
@@ -72,20 +122,20 @@ pub(crate) fn print_event(event: &EventRecord) {
 fn print_step_end(title: &str, end: &StepEnd, millis: u64) {
     match end {
         StepEnd::Succeeded => {
-            anstream::println!("{:<9} {title} {}", styled(GOOD, "ok       "), styled(DIM, duration(millis)));
+            say!("{:<9} {title} {}", styled(GOOD, "ok       "), styled(DIM, duration(millis)));
         }
         StepEnd::Failed(failure) => {
-            anstream::println!("{} {title}: {failure}", styled(BAD, "failed   "));
+            say!("{} {title}: {failure}", styled(BAD, "failed   "));
             if let Some(detail) = &failure.detail {
-                anstream::print!("{}", indent(detail, "          | "));
+                crate::output::print(&indent(detail, "          | "));
             }
         }
         StepEnd::Skipped { because } => {
-            anstream::println!("{} {title}: {because}", styled(ODD, "skipped  "));
+            say!("{} {title}: {because}", styled(ODD, "skipped  "));
         }
-        StepEnd::Cancelled => anstream::println!("{} {title}", styled(ODD, "stopped  ")),
+        StepEnd::Cancelled => say!("{} {title}", styled(ODD, "stopped  ")),
         StepEnd::NeedsDecision { .. } => {
-            anstream::println!("{} {title}: nobody knows whether it was done", styled(BAD, "undecided"));
+            say!("{} {title}: nobody knows whether it was done", styled(BAD, "undecided"));
         }
         _ => {}
     }

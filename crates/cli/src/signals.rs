@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::output::tell;
 use tokio::signal::unix::{SignalKind, signal};
 use windlass::engine::Stop;
 
@@ -20,10 +21,12 @@ pub(crate) fn listen(grace: Duration) -> Stop {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        anstream::eprintln!(
-            "\nstopping: running jobs may end for {} s; interrupt again to stop them now",
-            grace.as_secs()
-        );
+        match grace.as_secs() {
+            0 => tell!("\nstopping"),
+            seconds => tell!(
+                "\nstopping: what runs has {seconds} s to end by itself; interrupt again to stop it now"
+            ),
+        }
         told.soon.cancel();
         tokio::select! {
             _ = interrupt.recv() => {}

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass_descriptor::{AssemblyDescriptor, Descriptor, Request, compose};
+use windlass_descriptor::{AssemblyDescriptor, Catalog as _, Descriptor, Request, compose};
 use windlass_driver::{Package, Registry};
 use windlass_engine::Desired;
 use windlass_model::name::DriverKind;
-use windlass_model::{AssemblyName, Part, PropertyName, Template};
+use windlass_model::{AssemblyName, DescriptorName, Part, PropertyName, Template};
+use windlass_project::disk::shown;
 use windlass_project::{DiskCatalog, Project, find_descriptor, load};
-use windlass_source::{Diagnostic, Diagnostics};
+use windlass_source::{Diagnostic, Diagnostics, Place, Source};
 
 use crate::error::Error;
 
@@ -45,11 +46,22 @@ pub(crate) fn open(project: &Project, file: &Path, catalog: &[PathBuf]) -> Resul
             diagnostics.push(not_an_assembly(&resource));
             return Err(Error::Input(diagnostics));
         }
-        None => return Err(Error::Input(diagnostics)),
+        None => {
+            if !diagnostics.has_errors() {
+                diagnostics.push(empty(&file));
+            }
+            return Err(Error::Input(diagnostics));
+        }
     };
     let (catalog, found) = DiskCatalog::around(&file, &assembly, project, catalog);
     diagnostics.extend(found);
     Ok(Opened { assembly, catalog, diagnostics })
+}
+
+fn empty(file: &Path) -> Diagnostic {
+    let message = format!("`{}` is empty", shown(file));
+    Diagnostic::error(windlass_descriptor::codes::NOT_A_DESCRIPTOR, message)
+        .help("a descriptor begins with its name, as `name: assembly::shop::1.0`")
 }
 
 fn not_an_assembly(resource: &windlass_descriptor::ResourceDescriptor) -> Diagnostic {
@@ -96,7 +108,7 @@ pub(crate) fn desired(asked: &Asked<'_>) -> Result<(Desired, Diagnostics), Error
 /// Reads the packages of resources and has their drivers check them.
 pub(crate) fn packages<'a>(
     catalog: &DiskCatalog,
-    resources: impl IntoIterator<Item = &'a windlass_model::DescriptorName>,
+    resources: impl IntoIterator<Item = &'a DescriptorName>,
     drivers: &Registry,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Package> {
@@ -105,9 +117,8 @@ pub(crate) fn packages<'a>(
         match catalog.package(resource) {
             Ok(package) => {
                 for kind in kinds(&package) {
-                    if let Some(driver) = drivers.get(&kind) {
-                        diagnostics.extend(driver.check(&package));
-                    }
+                    let found = drivers.get(&kind).map(|driver| driver.check(&package)).unwrap_or_default();
+                    diagnostics.extend(found.into_iter().map(|problem| placed(catalog, resource, problem)));
                 }
                 packages.push(package);
             }
@@ -122,6 +133,43 @@ pub(crate) fn packages<'a>(
         }
     }
     packages
+}
+
+/// Says where a problem of a package is on the disk: a driver knows the paths in the package only. What has no place
+/// there is about what the descriptor declares.
+fn placed(catalog: &DiskCatalog, resource: &DescriptorName, mut problem: Diagnostic) -> Diagnostic {
+    match &mut problem.primary {
+        Some(label) => {
+            let place = on_disk(catalog, resource, &label.place);
+            let [inside, outside] = [&label.place, &place].map(|place| place.source().name());
+            problem.help = problem.help.map(|help| help.replace(inside, outside));
+            label.place = place;
+            for label in &mut problem.related {
+                label.place = on_disk(catalog, resource, &label.place);
+            }
+            problem
+        }
+        None => match catalog.find(resource) {
+            Some(Descriptor::Resource(descriptor)) => match &descriptor.name {
+                Some(name) => problem.at(descriptor.source.place(name.span)),
+                None => problem,
+            },
+            _ => problem,
+        },
+    }
+}
+
+fn on_disk(catalog: &DiskCatalog, resource: &DescriptorName, place: &Place) -> Place {
+    let descriptor = catalog.file(resource).unwrap_or(Path::new(""));
+    let mut folders = descriptor.ancestors().skip(1);
+    let file = folders.find_map(|folder| {
+        let file = folder.join(place.source().name());
+        file.is_file().then_some(file)
+    });
+    match file {
+        Some(file) => Source::new(shown(&file), place.source().text()).place(place.span()),
+        None => place.clone(),
+    }
 }
 
 /// Warns of secrets that others could see.

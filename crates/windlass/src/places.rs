@@ -41,8 +41,11 @@ impl ProjectPlaces {
         Ok(runtime)
     }
 
-    /// Parts with the runtimes and removes the empty folders that they leave.
+    /// Parts with the runtimes and removes the empty folders that they leave, also those of owners that were killed.
     pub(crate) async fn close(&self) -> Result<(), RuntimeError> {
+        if self.jobs.exists() {
+            self.process()?;
+        }
         let opened = self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         if let Some(runtime) = opened {
             runtime.close().await?;

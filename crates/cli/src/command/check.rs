@@ -6,6 +6,7 @@ use windlass::check::check_paths;
 
 use super::{fail, plural, print_json};
 use crate::args::{CheckArgs, Format};
+use crate::output::tell;
 use crate::{diagnostics, exit};
 
 pub(crate) fn run(args: &CheckArgs) -> ExitCode {
@@ -18,9 +19,9 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
     } else {
         diagnostics::print(view.diagnostics.iter());
         let summary = format!("{}, {}", plural(view.errors, "error"), plural(view.warnings, "warning"));
-        anstream::eprintln!("{summary}");
+        tell!("{summary}");
         if view.errors + view.warnings > 0 {
-            anstream::eprintln!("`windlass explain CODE` tells more of a code");
+            tell!("`windlass explain CODE` tells more of a code");
         }
     }
     if view.errors > 0 { exit::wrong_input() } else { exit::DONE }

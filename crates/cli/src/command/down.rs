@@ -7,7 +7,7 @@ use crate::args::DownArgs;
 use crate::signals;
 
 pub(crate) async fn run(args: DownArgs) -> ExitCode {
-    let windlass = match open(None, Some(&args.run)) {
+    let windlass = match open(None, Some(&args.run), &format!("down {}", args.name)) {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };

@@ -7,19 +7,15 @@ use windlass::source::suggest;
 
 use crate::args::ExplainArgs;
 use crate::exit;
-use crate::output::{STRONG, styled};
+use crate::output::{STRONG, say, styled, tell};
 
 pub(crate) fn run(args: &ExplainArgs) -> ExitCode {
     if let Some(info) = explain(&args.code) {
-        anstream::println!(
-            "{}\n\n{}",
-            styled(STRONG, format!("{}: {}", info.code, info.title)),
-            info.explanation
-        );
+        say!("{}\n\n{}", styled(STRONG, format!("{}: {}", info.code, info.title)), info.explanation);
         return exit::DONE;
     }
     let known: Vec<&str> = codes().iter().map(|info| info.code.as_str()).collect();
     let near = suggest(&args.code, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    anstream::eprintln!("error: there is no code `{}`{near}", args.code);
+    tell!("error: there is no code `{}`{near}", args.code);
     exit::wrong_input()
 }

@@ -7,10 +7,10 @@ use windlass::view::log::{ActivityLog, JobLog, LogView, ProcessLog, StepLog};
 use super::{fail, open, print_json};
 use crate::args::{Format, LogArgs};
 use crate::exit;
-use crate::output::{BAD, DIM, GOOD, ODD, STRONG, duration, indent, styled};
+use crate::output::{BAD, DIM, GOOD, ODD, STRONG, duration, indent, say, styled};
 
 pub(crate) async fn run(args: LogArgs) -> ExitCode {
-    let windlass = match open(None, None) {
+    let windlass = match open(None, None, "log") {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
@@ -24,7 +24,7 @@ pub(crate) async fn run(args: LogArgs) -> ExitCode {
 fn print(view: &LogView) -> ExitCode {
     for (at, process) in view.processes.iter().enumerate() {
         if at > 0 {
-            anstream::println!();
+            say!();
         }
         print_process(process);
     }
@@ -34,9 +34,9 @@ fn print(view: &LogView) -> ExitCode {
 fn print_process(process: &ProcessLog) {
     let took = process.ended.map(|ended| format!(" in {}", duration(ended.millis_since(process.started))));
     let title = format!("{} {} {}{}", process.id, process.intent, process.status, took.unwrap_or_default());
-    anstream::println!("{} {}", styled(STRONG, title), styled(DIM, process.started));
+    say!("{} {}", styled(STRONG, title), styled(DIM, process.started));
     if let Some(reason) = &process.reason {
-        anstream::println!("  {reason}");
+        say!("  {reason}");
     }
     for step in process.steps.iter().filter(|step| !step.jobs.is_empty() || step.failure.is_some()) {
         print_step(step);
@@ -52,10 +52,10 @@ fn print_step(step: &StepLog) {
         "failed" | "needs a decision" => BAD,
         _ => ODD,
     };
-    let took = step.millis.map(duration).unwrap_or_default();
-    anstream::println!("  {} {} {}", styled(style, &step.state), step.title, styled(DIM, took));
+    let took = step.millis.map(|millis| format!(" {}", styled(DIM, duration(millis)))).unwrap_or_default();
+    say!("  {} {}{took}", styled(style, &step.state), step.title);
     if let Some(failure) = &step.failure {
-        anstream::println!("    {failure}");
+        say!("    {failure}");
     }
     for job in &step.jobs {
         print_job(job);
@@ -63,14 +63,14 @@ fn print_step(step: &StepLog) {
 }
 
 fn print_job(job: &JobLog) {
-    let took = job.millis.map(duration).unwrap_or_default();
+    let took = job.millis.map(|millis| format!(" {}", duration(millis))).unwrap_or_default();
     let end = job.end.as_deref().unwrap_or("still running, or lost");
     let place = format!("{} on {} ({})", job.submitted, job.location, job.runtime);
-    anstream::println!("    {} {end} {took} {}", job.command, styled(DIM, place));
-    anstream::print!("{}", indent(&job.stderr, "      | "));
+    say!("    {} {end}{took} {}", job.command, styled(DIM, place));
+    crate::output::print(&indent(&job.stderr, "      | "));
 }
 
 fn print_activity(entry: &ActivityLog) {
     let head = format!("{} {} {}", entry.at, entry.severity, entry.element.local());
-    anstream::println!("  {} {}", styled(DIM, head), entry.message.trim_end());
+    say!("  {} {}", styled(DIM, head), entry.message.trim_end());
 }

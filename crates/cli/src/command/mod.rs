@@ -20,6 +20,7 @@ use windlass::source::Diagnostics;
 use windlass::{Error, Order, Settings, Windlass};
 
 use crate::args::{AssemblyArgs, Cli, Command, RunArgs};
+use crate::output::{say, tell};
 use crate::parameters::{ParameterError, Parameters, collect};
 use crate::{diagnostics, exit};
 
@@ -42,7 +43,7 @@ fn fail(error: &Error) -> ExitCode {
     match error {
         Error::Input(problems) => return refuse(problems),
         error if error.is_stopped() => {
-            anstream::eprintln!("{error}");
+            tell!("{error}");
             return exit::interrupted();
         }
         error => complain(error),
@@ -61,14 +62,14 @@ fn complain(error: &dyn std::error::Error) {
         }
         source = cause.source();
     }
-    anstream::eprintln!("{} {text}", crate::output::styled(crate::output::BAD, "error:"));
+    tell!("{} {text}", crate::output::styled(crate::output::BAD, "error:"));
 }
 
 /// Prints problems of the input.
 fn refuse(problems: &Diagnostics) -> ExitCode {
     diagnostics::print(problems.iter());
     let errors = problems.count(windlass::source::Severity::Error);
-    anstream::eprintln!("{}; nothing was changed", plural(errors, "error"));
+    tell!("{}; nothing was changed", plural(errors, "error"));
     exit::wrong_input()
 }
 
@@ -81,39 +82,35 @@ fn plural(count: usize, what: &str) -> String {
 fn print_json(view: &impl Serialize) -> ExitCode {
     match serde_json::to_string_pretty(view) {
         Ok(text) => {
-            anstream::println!("{text}");
+            say!("{text}");
             exit::DONE
         }
         Err(error) => {
-            anstream::eprintln!("error: can't write JSON: {error}");
+            tell!("error: can't write JSON: {error}");
             exit::FAILED
         }
     }
 }
 
-/// Opens the project that a file belongs to; without one, that of the working folder.
-fn open(start: Option<&Path>, run: Option<&RunArgs>) -> Result<Windlass, Error> {
-    let mut options = Options { parallelism: cores().saturating_mul(4), ..Options::default() };
-    if let Some(run) = run {
-        options.grace = grace(run);
-        if let Some(parallelism) = run.parallelism {
-            options.parallelism = usize::from(parallelism);
-        }
+/// How long a job that is told to stop has to do so, before it is ended. It has had its `--grace` before, or the user
+/// has asked twice.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Opens the project that a file belongs to; without one, that of the working folder. `command` is what others are told
+/// of who holds an assembly. It has no parameters in it, since their values may be secrets.
+fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Windlass, Error> {
+    let mut options =
+        Options { parallelism: cores().saturating_mul(4), grace: LAST_WORDS, ..Options::default() };
+    if let Some(parallelism) = run.and_then(|run| run.parallelism) {
+        options.parallelism = usize::from(parallelism);
     }
-    let command: Vec<String> = std::env::args().collect();
     #[expect(clippy::disallowed_methods, reason = "the one home of the environment")]
     let key_file = std::env::var_os("WINDLASS_KEY_FILE").map(PathBuf::from);
     let settings = Settings::new(start.unwrap_or(Path::new(".")))
         .options(options)
         .key_file(key_file)
-        .command(shown_command(&command));
+        .command(format!("windlass {command}"));
     Windlass::open(settings)
-}
-
-/// Returns the command as others are told of it: values of parameters may be secrets, and are left out.
-fn shown_command(arguments: &[String]) -> String {
-    let words = arguments.iter().skip(1).take(2).map(String::as_str);
-    std::iter::once("windlass").chain(words).collect::<Vec<_>>().join(" ")
 }
 
 fn cores() -> usize {
@@ -129,7 +126,7 @@ fn order(args: &AssemblyArgs) -> Result<Order, ExitCode> {
     let Parameters { values, open } =
         collect(&args.parameters, &args.params).map_err(|error| match error {
             ParameterError::Form(message) => {
-                anstream::eprintln!("error: {message}");
+                tell!("error: {message}");
                 exit::wrong_input()
             }
             ParameterError::File(error) => fail(&error),

@@ -7,13 +7,14 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 use windlass::engine::{Ended, Stop};
-use windlass::model::record::{Intent, ProcessStatus};
-use windlass::model::{AssemblyName, ProcessId};
+use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
+use windlass::model::{AssemblyName, ProcessId, StepId};
+use windlass::view::plan::PlanView;
 use windlass::{Following, Started, Windlass};
 
 use super::{fail, plural, print_json};
 use crate::args::Format;
-use crate::output::{BAD, DIM, GOOD, STRONG, print_event, styled};
+use crate::output::{BAD, DIM, GOOD, STRONG, print_event, say, styled, tell};
 use crate::{diagnostics, exit};
 
 /// How a process ended, as JSON.
@@ -35,11 +36,13 @@ pub(crate) async fn run(windlass: &Windlass, started: Started, stop: &Stop, form
     let human = format == Format::Human;
     diagnostics::print(started.warnings().iter());
     let mut following = started.follow();
+    let plan = started.plan_view();
     if human {
         // What an interrupted run had left open has ended while this one was prepared.
-        print_new(&mut following).await;
-        print_plan(&started);
+        print_new(&mut following, &[]).await;
+        print_plan(&started, &plan);
     }
+    let silent: Vec<StepId> = plan.steps.iter().filter(|step| !step.calls).map(|step| step.id).collect();
     let running = started.run(stop);
     tokio::pin!(running);
     let mut follows = human;
@@ -47,7 +50,7 @@ pub(crate) async fn run(windlass: &Windlass, started: Started, stop: &Stop, form
         tokio::select! {
             biased;
             events = following.next(), if follows => match events {
-                Ok(events) => events.iter().for_each(print_event),
+                Ok(events) => print_events(&events, &silent),
                 // The run itself says what is wrong with the store, when it has ended.
                 Err(_) => follows = false,
             },
@@ -55,7 +58,7 @@ pub(crate) async fn run(windlass: &Windlass, started: Started, stop: &Stop, form
         }
     };
     if human {
-        print_new(&mut following).await;
+        print_new(&mut following, &silent).await;
     }
     let code = match ended {
         Ok(ended) if human => print_ended(&ended),
@@ -72,14 +75,21 @@ pub(crate) async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
         prepared = &mut preparing => return prepared,
         () = tokio::time::sleep(Duration::from_secs(1)) => {}
     }
-    anstream::eprintln!("waiting for what an interrupted run has left to end");
+    tell!("waiting for what an interrupted run has left to end");
     preparing.await
 }
 
-async fn print_new(following: &mut Following) {
+async fn print_new(following: &mut Following, silent: &[StepId]) {
     if let Ok(events) = following.ready().await {
-        events.iter().for_each(print_event);
+        print_events(&events, silent);
     }
+}
+
+/// Prints events, but not that a step was skipped in which only a state would have moved on: it is not in the plan that
+/// was printed.
+fn print_events(events: &[EventRecord], silent: &[StepId]) {
+    let is_silent = |event: &&EventRecord| matches!(&event.draft.body, Event::StepEnded { step, end: StepEnd::Skipped { .. }, .. } if silent.contains(step));
+    events.iter().filter(|event| !is_silent(event)).for_each(print_event);
 }
 
 /// Prints why nothing was started.
@@ -94,29 +104,23 @@ async fn close(windlass: &Windlass, code: ExitCode) -> ExitCode {
     }
 }
 
-fn print_plan(started: &Started) {
-    let plan = started.plan_view();
+fn print_plan(started: &Started, plan: &PlanView) {
     let process = started.process();
     let calling: Vec<_> = plan.calling().collect();
     let name = styled(STRONG, &process.assembly);
     if calling.is_empty() {
-        anstream::println!("{name}: nothing to call ({} {})", process.id, process.intent);
+        say!("{name}: nothing to call ({} {})", process.id, process.intent);
         return;
     }
     let steps = plural(calling.len(), "step");
     let continues = process.continues.map(|id| format!(", goes on from {id}")).unwrap_or_default();
-    anstream::println!(
-        "{name}: {steps}, up to {} at once ({} {}{continues})",
-        plan.widest,
-        process.id,
-        process.intent
-    );
+    say!("{name}: {steps}, up to {} at once ({} {}{continues})", plan.widest, process.id, process.intent);
     let width = calling.iter().map(|step| step.element.local().len()).max().unwrap_or(0);
     for step in calling {
         let id = styled(DIM, format!("{:>5}", step.id.to_string()));
-        anstream::println!("{id} {:<width$} {}", step.element.local(), step.action);
+        say!("{id} {:<width$} {}", step.element.local(), step.action);
     }
-    anstream::println!();
+    say!();
 }
 
 fn print_ended(ended: &Ended) -> ExitCode {
@@ -125,22 +129,22 @@ fn print_ended(ended: &Ended) -> ExitCode {
         .ended
         .map(|end| crate::output::duration(end.millis_since(process.created)))
         .unwrap_or_default();
-    anstream::println!();
+    say!();
     let name = &process.assembly;
     match (process.status, process.intent) {
         (ProcessStatus::Completed, Intent::Down) => {
-            anstream::println!("{} {name} is down ({took})", styled(GOOD, "done:"));
+            say!("{} {name} is down ({took})", styled(GOOD, "done:"));
         }
         (ProcessStatus::Completed, _) => {
-            anstream::println!("{} {name} is Active ({took})", styled(GOOD, "done:"));
+            say!("{} {name} is Active ({took})", styled(GOOD, "done:"));
             for (output, value) in &ended.outputs {
-                anstream::println!("  {output}: {}", text(&value.shown()));
+                say!("  {output}: {}", text(&value.shown()));
             }
         }
         (status, intent) => {
             let reason = process.reason.clone().unwrap_or_default();
-            anstream::println!("{} {intent} of {name} {status}: {reason}", styled(BAD, "not done:"));
-            anstream::println!("  {}", hint(ended));
+            say!("{} {intent} of {name} {status}: {reason}", styled(BAD, "not done:"));
+            say!("  {}", hint(ended));
         }
     }
     code(process.status)

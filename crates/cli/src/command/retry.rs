@@ -7,7 +7,7 @@ use crate::args::{Assumption, RetryArgs};
 use crate::signals;
 
 pub(crate) async fn run(args: RetryArgs) -> ExitCode {
-    let windlass = match open(None, Some(&args.run)) {
+    let windlass = match open(None, Some(&args.run), &format!("retry {}", args.name)) {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };

@@ -11,10 +11,10 @@ use super::process::text;
 use super::{fail, open, print_json};
 use crate::args::{Format, StatusArgs};
 use crate::exit;
-use crate::output::{BAD, DIM, ODD, STRONG, age, indent, state_style, styled};
+use crate::output::{BAD, DIM, ODD, STRONG, age, indent, say, state_style, styled};
 
 pub(crate) async fn run(args: StatusArgs) -> ExitCode {
-    let windlass = match open(None, None) {
+    let windlass = match open(None, None, "status") {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
@@ -27,11 +27,11 @@ pub(crate) async fn run(args: StatusArgs) -> ExitCode {
 
 fn print(windlass: &Windlass, view: &StatusView) -> ExitCode {
     if view.assemblies.is_empty() {
-        anstream::println!("nothing is up here; `windlass up FILE` brings an assembly up");
+        say!("nothing is up here; `windlass up FILE` brings an assembly up");
     }
     for (at, assembly) in view.assemblies.iter().enumerate() {
         if at > 0 {
-            anstream::println!();
+            say!();
         }
         print_assembly(windlass.now(), assembly);
     }
@@ -41,27 +41,27 @@ fn print(windlass: &Windlass, view: &StatusView) -> ExitCode {
 fn print_assembly(now: Timestamp, assembly: &AssemblyView) {
     let state = styled(state_style(assembly.state), assembly.state);
     let going = if assembly.goal == State::Absent { " (going down)" } else { "" };
-    anstream::println!(
+    say!(
         "{} {state}{going} {}",
         styled(STRONG, &assembly.name),
         styled(DIM, format!("{}, {}", assembly.descriptor, age(now, assembly.created)))
     );
     if let Some(process) = &assembly.process {
-        anstream::println!("  {}", styled(ODD, format!("{} {} is in progress", process.id, process.intent)));
+        say!("  {}", styled(ODD, format!("{} {} is in progress", process.id, process.intent)));
     }
     for undecided in &assembly.undecided {
         let what =
             format!("{} {}: not known whether it was done", undecided.element.local(), undecided.action);
-        anstream::println!("  {}", styled(BAD, what));
+        say!("  {}", styled(BAD, what));
         let name = &assembly.name;
-        anstream::println!("    look, then `windlass retry {name} --assume done` or `--assume not-done`");
+        say!("    look, then `windlass retry {name} --assume done` or `--assume not-done`");
     }
     print_tree(now, &assembly.components, "");
     for relationship in assembly.relationships.iter().filter(|relationship| relationship.made > 0) {
-        anstream::println!("  {} made × {}", relationship.name, relationship.made);
+        say!("  {} made × {}", relationship.name, relationship.made);
     }
     for (name, value) in &assembly.outputs {
-        anstream::println!("  {name}: {}", text(value));
+        say!("  {name}: {}", text(value));
     }
 }
 
@@ -80,25 +80,19 @@ fn print_element(now: Timestamp, element: &ElementView, branch: &str, below: &st
         ElementKind::Reference => styled(DIM, "exists"),
         _ => styled(state_style(element.state), element.state),
     };
-    let mut notes = Vec::new();
-    if let Some(status) = element.status.as_deref().filter(|status| *status != "-") {
-        notes.push(status.to_owned());
-    }
-    if let Some(since) = element.since {
-        notes.push(age(now, since));
-    }
-    if let Some(message) = &element.message {
-        notes.push(message.clone());
-    }
+    let mut notes: Vec<String> = Vec::new();
+    notes.extend(element.status.clone());
+    notes.extend(element.since.map(|since| age(now, since)));
+    notes.extend(element.message.clone());
     let notes = if notes.is_empty() { String::new() } else { format!(" {}", styled(DIM, notes.join(", "))) };
-    anstream::println!("{branch}{name} {state}{notes}");
+    say!("{branch}{name} {state}{notes}");
     for (output, value) in &element.outputs {
-        anstream::println!("{below}  {}", styled(DIM, format!("{output}: {}", text(value))));
+        say!("{below}  {}", styled(DIM, format!("{output}: {}", text(value))));
     }
     if let Some(failure) = &element.failure {
-        anstream::println!("{below}  {}", styled(BAD, failure));
+        say!("{below}  {}", styled(BAD, failure));
         if let Some(detail) = &failure.detail {
-            anstream::print!("{}", indent(detail, &format!("{below}  | ")));
+            crate::output::print(&indent(detail, &format!("{below}  | ")));
         }
     }
 }

@@ -11,7 +11,8 @@ pub(crate) async fn run(args: UpArgs) -> ExitCode {
         Ok(order) => order,
         Err(code) => return code,
     };
-    let windlass = match open(Some(&args.assembly.file), Some(&args.run)) {
+    let command = format!("up {}", args.assembly.file.display());
+    let windlass = match open(Some(&args.assembly.file), Some(&args.run), &command) {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };

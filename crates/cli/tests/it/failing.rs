@@ -64,7 +64,7 @@ fn one_of_four_nodes_fails_and_is_repaired_alone() {
     not done: up of h_bta failed: 1 of its steps failed, 2 were not started
       `windlass log h_bta` shows what ran; the same command again goes on from here
     ----- stderr -----
-    warning[WL0170]: `B` may have several nodes; the value of the lowest one, `B__1`, is taken
+    warning[WL0170]: `B` has several nodes; the value of the lowest one, `B__1`, is taken
       --> h_bta/assembly.yaml:18:12
        |
     18 |     value: ${B.output}
@@ -77,7 +77,7 @@ fn one_of_four_nodes_fails_and_is_repaired_alone() {
     ├─ xenial-image exists
     ├─ A Active active, AGE
     └─ B Installed
-       ├─ 1 Installed 2s
+       ├─ 1 Installed AGE
        │    `Configure.sh` exited with code 1
        │    | Configure of h_bta__B__1 fails, as it was told to
        ├─ 2 Active active, AGE
@@ -95,9 +95,9 @@ fn one_of_four_nodes_fails_and_is_repaired_alone() {
         `Configure.sh` exited with code 1
         scripts/Configure.sh exited with code 1 LONG WHEN on admin@local (process)
           | Configure of h_bta__B__1 fails, as it was told to
-      skipped B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 
+      skipped B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
         B__1 Configure did not succeed
-      skipped B__1 Start, Integrity 
+      skipped B__1 Start, Integrity
         B__1 Configure did not succeed
     ");
 
@@ -243,11 +243,11 @@ fn a_down_that_fails_goes_on_from_there() {
     ├─ internal-network exists
     ├─ public-network exists
     ├─ xenial-image exists
-    ├─ A Inactive 0s
+    ├─ A Inactive AGE
     │    `Uninstall.sh` exited with code 1
     │    | Uninstall of h_bta__A fails, as it was told to
     └─ B Absent
-       └─ 1 Absent 0s
+       └─ 1 Absent AGE
       output: A_output
     ");
     env.location("");

@@ -10,5 +10,14 @@ mod small;
 
 mod down;
 mod failing;
+mod help;
+mod input;
+mod interrupt;
 mod json;
+mod kill;
+mod project;
+mod scripts;
+mod secrets;
+mod store;
+mod undecided;
 mod up;

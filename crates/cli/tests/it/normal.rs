@@ -13,10 +13,13 @@ static MOVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#""(created|since|started|ended|submitted|at)": \d+"#, r#""$1": "WHEN""#),
         (r#""millis": \d+"#, r#""millis": "LONG""#),
         (r"\b(\d+ ms|\d+\.\d s|\d+ min \d+ s)", "LONG"),
-        (r", (\d+s|\d+m|\d+h\d+m)\b", ", AGE"),
+        (
+            r"(?m)(Absent|Created|Installed|Inactive|Active|Failed|Broken|,) (\d+s|\d+m|\d+h\d+m)(,|$)",
+            "$1 AGE$3",
+        ),
         // Random ids.
-        (r"\b[a-z2-7]{24}\b", "INSTANCE"),
-        (r"\b[a-z2-7]{8}-(p\d+-s\d+-)", "STORE-$1"),
+        (r"\b[a-z2-9]{24}\b", "INSTANCE"),
+        (r"\b[a-z2-9]{8}-(p\d+-s\d+-)", "STORE-$1"),
         // This machine.
         (r"process \d+ on [^ )]+", "process PID on HOST"),
     ]

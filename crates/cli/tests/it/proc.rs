@@ -22,6 +22,12 @@ impl Process {
         }
     }
 
+    /// Tells whether its arguments or environment show a text.
+    pub(crate) fn shows(&self, text: &str) -> bool {
+        let environment = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
+        self.command.contains(text) || String::from_utf8_lossy(&environment).contains(text)
+    }
+
     /// Tells whether it watches over jobs.
     pub(crate) fn is_supervisor(&self) -> bool {
         self.command.split(' ').nth(1) == Some("supervise")

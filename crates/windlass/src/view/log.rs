@@ -1,9 +1,7 @@
 //! What was done: processes, steps, jobs, and the activity log.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
-use windlass_model::record::{CallRecord, Event, Failure, JobRecord, Severity, StepEnd, StepState};
+use windlass_model::record::{Event, Failure, JobRecord, Severity, StepEnd, StepState};
 use windlass_model::{AssemblyName, ElementName, ProcessId, Seq, StepId, Timestamp};
 use windlass_store::{ProcessHistory, Store};
 
@@ -115,12 +113,13 @@ impl Windlass {
             let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
             return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
         }
-        let mut activity = activity(&*store, name).await?;
+        let activity = activity(&*store, name).await?;
         let concerns = |element: &ElementName| component.is_none_or(|c| concerns(element, c));
         let processes = history.processes.iter().map(|process| {
             let mut log = ProcessLog::new(process, &concerns);
-            let own = activity.remove(&process.process.id).unwrap_or_default();
-            log.activity = own.into_iter().filter(|entry| concerns(&entry.element)).collect();
+            let id = process.process.id;
+            let own = activity.iter().filter(|(of, entry)| *of == Some(id) && concerns(&entry.element));
+            log.activity = own.map(|(_, entry)| entry.clone()).collect();
             log
         });
         Ok(LogView { version: 1, assembly: name.clone(), processes: processes.collect() })
@@ -135,23 +134,20 @@ fn concerns(element: &ElementName, component: &str) -> bool {
     at(element.local()) || at(element.as_str())
 }
 
-/// Reads what was written to the activity logs, by process.
 async fn activity(
     store: &dyn Store,
     name: &AssemblyName,
-) -> Result<BTreeMap<ProcessId, Vec<ActivityLog>>, Error> {
-    let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
+) -> Result<Vec<(Option<ProcessId>, ActivityLog)>, Error> {
+    let mut found = Vec::new();
     let mut seen = Seq::START;
     loop {
         let events = store.events(seen, 10_000).await?;
         let Some(last) = events.last() else { return Ok(found) };
         seen = last.seq;
         for event in events.into_iter().filter(|event| event.draft.assembly == *name) {
-            if let (Some(process), Event::Logged { element, severity, message }) =
-                (event.draft.process, event.draft.body)
-            {
+            if let Event::Logged { element, severity, message } = event.draft.body {
                 let entry = ActivityLog { at: event.draft.at, element, severity, message };
-                found.entry(process).or_default().push(entry);
+                found.push((event.draft.process, entry));
             }
         }
     }
@@ -160,21 +156,18 @@ async fn activity(
 impl ProcessLog {
     fn new(history: &ProcessHistory, concerns: &dyn Fn(&ElementName) -> bool) -> Self {
         let process = &history.process;
-        let jobs_by_call = history.jobs_by_call();
-        let mut calls_by_step: BTreeMap<StepId, Vec<&CallRecord>> = BTreeMap::new();
-        for call in &history.calls {
-            calls_by_step.entry(call.step).or_default().push(call);
-        }
         let steps = history.steps.iter().filter_map(|step| {
-            let calls = calls_by_step.get(&step.step).into_iter().flatten();
-            let jobs_of = |call: &&CallRecord| {
-                let jobs = jobs_by_call.get(&call.id).into_iter().flatten();
-                jobs.map(|job| JobLog::new(job, call)).collect::<Vec<_>>()
-            };
-            let jobs: Vec<JobLog> = calls.clone().flat_map(|call| jobs_of(call)).collect();
+            let calls = history.calls.iter().filter(|call| call.step == step.step);
+            let jobs: Vec<JobLog> = calls
+                .clone()
+                .flat_map(|call| {
+                    let of = history.jobs.iter().filter(|job| job.calls.contains(&call.id));
+                    of.map(|job| JobLog::new(job, call))
+                })
+                .collect();
             let named = format!("{}__{}", process.assembly, step.title.split(' ').next().unwrap_or_default());
             let own = named.parse().is_ok_and(|element: ElementName| concerns(&element));
-            let touches = own || calls.into_iter().any(|call| concerns(&call.element));
+            let touches = own || calls.clone().any(|call| concerns(&call.element));
             touches.then(|| StepLog::new(step, jobs))
         });
         Self {
@@ -220,7 +213,7 @@ impl StepLog {
 }
 
 impl JobLog {
-    fn new(job: &JobRecord, call: &CallRecord) -> Self {
+    fn new(job: &JobRecord, call: &windlass_model::record::CallRecord) -> Self {
         let end = job.end.as_ref();
         Self {
             id: job.id.clone(),

@@ -172,13 +172,17 @@ impl ProcessView {
 fn relationships(snapshot: &Snapshot) -> Vec<RelationshipView> {
     let declared = snapshot.assembly.topology.relationships().iter();
     let with_operations = declared.filter(|r| !r.create.is_empty() || !r.cease.is_empty());
-    let mut made: BTreeMap<_, usize> = BTreeMap::new();
-    for pair in snapshot.pairs.values().filter(|pair| pair.created) {
-        *made.entry((&pair.key.assembly, &pair.key.relationship)).or_default() += 1;
-    }
     let view = |relationship: &windlass_model::Relationship| RelationshipView {
         name: relationship.name.to_string(),
-        made: made.get(&(&relationship.assembly, &relationship.name)).copied().unwrap_or_default(),
+        made: snapshot
+            .pairs
+            .values()
+            .filter(|p| {
+                p.created
+                    && p.key.relationship == relationship.name
+                    && p.key.assembly == relationship.assembly
+            })
+            .count(),
     };
     with_operations.map(view).collect()
 }
@@ -203,7 +207,12 @@ impl ElementView {
             kind: element.kind,
             descriptor: element.descriptor.clone(),
             state,
-            status: status.as_ref().filter(|_| own).map(|status| status.word().to_owned()),
+            status: status
+                .as_ref()
+                .filter(|_| own)
+                .map(windlass_model::instance::Status::word)
+                .filter(|word| *word != NO_STATUS)
+                .map(str::to_owned),
             message: status.and_then(|status| status.message),
             since: record.filter(|_| own).map(|record| record.since),
             id: record.map(|record| record.id.clone()),
@@ -214,6 +223,9 @@ impl ElementView {
         }
     }
 }
+
+/// The word of an instance that reports nothing of itself.
+const NO_STATUS: &str = "-";
 
 /// Masks what is kept as a secret.
 fn shown((name, value): (&String, &Value)) -> (String, Value) {

@@ -1,0 +1,203 @@
+//! What the command says of itself.
+
+use insta::assert_snapshot;
+use rstest::rstest;
+
+use crate::env::TestEnv;
+
+#[test]
+fn the_main_help_lists_commands_and_exit_codes() {
+    let env = TestEnv::bare();
+    assert_snapshot!(env.ok(&["--help"]).out(), @"
+    Bring assemblies up and down whose parts are driven by anything
+
+    Usage: windlass <COMMAND>
+
+    Commands:
+      up       Bring an assembly up, or repair what of it is not up
+      down     Take an assembly down and forget it
+      status   Show how assemblies are: their components, states, outputs
+      log      Show what was done for an assembly: steps, jobs, activity log
+      plan     Show what up would do, and why each step waits
+      check    Check descriptors, packages and project files, and report all problems at once
+      retry    Go on with what was last asked of an assembly
+      explain  Explain the code of a message
+      help     Print this message or the help of the given subcommand(s)
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+
+    Exit codes:
+      0    done
+      1    something failed; what was done is recorded, and the same command again goes on from there
+      2    wrong input; nothing was changed
+      130  interrupted; the same command again goes on from there
+
+    Environment:
+      WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
+      NO_COLOR           print without colours
+
+    Examples:
+      windlass up fixtures/assemblies/h_bta
+      windlass status
+      windlass down h_bta
+    ");
+}
+
+#[rstest]
+fn each_command_has_examples(
+    #[values("up", "down", "status", "log", "plan", "check", "retry", "explain")] command: &str,
+) {
+    let env = TestEnv::bare();
+    let help = env.ok(&[command, "--help"]).stdout;
+    let (_, examples) = help.split_once("Examples:\n").unwrap();
+    assert!(examples.starts_with(&format!("  windlass {command}")), "{help}");
+    // The short help has them too.
+    assert!(env.ok(&[command, "-h"]).stdout.contains("Examples:\n"));
+}
+
+#[test]
+fn every_command_has_a_help_that_was_tested() {
+    let env = TestEnv::bare();
+    let help = env.ok(&["--help"]).stdout;
+    let (_, rest) = help.split_once("Commands:\n").unwrap();
+    let (commands, _) = rest.split_once("\n\n").unwrap();
+    let names: Vec<&str> = commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["up", "down", "status", "log", "plan", "check", "retry", "explain", "help"]);
+}
+
+#[test]
+fn wrong_arguments() {
+    let env = TestEnv::bare();
+    assert_snapshot!(env.refuses(&["upp"]), @"
+    error: unrecognized subcommand 'upp'
+
+      tip: a similar subcommand exists: 'up'
+
+    Usage: windlass <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.refuses(&["up"]), @"
+    error: the following required arguments were not provided:
+      <FILE|DIR>
+
+    Usage: windlass up <FILE|DIR>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.refuses(&["status", "--format", "xml"]), @"
+    error: invalid value 'xml' for '--format <FORMAT>'
+      [possible values: human, json]
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.refuses(&["up", "x", "--paralelism", "2"]), @"
+    error: unexpected argument '--paralelism' found
+
+      tip: a similar argument exists: '--parallelism'
+
+    Usage: windlass up --parallelism <N> <FILE|DIR>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.refuses(&["up", "x", "--parallelism", "0"]), @"
+    error: invalid value '0' for '--parallelism <N>': 0 is not in 1..=65535
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.refuses(&["up", "x", "--name", "9lives"]), @"
+    error: invalid value '9lives' for '--name <NAME>': the assembly name `9lives` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.refuses(&["up", "x", "--name", "a__b"]), @"
+    error: invalid value 'a__b' for '--name <NAME>': the assembly name `a__b` has `__`, which separates the parts of an instance's name
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.refuses(&["down", ""]), @"
+    error: invalid value '' for '<NAME>': the assembly name is empty
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.refuses(&["retry", "x", "--assume", "maybe"]), @"
+    error: invalid value 'maybe' for '--assume <ANSWER>'
+      [possible values: done, not-done]
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn a_code_is_explained() {
+    let env = TestEnv::bare();
+    assert_snapshot!(env.ok(&["explain", "wl0112"]), @"
+    exit 0
+    ----- stdout -----
+    WL0112: unknown component
+
+    The name is neither in `composition` nor in `references`.
+    ");
+    assert_snapshot!(env.refuses(&["explain", "WL0113x"]), @"error: there is no code `WL0113x`; did you mean `WL0113`?");
+    assert_snapshot!(env.refuses(&["explain", "nonsense"]), @"error: there is no code `nonsense`");
+}
+
+#[test]
+fn its_version() {
+    let env = TestEnv::bare();
+    assert_eq!(env.ok(&["--version"]).stdout, format!("windlass {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+/// Whoever reads the output may go away.
+#[rstest]
+fn a_closed_pipe_is_no_panic(
+    #[values("--help", "status", "plan h_bta", "up h_bta", "log h_bta")] command: &str,
+) {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta", "--name", "other"]);
+    if command.starts_with("log") {
+        env.ok(&["up", "h_bta"]);
+    }
+    let mut shell = std::process::Command::new("sh");
+    env.settle(&mut shell);
+    // The reader is gone before anything is written.
+    let script = format!("{{ sleep 0.2; \"$0\" {command}; echo \"exit $?\" >&2; }} | true");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_windlass")]);
+    let run = env.start(shell).end();
+    assert!(run.stderr.ends_with("exit 0\n"), "{run}");
+}
+
+/// What was asked is done, even if it can't be told.
+#[test]
+fn a_full_standard_output_is_an_error() {
+    let env = TestEnv::with("h_bta");
+    let mut shell = std::process::Command::new("sh");
+    env.settle(&mut shell);
+    shell.args(["-c", "\"$0\" up h_bta >/dev/full 2>err; echo $?; cat err", env!("CARGO_BIN_EXE_windlass")]);
+    let run = env.start(shell).end();
+    assert_snapshot!(run.out(), @"
+    1
+    error: can't write to standard output: No space left on device (os error 28)
+    ");
+    assert_eq!(env.json(&["status"])["assemblies"][0]["state"], "Active");
+    assert_eq!(env.trace().len(), 10);
+}
+
+/// On a terminal there are colours; in a pipe there are none, even without `NO_COLOR`.
+#[test]
+fn colours_are_for_terminals() {
+    let env = TestEnv::with("h_bta");
+    let plain = |command: &mut std::process::Command| {
+        command.env_remove("NO_COLOR");
+    };
+    let mut piped = env.command(&["plan", "h_bta"]);
+    plain(&mut piped);
+    let run = env.start(piped).end();
+    assert!(!run.stdout.contains('\u{1b}') && !run.stderr.contains('\u{1b}'), "{run}");
+    let mut forced = env.command(&["plan", "h_bta"]);
+    plain(&mut forced);
+    forced.env("CLICOLOR_FORCE", "1");
+    assert!(env.start(forced).end().stdout.contains('\u{1b}'));
+}

@@ -1,0 +1,565 @@
+//! Wrong input: one clear error with its place and what to do, exit code 2, and nothing is changed.
+
+use insta::assert_snapshot;
+
+use crate::{
+    env::TestEnv,
+    small::{RESOURCE, SCRIPTS},
+};
+
+fn small() -> TestEnv {
+    TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")])
+}
+
+/// Writes a descriptor and returns what `up` says of it.
+fn up_of(text: impl AsRef<[u8]>) -> String {
+    let env = small();
+    env.write("small/assembly.yaml", text);
+    env.refuses(&["up", "small"])
+}
+
+#[test]
+fn a_file_that_is_none() {
+    let env = TestEnv::with("h_bta");
+    assert_snapshot!(env.refuses(&["up", "h_bat"]), @"
+    error[WL0300]: there is no file or folder `h_bat`
+     |
+     = help: did you mean `h_bta`?
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(env.refuses(&["up", "h_bta/Contains"]), @"
+    error[WL0303]: there is no assembly descriptor in `h_bta/Contains`
+     |
+     = help: an assembly has one of `assembly.yaml`, `assembly.yml`, `Descriptor/assembly.yml` and `Descriptor/assembly.yaml`
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(env.refuses(&["up", "h_bta/Contains/h_simple/Definitions/lm/resource.yaml"]), @"
+    error[WL0100]: this is a resource descriptor, and an assembly is needed
+     --> h_bta/Contains/h_simple/Definitions/lm/resource.yaml:2:7
+      |
+    2 | name: resource::h_simple::1.0
+      |       ^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: name the assembly that the resource is part of
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(env.refuses(&["plan", "nowhere/assembly.yaml"]), @"
+    error[WL0300]: there is no file or folder `nowhere/assembly.yaml`
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(env.refuses(&["check", "nowhere"]), @"
+    error[WL0300]: there is no file or folder `nowhere`
+
+    1 error, 0 warnings
+    `windlass explain CODE` tells more of a code
+    ");
+    assert_snapshot!(env.refuses(&["up", ""]), @"
+    error: a value is required for '<FILE|DIR>' but none was supplied
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn a_file_that_is_no_descriptor() {
+    assert_snapshot!(up_of(""), @"
+    error[WL0100]: `small/assembly.yaml` is empty
+     |
+     = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(up_of("# nothing\n"), @"
+    error[WL0100]: `small/assembly.yaml` is empty
+     |
+     = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(up_of("name: [assembly\ncomposition: {\n"), @"
+    error[WL0019]: `[` is never closed
+     --> small/assembly.yaml:1:7
+      |
+    1 | name: [assembly
+      |       ^ opened here
+    2 | composition: {
+      | -------------- this was read as part of it
+      |
+      = help: close it with `]`, or quote the text
+
+    error[WL0104]: `name` must be text, and this is a list
+     --> small/assembly.yaml:1:7
+      |
+    1 | name: [assembly
+      |       ^^^^^^^^^
+
+    error[WL0019]: `{` is never closed
+     --> small/assembly.yaml:2:14
+      |
+    2 | composition: {
+      |              ^ opened here
+      |
+      = help: close it with `}`, or quote the text
+
+    3 errors; nothing was changed
+    ");
+    assert_snapshot!(up_of("just words\n"), @"
+    error[WL0100]: a descriptor is a mapping with a `name`, and this is text
+     --> small/assembly.yaml:1:1
+      |
+    1 | just words
+      | ^^^^^^^^^^
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(up_of("- a\n- list\n"), @"
+    error[WL0100]: a descriptor is a mapping with a `name`, and this is a list
+     --> small/assembly.yaml:1:1
+      |
+    1 | / - a
+    2 | | - list
+      | |______^
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(up_of(b"\x7fELF\x02\x01\x00\x00\xff\xfe"), @"
+    error[WL0002]: the text is not UTF-8: byte 0xff at offset 8
+     --> small/assembly.yaml:1:9
+      |
+    1 | ␡ELF␂␁␀␀��
+      |         ^ byte 0xff at offset 8
+      |
+      = help: save the file as UTF-8; bytes that are not text can be given as base64
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(up_of("name: assembly::small::1.0\nname: assembly::other::1.0\n"), @"
+    error[WL0010]: key `name` is given twice
+     --> small/assembly.yaml:2:1
+      |
+    1 | name: assembly::small::1.0
+      | ---- first given here
+    2 | name: assembly::other::1.0
+      | ^^^^ given again here
+      |
+      = help: remove or rename one of the two
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(up_of("name: small\n"), @"
+    error[WL0101]: `small` is not of the form `kind::name::version`, as `assembly::shop::1.0` is
+     --> small/assembly.yaml:1:7
+      |
+    1 | name: small
+      |       ^^^^^
+
+    error[WL0100]: this is a resource descriptor, and an assembly is needed
+     |
+     = help: name the assembly that the resource is part of
+
+    2 errors; nothing was changed
+    ");
+}
+
+#[test]
+fn references_to_nowhere_and_in_circles() {
+    assert_snapshot!(up_of("name: assembly::small::1.0\ncomposition:\n  box:\n    type: resource::box::1.0\n    properties:\n      a:\n        value: ${bax.port}\n      b:\n        value: ${instance.nmae}\n"), @"
+    error[WL0112]: `${bax.port}` names no component `bax`
+     --> small/assembly.yaml:7:16
+      |
+    7 |         value: ${bax.port}
+      |                ^^^^^^^^^^^
+      |
+      = help: did you mean `box`?
+
+    error[WL0111]: `${instance.nmae}`: an instance has no `nmae`
+     --> small/assembly.yaml:9:16
+      |
+    9 |         value: ${instance.nmae}
+      |                ^^^^^^^^^^^^^^^^
+      |
+      = help: did you mean `name`?
+
+    2 errors; nothing was changed
+    ");
+    assert_snapshot!(up_of("name: assembly::small::1.0\nproperties:\n  a:\n    value: ${b}\n  b:\n    value: ${c}\n  c:\n    value: ${a}\ncomposition: {}\n"), @"
+    error[WL0113]: properties read each other in a circle: a -> b -> c -> a
+     --> small/assembly.yaml:4:12
+      |
+    4 |     value: ${b}
+      |            ^^^^ `a` reads `b`
+    5 |   b:
+    6 |     value: ${c}
+      |            ---- `b` reads `c`
+    7 |   c:
+    8 |     value: ${a}
+      |            ---- `c` reads `a`
+      |
+      = help: give one of them a value of its own
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(up_of("name: assembly::small::1.0\nreferences:\n  net:\n    type: resource::network::1.0\n    properties:\n      name:\n        value: blue\ncomposition: {}\n"), @"
+    error[WL0160]: the reference `net` fits nothing: there is no `resource::network::1.0` with name `blue`
+     --> small/assembly.yaml:4:11
+      |
+    4 |     type: resource::network::1.0
+      |           ^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: declare it under `existing:` in `windlass.yaml`
+
+    1 error; nothing was changed
+    ");
+}
+
+/// Two components that must each be Active before the other becomes Inactive.
+#[test]
+fn relationships_in_a_circle() {
+    let env = small();
+    env.ok(&["up", "small", "--name", "before"]);
+    env.edit(
+        RESOURCE,
+        "lifecycle:\n",
+        "capabilities:\n  port:\n    type: tcp\nrequirements:\n  port:\n    type: tcp\nlifecycle:\n",
+    );
+    env.write(
+        "small/assembly.yaml",
+        "name: assembly::small::1.0
+composition:
+  a:
+    type: resource::box::1.0
+  b:
+    type: resource::box::1.0
+relationships:
+  there:
+    source-capabilities: [a.port]
+    target-requirements: [b.port]
+    source-state: Active
+    target-state: Inactive
+  back:
+    source-capabilities: [b.port]
+    target-requirements: [a.port]
+    source-state: Active
+    target-state: Inactive
+",
+    );
+    assert_snapshot!(env.refuses(&["up", "small"]), @"
+    error: steps wait for each other in a circle:
+      a (Inactive) waits for b (Active): back: b must be Active (small/assembly.yaml:13:3)
+      b (Active) waits for all parts are Inactive: all parts are Inactive
+      all parts are Inactive waits for a (Inactive): all parts are Inactive
+    ");
+    assert_snapshot!(env.refuses(&["plan", "small"]), @"
+    error: steps wait for each other in a circle:
+      a (Inactive) waits for b (Active): back: b must be Active (small/assembly.yaml:13:3)
+      b (Active) waits for all parts are Inactive: all parts are Inactive
+      all parts are Inactive waits for a (Inactive): all parts are Inactive
+    ");
+}
+
+#[test]
+fn parameters() {
+    let env = TestEnv::with("streamer_cluster");
+    assert_snapshot!(env.refuses(&["up", "streamer_cluster"]), @"
+    error[WL0151]: `deploymentLocation` is required and has no value
+     --> streamer_cluster/assembly.yaml:6:3
+      |
+    6 |   deploymentLocation:
+      |   ^^^^^^^^^^^^^^^^^^
+      |
+      = help: give it with `-p deploymentLocation=…`
+
+    error[WL0151]: `resourceManager` is required and has no value
+      --> streamer_cluster/assembly.yaml:10:3
+       |
+    10 |   resourceManager:
+       |   ^^^^^^^^^^^^^^^
+       |
+       = help: give it with `-p resourceManager=…`
+
+    error[WL0151]: `tenant_key_name` is required and has no value
+      --> streamer_cluster/assembly.yaml:18:3
+       |
+    18 |   tenant_key_name:
+       |   ^^^^^^^^^^^^^^^
+       |
+       = help: give it with `-p tenant_key_name=…`
+
+    error[WL0151]: `management-network-name` is required and has no value
+      --> streamer_cluster/assembly.yaml:22:3
+       |
+    22 |   management-network-name:
+       |   ^^^^^^^^^^^^^^^^^^^^^^^
+       |
+       = help: give it with `-p management-network-name=…`
+
+    error[WL0151]: `public-network-name` is required and has no value
+      --> streamer_cluster/assembly.yaml:26:3
+       |
+    26 |   public-network-name:
+       |   ^^^^^^^^^^^^^^^^^^^
+       |
+       = help: give it with `-p public-network-name=…`
+
+    error[WL0151]: `storage-name` is required and has no value
+      --> streamer_cluster/assembly.yaml:30:3
+       |
+    30 |   storage-name:
+       |   ^^^^^^^^^^^^
+       |
+       = help: give it with `-p storage-name=…`
+
+    6 errors; nothing was changed
+    ");
+    let env = TestEnv::with("h_bta");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "numOfServer=2"]), @"
+    error[WL0150]: the assembly has no property `numOfServer`
+     |
+     = help: did you mean `numOfServers`?
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "output=2"]), @"
+    error[WL0152]: `output` is read-only and can't be set
+      --> h_bta/assembly.yaml:14:3
+       |
+    14 |   output:
+       |   ^^^^^^ declared here
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "numOfServers=five"]), @"
+    error[WL0120]: a whole number from 0 is needed, and this is `five`
+      --> h_bta/assembly.yaml:79:25
+       |
+    79 |       initial-quantity: ${numOfServers}
+       |                         ^^^^^^^^^^^^^^^
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "numOfServers=5"]), @"
+    error[WL0121]: initial-quantity is 5, more than maximum-nodes, 4
+      --> h_bta/assembly.yaml:79:25
+       |
+    79 |       initial-quantity: ${numOfServers}
+       |                         ^^^^^^^^^^^^^^^
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "data"]), @"error: `-p data` has no `=`: write `-p name=value`, `-p name=@FILE` or `-p name=-`");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "data=@nowhere"]), @"error: can't read `nowhere`: No such file or directory (os error 2)");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "nowhere.yaml"]), @"error: can't read `nowhere.yaml`: No such file or directory (os error 2)");
+    env.write("params.yaml", "- data\n");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "params.yaml"]), @"
+    error[WL0104]: a file of parameters is a mapping of names to values
+     --> params.yaml:1:1
+      |
+    1 | - data
+      | ^^^^^^
+
+    1 error; nothing was changed
+    ");
+    env.write("params.yaml", "dta: x\nnumOfservers: 3\n");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "params.yaml"]), @"
+    error[WL0150]: the assembly has no property `dta`
+     |
+     = help: did you mean `data`?
+
+    error[WL0150]: the assembly has no property `numOfservers`
+     |
+     = help: did you mean `numOfServers`?
+
+    2 errors; nothing was changed
+    ");
+}
+
+#[test]
+fn what_is_missing_of_a_package() {
+    let env = small();
+    env.edit("small/assembly.yaml", "resource::box::1.0", "resource::bax::1.0");
+    assert_snapshot!(env.refuses(&["up", "small"]), @"
+    error[WL0140]: the descriptor of `box`, `resource::bax::1.0`, is not in the catalog
+     --> small/assembly.yaml:4:11
+      |
+    4 |     type: resource::bax::1.0
+      |           ^^^^^^^^^^^^^^^^^^
+      |
+      = help: did you mean `resource::box::1.0`?
+
+    1 error; nothing was changed
+    ");
+
+    let env = small();
+    std::fs::remove_file(env.path(&format!("{SCRIPTS}/Install.sh"))).unwrap();
+    assert_snapshot!(env.refuses(&["up", "small"]), @"
+    error[WL0400]: `resource::box::1.0` declares Install, and `Lifecycle/script/scripts` has no script `Install` or `launch` for it
+     --> small/Contains/box/Definitions/lm/resource.yaml:1:7
+      |
+    1 | name: resource::box::1.0
+      |       ^^^^^^^^^^^^^^^^^^
+      |
+      = help: there is `Uninstall.sh`: did you mean that?
+
+    1 error; nothing was changed
+    ");
+
+    let env = small();
+    let script = format!("{SCRIPTS}/Install.sh");
+    let text = env.read(&script);
+    std::fs::remove_file(env.path(&script)).unwrap();
+    env.write(&script, text);
+    assert_snapshot!(env.refuses(&["up", "small"]), @"
+    error[WL0402]: the script `Install.sh` has no run bit
+     --> small/Contains/box/Lifecycle/script/scripts/Install.sh:1:1
+      |
+    1 | #!/bin/sh
+      | ^
+      |
+      = help: chmod +x small/Contains/box/Lifecycle/script/scripts/Install.sh
+
+    1 error; nothing was changed
+    ");
+
+    let env = small();
+    env.script(&script, "echo no first line\n");
+    assert_snapshot!(env.refuses(&["up", "small"]), @"
+    error[WL0403]: the script `Install.sh` does not name its interpreter
+     --> small/Contains/box/Lifecycle/script/scripts/Install.sh:1:1
+      |
+    1 | echo no first line
+      | ^^^^^^^^^^^^^^^^^^
+      |
+      = help: begin the file with `#!/bin/sh`, or with the interpreter that it is written for
+
+    1 error; nothing was changed
+    ");
+
+    let env = small();
+    env.edit(RESOURCE, "{effect: repeatable}", "{effect: sometimes, timeout: 10, retries: 3}");
+    assert_snapshot!(env.refuses(&["up", "small"]), @"
+    error[WL0404]: in `resource::box::1.0`: the driver property `effect` is `repeatable` or `once`, not `sometimes`
+     --> small/Contains/box/Definitions/lm/resource.yaml:1:7
+      |
+    1 | name: resource::box::1.0
+      |       ^^^^^^^^^^^^^^^^^^
+
+    error[WL0404]: in `resource::box::1.0`: the driver property `timeout` is a time such as `30s`, `10m` or `1h30m`, not `10`
+     --> small/Contains/box/Definitions/lm/resource.yaml:1:7
+      |
+    1 | name: resource::box::1.0
+      |       ^^^^^^^^^^^^^^^^^^
+
+    warning[WL0404]: in `resource::box::1.0`: the driver `script` has no property `retries`
+     --> small/Contains/box/Definitions/lm/resource.yaml:1:7
+      |
+    1 | name: resource::box::1.0
+      |       ^^^^^^^^^^^^^^^^^^
+      |
+      = help: it is ignored; the properties are `effect` and `timeout`
+
+    2 errors; nothing was changed
+    ");
+}
+
+/// What `check` finds, it finds all at once.
+#[test]
+fn check_reports_everything() {
+    let env = TestEnv::new();
+    let printed =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/negative/streamer_cluster_as_printed.yaml");
+    env.write("printed.yaml", std::fs::read(printed).unwrap());
+    let run = env.run(&["check", "printed.yaml"]);
+    assert_eq!(run.code(), Some(2));
+    assert_snapshot!(run, @"
+    exit 2
+    ----- stderr -----
+    warning[WL0140]: the descriptor of `streamer`, `resource::c_streamer::1.0`, is not in the catalog; what depends on it is not checked
+      --> printed.yaml:51:11
+       |
+    51 |     type: resource::c_streamer::1.0
+       |           ^^^^^^^^^^^^^^^^^^^^^^^^^
+       |
+       = help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+
+    warning[WL0140]: the descriptor of `balancer`, `resource::c_balancer::1.0`, is not in the catalog; what depends on it is not checked
+      --> printed.yaml:79:11
+       |
+    79 |     type: 'resource::c_balancer::1.0'
+       |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+       |
+       = help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+
+    warning[WL0140]: the descriptor of `net_video`, `resource::net_video::1.0`, is not in the catalog; what depends on it is not checked
+       --> printed.yaml:105:11
+        |
+    105 |     type: resource::net_video::1.0
+        |           ^^^^^^^^^^^^^^^^^^^^^^^^
+        |
+        = help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+
+    error[WL0112]: `storage.VideoNetwork` is at the target end, and there is no component `storage`
+       --> printed.yaml:155:9
+        |
+    155 |       - storage.VideoNetwork
+        |         ^^^^^^^^^^^^^^^^^^^^
+        |
+        = help: there are `streamer`, `balancer`, `net_video`, `management-network` and `public-network`
+
+    error[WL0112]: `storage.ManagementNetwork` is at the target end, and there is no component `storage`
+       --> printed.yaml:164:9
+        |
+    164 |       - storage.ManagementNetwork
+        |         ^^^^^^^^^^^^^^^^^^^^^^^^^
+        |
+        = help: there are `streamer`, `balancer`, `net_video`, `management-network` and `public-network`
+
+    2 errors, 3 warnings
+    `windlass explain CODE` tells more of a code
+    ");
+}
+
+#[test]
+fn check_finds_nothing_in_the_fixtures() {
+    for assembly in ["h_bta", "streamer_cluster"] {
+        let env = TestEnv::with(assembly);
+        assert_eq!(env.ok(&["check", assembly]).stderr, "0 errors, 0 warnings\n");
+    }
+}
+
+#[test]
+fn names() {
+    let env = TestEnv::with("h_bta");
+    env.write_small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
+    env.ok(&["up", "small", "--name", "shop"]);
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--name", "shop"]), @"error: `shop` is the name of an assembly of `assembly::small::1.0` already; choose another with `--name`");
+    assert_snapshot!(env.refuses(&["plan", "h_bta", "--name", "shop"]), @"error: `shop` is the name of an assembly of `assembly::small::1.0` already; choose another with `--name`");
+    assert_snapshot!(env.refuses(&["down", "shpo"]), @"error: there is no assembly `shpo`; there are `shop`");
+    assert_snapshot!(env.refuses(&["status", "Shop"]), @"error: there is no assembly `Shop`; there are `shop`");
+    assert_snapshot!(env.refuses(&["log", "shpo"]), @"error: there is no assembly `shpo`; there are `shop`");
+    assert_snapshot!(env.refuses(&["retry", "shpo"]), @"error: there is no assembly `shpo`; there are `shop`");
+}
+
+/// What is up can't be changed in place: it says what would change.
+#[test]
+fn another_value_of_what_is_up() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
+    let before = env.json(&["status"]);
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "numOfServers=2", "-p", "data=other"]), @"
+    error: parts of `h_bta` that are up would change, and that can't be done in place:
+      A: another value of `data`
+      B__1: another value of `data`
+      B__2: another value of `data`
+    take it down first with `windlass down h_bta`, or bring it up with the values it has
+    ");
+    assert_snapshot!(env.refuses(&["up", "h_bta"]), @"
+    error: parts of `h_bta` that are up would change, and that can't be done in place:
+      B__2: it would be removed
+    take it down first with `windlass down h_bta`, or bring it up with the values it has
+    ");
+    assert_eq!(env.json(&["status"]), before);
+}

@@ -1,0 +1,161 @@
+//! Ctrl-C: what runs may end, nothing new starts, and the same command goes on from there.
+
+use insta::assert_snapshot;
+use rustix::process::Signal;
+
+use crate::{
+    env::{TestEnv, until},
+    run::Running,
+};
+
+/// What a script does to wait until the test lets it go on.
+const GATE: &str = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+
+/// Starts `up` and waits until its first script has begun.
+fn begun(env: &TestEnv, options: &[&str]) -> Running {
+    let up = env.spawn(&[&["up", "small"], options].concat());
+    until("the script has begun", || env.trace() == ["Install"]);
+    up
+}
+
+fn is_told(up: &Running) {
+    until("windlass says that it stops", || up.stderr().contains("stopping"));
+}
+
+#[test]
+fn what_runs_may_end_and_nothing_new_starts() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);
+        let up = begun(&env, &["--grace", "60"]);
+        up.signal(signal);
+        is_told(&up);
+        env.write(".windlass/volumes/state/go", "");
+        let run = up.end();
+        assert_eq!(run.code(), Some(130), "{run}");
+        env.is_quiet();
+        assert_eq!(env.trace(), ["Install"]);
+        if signal == Signal::INT {
+            assert_snapshot!(run, @"
+            exit 130
+            ----- stdout -----
+            small: 2 steps, up to 1 at once (p1 up)
+               s1 box Install
+               s3 box Start
+
+            ok        box Install LONG
+
+            not done: up of small cancelled: it was stopped on request
+              `windlass log small` shows what ran; the same command again goes on from here
+            ----- stderr -----
+
+            stopping: what runs has 60 s to end by itself; interrupt again to stop it now
+            ");
+            assert_snapshot!(env.ok(&["status"]).out(), @"
+            small Installed assembly::small::1.0, AGE
+            └─ box Installed AGE
+            ");
+        }
+        env.ok(&["up", "small"]);
+        assert_eq!(env.trace(), ["Install", "Start"]);
+    }
+}
+
+#[test]
+fn what_does_not_end_within_the_grace_is_stopped() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", GATE), ("Start", "")]);
+    let up = begun(&env, &["--grace", "0"]);
+    up.signal(Signal::INT);
+    let run = up.end();
+    assert_snapshot!(run, @"
+    exit 130
+    ----- stdout -----
+    small: 2 steps, up to 1 at once (p1 up)
+       s1 box Install
+       s3 box Start
+
+    stopped   box Install
+    skipped   box Start: box Install did not succeed
+
+    not done: up of small cancelled: it was stopped on request
+      `windlass log small` shows what ran; the same command again goes on from here
+    ----- stderr -----
+
+    stopping
+    ");
+    env.is_quiet();
+    env.write(".windlass/volumes/state/go", "");
+    env.ok(&["up", "small"]);
+    assert_eq!(env.trace(), ["Install", "Install", "Start"]);
+}
+
+#[test]
+fn a_second_signal_stops_at_once_what_would_not_hear() {
+    let deaf =
+        r#"answer; trap "" TERM; [ -e "$WINDLASS_VOLUME_STATE/go" ] || while :; do sleep 600 || :; done"#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", deaf), ("Start", "")]);
+    let up = begun(&env, &["--grace", "3600"]);
+    up.signal(Signal::INT);
+    is_told(&up);
+    up.signal(Signal::INT);
+    let run = up.end();
+    assert_eq!(run.code(), Some(130), "{run}");
+    env.is_quiet();
+    env.write(".windlass/volumes/state/go", "");
+    env.ok(&["up", "small"]);
+    assert_eq!(env.trace(), ["Install", "Install", "Start"]);
+}
+
+/// A script that must not be done twice and was stopped halfway leaves a question.
+#[test]
+fn stopping_what_must_not_be_done_twice_leaves_a_question() {
+    let env = TestEnv::small("effect: once", &[("Install", GATE), ("Uninstall", "")]);
+    let up = begun(&env, &["--grace", "0"]);
+    up.signal(Signal::INT);
+    let run = up.end();
+    assert_snapshot!(run, @"
+    exit 130
+    ----- stdout -----
+    small: 1 step, up to 1 at once (p1 up)
+       s1 box Install
+
+    undecided box Install: nobody knows whether it was done
+
+    not done: up of small cancelled: it was stopped on request
+      look whether it was done, then `windlass retry small --assume done` or `--assume not-done`
+    ----- stderr -----
+
+    stopping
+    ");
+    assert_eq!(env.run(&["up", "small"]).code(), Some(1));
+    env.ok(&["retry", "small", "--assume", "done"]);
+}
+
+#[test]
+fn down_can_be_interrupted_too() {
+    let gate = r#"until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let env = TestEnv::small("effect: once", &[("Install", "answer"), ("Stop", gate), ("Uninstall", "")]);
+    env.ok(&["up", "small"]);
+    let down = env.spawn(&["down", "small", "--grace", "60"]);
+    until("the script has begun", || env.trace() == ["Install", "Stop"]);
+    down.signal(Signal::INT);
+    is_told(&down);
+    env.write(".windlass/volumes/state/go", "");
+    assert_snapshot!(down.end(), @"
+    exit 130
+    ----- stdout -----
+    small: 2 steps, up to 1 at once (p2 down)
+       s1 box Stop
+       s2 box Uninstall
+
+    ok        box Stop LONG
+
+    not done: down of small cancelled: it was stopped on request
+      `windlass log small` shows what ran; the same command again goes on from here
+    ----- stderr -----
+
+    stopping: what runs has 60 s to end by itself; interrupt again to stop it now
+    ");
+    assert_eq!(env.trace(), ["Install", "Stop"]);
+    env.ok(&["down", "small"]);
+    assert_eq!(env.trace(), ["Install", "Stop", "Uninstall"]);
+}

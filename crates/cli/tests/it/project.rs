@@ -1,0 +1,168 @@
+//! `windlass.yaml`, and the places where parts go.
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+
+/// Returns what `up` says when this stands in the `windlass.yaml`.
+fn up_with(file: &str) -> String {
+    let env = TestEnv::with("h_bta");
+    env.write("windlass.yaml", file);
+    env.refuses(&["up", "h_bta"])
+}
+
+#[test]
+fn a_file_with_mistakes() {
+    assert_snapshot!(up_with("locations: {}\n"), @"
+    error[WL0310]: `windlass.yaml` has no `version`
+     --> windlass.yaml:1:1
+      |
+    1 | locations: {}
+      | ^^^^^^^^^
+      |
+      = help: begin it with a line `version: 1`
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(up_with("version: 2\n"), @"
+    error[WL0310]: the document's version is `2`, and this windlass reads version `1`
+     --> windlass.yaml:1:10
+      |
+    1 | version: 2
+      |          ^
+      |
+      = help: use the windlass that it was written for
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(up_with("version: 1\nlocation:\n  here: {}\n"), @"
+    error[WL0311]: `windlass.yaml` has no key `location`
+     --> windlass.yaml:2:1
+      |
+    2 | location:
+      | ^^^^^^^^
+      |
+      = help: did you mean `locations`?
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(up_with("version: 1\nlocations:\n  here:\n    resourcemanager: x\n    runtime: proces\n"), @"
+    error[WL0311]: the location `here` has no key `resourcemanager`
+     --> windlass.yaml:4:5
+      |
+    4 |     resourcemanager: x
+      |     ^^^^^^^^^^^^^^^
+      |
+      = help: did you mean `resource-manager`?
+
+    error[WL0315]: there is no runtime `proces`
+     --> windlass.yaml:5:14
+      |
+    5 |     runtime: proces
+      |              ^^^^^^
+      |
+      = help: did you mean `process`?
+
+    2 errors; nothing was changed
+    ");
+    assert_snapshot!(up_with(""), @"
+    error[WL0310]: `windlass.yaml` has no `version`
+     --> windlass.yaml:1:1
+      |
+    1 |
+      | ^
+      |
+      = help: begin it with a line `version: 1`
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(up_with("version: 1\nlocations: [\n"), @"
+    error[WL0019]: `[` is never closed
+     --> windlass.yaml:2:12
+      |
+    2 | locations: [
+      |            ^ opened here
+      |
+      = help: close it with `]`, or quote the text
+
+    error[WL0312]: `locations` must be a mapping, and this is a list
+     --> windlass.yaml:2:12
+      |
+    2 | locations: [
+      |            ^
+
+    2 errors; nothing was changed
+    ");
+}
+
+#[test]
+fn every_command_reads_it() {
+    let env = TestEnv::with("h_bta");
+    env.write("windlass.yaml", "version: 1\nlocatoins: {}\n");
+    for args in
+        [&["status"][..], &["log", "h_bta"], &["down", "h_bta"], &["plan", "h_bta"], &["check", "h_bta"]]
+    {
+        let run = env.run(args);
+        assert_eq!(run.code(), Some(2), "{run}");
+        assert!(run.stderr.contains("did you mean `locations`?"), "{run}");
+    }
+}
+
+#[test]
+fn a_place_that_is_not_there() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
+    env.ok(&["up", "small", "--name", "before"]);
+    let placed = |properties: &str| {
+        env.write(
+            "small/assembly.yaml",
+            format!("name: assembly::small::1.0\ncomposition:\n  box:\n    type: resource::box::1.0\n    quantity: 2\n    properties:\n{properties}"),
+        );
+        env.refuses(&["up", "small"])
+    };
+    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@locla\n"), @"
+    error: `box__1` can't be placed: `windlass.yaml` declares no location `admin@locla`; did you mean `admin@local`?
+    `box__2` can't be placed: `windlass.yaml` declares no location `admin@locla`; did you mean `admin@local`?
+    ");
+    assert_snapshot!(placed("      resourceManager:\n        value: other-rm\n"), @"
+    error: `box__1` can't be placed: the location `admin@local` belongs to the resource manager `test-rm`, not to `other-rm`; set the component's `resourceManager` to `test-rm`
+    `box__2` can't be placed: the location `admin@local` belongs to the resource manager `test-rm`, not to `other-rm`; set the component's `resourceManager` to `test-rm`
+    ");
+    env.edit("windlass.yaml", "runtime: process", "runtime: docker");
+    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@local\n"), @"
+    error: `box__1` can't be placed: the runtime `docker` of the location `admin@local` is not part of this version; use `process`
+    `box__2` can't be placed: the runtime `docker` of the location `admin@local` is not part of this version; use `process`
+    ");
+}
+
+/// References are looked for at the place that is asked for.
+#[test]
+fn references_elsewhere() {
+    let env = TestEnv::with("h_bta");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "deploymentLocation=admin@locla"]), @"
+    error[WL0160]: the reference `internal-network` fits nothing: there is no `resource::openstack_neutron_network::1.0` with deploymentLocation `admin@locla`, name `VIDEO`, resourceManager `test-rm`
+       --> h_bta/assembly.yaml:119:11
+        |
+    119 |     type: resource::openstack_neutron_network::1.0
+        |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        |
+        = help: of that type there are `VIDEO` and `public`
+
+    error[WL0160]: the reference `public-network` fits nothing: there is no `resource::openstack_neutron_network::1.0` with deploymentLocation `admin@locla`, name `public`, resourceManager `test-rm`
+       --> h_bta/assembly.yaml:129:11
+        |
+    129 |     type: resource::openstack_neutron_network::1.0
+        |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        |
+        = help: of that type there are `VIDEO` and `public`
+
+    error[WL0160]: the reference `xenial-image` fits nothing: there is no `resource::openstack_glance_image::1.0` with deploymentLocation `admin@locla`, name `xenial`, resourceManager `test-rm`
+       --> h_bta/assembly.yaml:139:11
+        |
+    139 |     type: resource::openstack_glance_image::1.0
+        |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        |
+        = help: of that type there are `xenial`
+
+    3 errors; nothing was changed
+    ");
+}

@@ -1,0 +1,139 @@
+//! Scripts that do what they should not: the step fails, with what they said.
+
+use insta::assert_snapshot;
+
+use crate::{env::TestEnv, small::SCRIPTS};
+
+/// Runs `up` with an `Install` that does this, and returns what it says of the step.
+fn up_with(install: &str) -> String {
+    let env = TestEnv::small("effect: repeatable, timeout: 60s", &[("Install", install), ("Uninstall", "")]);
+    failed(&env)
+}
+
+/// Runs `up`, which must fail and be recorded as such, and returns what it says of the step that fails.
+fn failed(env: &TestEnv) -> String {
+    let run = env.run(&["up", "small"]);
+    assert_eq!(run.code(), Some(1), "{run}");
+    assert_eq!(run.stderr, "", "{run}");
+    let status = env.json(&["status", "small"]);
+    let part = &status["assemblies"][0]["components"][0];
+    let state = part["state"].as_str().unwrap();
+    assert_ne!(state, "Active");
+    assert!(part["failure"]["message"].is_string(), "{status}");
+    env.is_quiet();
+    let out = run.out();
+    let (_, rest) = out.split_once("\n\n").unwrap();
+    let (step, _) = rest.split_once("\n\n").unwrap();
+    format!("{step}\n({state})")
+}
+
+#[test]
+fn output_that_is_no_answer() {
+    assert_snapshot!(up_with("echo hello"), @"
+    failed    box Install: the output of `Install.sh` can't be used: expected a mapping with `instances`, found text
+              | stdout of Install.sh:1:1: error[WL0420]: expected a mapping with `instances`, found text
+              |     | hello
+              |     help: print the document alone, and messages on stderr
+    (Failed)
+    ");
+    assert_snapshot!(up_with("echo '{'"), @"
+    failed    box Install: the output of `Install.sh` can't be used: `{` is never closed
+              | stdout of Install.sh:1:1: error[WL0019]: `{` is never closed
+              |     | {
+              |     help: close it with `}`, or quote the text
+    (Failed)
+    ");
+    assert_snapshot!(up_with(r"printf '\377\376\000'"), @"
+    failed    box Install: the output of `Install.sh` can't be used: the text is not UTF-8: byte 0xff at offset 0
+              | stdout of Install.sh:1:1: error[WL0002]: the text is not UTF-8: byte 0xff at offset 0
+              |     | ��
+              |     help: print UTF-8 only
+    (Failed)
+    ");
+    assert_snapshot!(up_with("answer; echo ---; answer"), @"
+    failed    box Install: the output of `Install.sh` can't be used: expected one document, found a second
+              | stdout of Install.sh:5:1: error[WL0004]: expected one document, found a second
+              |     | instances:
+              |     help: print all instances below one `instances`
+    (Failed)
+    ");
+    assert_snapshot!(up_with(":"), @"
+    failed    box Install: the output of `Install.sh` can't be used: nothing was answered for the instance `INSTANCE`
+              | error[WL0423]: nothing was answered for the instance `INSTANCE`
+              |     help: name it as `instanceId` of the instance that was launched
+    (Failed)
+    ");
+    assert_snapshot!(up_with("answer; echo 'extra: 1'"), @"
+    failed    box Install: the output of `Install.sh` can't be used: unknown key `extra` beside `instances`
+              | stdout of Install.sh:4:1: error[WL0421]: unknown key `extra` beside `instances`
+              |     | extra: 1
+              |     help: put updates below `instances` and the id of their instance
+    (Failed)
+    ");
+    assert_snapshot!(up_with(r#"answer; echo '    $set: {status.flags.active: perhaps, status.flag: true}'"#), @"
+    failed    box Install: the output of `Install.sh` can't be used: instance `INSTANCE`: `status.flags.active`: expected a boolean, found a string (and 1 more)
+              | stdout of Install.sh:4:33: error[WL0422]: instance `INSTANCE`: `status.flags.active`: expected a boolean, found a string
+              |     |     $set: {status.flags.active: perhaps, status.flag: true}
+              | stdout of Install.sh:4:42: error[WL0422]: instance `INSTANCE`: `status.flag`: no such path
+              |     |     $set: {status.flags.active: perhaps, status.flag: true}
+              |     help: did you mean `status.flags`?
+    (Failed)
+    ");
+    assert_snapshot!(up_with("id=another; answer"), @r#"
+    failed    box Install: the output of `Install.sh` can't be used: the instance `another` answers `another`, which was not asked for
+              | stdout of Install.sh:2:3: error[WL0424]: the instance `another` answers `another`, which was not asked for
+              |     |   "another":
+              |     help: write `instanceId: INSTANCE`
+    (Failed)
+    "#);
+}
+
+#[test]
+fn ends_that_are_no_success() {
+    assert_snapshot!(up_with("echo 'no room' >&2; exit 3"), @"
+    failed    box Install: `Install.sh` exited with code 3
+              | no room
+    (Failed)
+    ");
+    assert_snapshot!(up_with("kill -SEGV $$"), @"
+    failed    box Install: `Install.sh` was ended by signal 11
+    (Failed)
+    ");
+    assert_snapshot!(up_with("answer; echo '    $set: {status.flags.failed: true, status.message: disk is gone}'"), @"
+    failed    box Install: `Install.sh` reported a failure: disk is gone
+    (Failed)
+    ");
+}
+
+#[test]
+fn an_interpreter_that_is_not_there() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", ""), ("Uninstall", "")]);
+    env.script(&format!("{SCRIPTS}/Install.sh"), "#!/no/such/interpreter\n");
+    assert_snapshot!(failed(&env), @"
+    failed    box Install: `Install.sh` could not be started: `scripts/Install.sh` is there, but its interpreter `/no/such/interpreter` is not
+    (Failed)
+    ");
+}
+
+/// It ends in time, and so does its child, which holds its output and would not hear.
+#[test]
+fn a_script_that_never_ends() {
+    let forever = "(trap '' TERM; while :; do sleep 600 || :; done) & wait";
+    let env = TestEnv::small("effect: repeatable, timeout: 1s", &[("Install", forever), ("Uninstall", "")]);
+    assert_snapshot!(failed(&env), @"
+    failed    box Install: `Install.sh` ran out of time
+    (Failed)
+    ");
+}
+
+/// More than a document of updates can need is not kept, and not applied.
+#[test]
+fn a_script_that_never_stops_talking() {
+    let env = TestEnv::small(
+        "effect: repeatable, timeout: 60s",
+        &[("Install", "answer; yes '# and so on' | head -c 50000000"), ("Uninstall", "")],
+    );
+    let said = failed(&env);
+    assert!(said.len() < 2000, "{said}");
+    assert!(said.starts_with("failed    box Install: "), "{said}");
+}

@@ -1,0 +1,210 @@
+//! A secret reaches the script that needs it, and nothing else.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::{
+    env::{TestEnv, until},
+    small::{RESOURCE, SCRIPTS},
+};
+
+const SECRET: &str = "hunter2-Tr0ub4dor&3";
+
+/// An assembly whose script shouts its password: to stderr, to the activity log, as an output.
+fn vault() -> TestEnv {
+    let shout = r#"
+password=$(printf '%s\n' "$input" | sed -n 's/^ *properties.password: "\(.*\)"$/\1/p')
+printf '%s' "$password" | sha256sum | cut -c 1-64 >"$WINDLASS_VOLUME_STATE/seen"
+echo "the password is $password" >&2
+cat <<ANSWER
+instances:
+  "$id":
+    instanceId: "$id"
+    interfaces:
+      properties:
+        signals:
+          url: "https://admin:$password@vault.example"
+    \$pushAll:
+      activityLog:
+        - severity: INFO
+          message: "set $password"
+ANSWER
+until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done
+"#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", shout), ("Uninstall", "")]);
+    env.edit(
+        "small/assembly.yaml",
+        "composition:\n  box:\n    type: resource::box::1.0\n    quantity: 1\n",
+        "properties:\n  password:\n    type: password\n    required: true\n  url:\n    read-only: true\n    value: ${box.url}\n\
+         composition:\n  box:\n    type: resource::box::1.0\n    quantity: 1\n    properties:\n      password:\n        value: ${password}\n",
+    );
+    env.edit(
+        RESOURCE,
+        "lifecycle:\n",
+        "properties:\n  password:\n    type: password\n  url:\n    read-only: true\nlifecycle:\n",
+    );
+    env.write("password", format!("{SECRET}\n"));
+    env.write("params.yaml", format!("password: \"{SECRET}\"\n"));
+    env
+}
+
+/// Returns the files below `.windlass` that have the secret in them.
+fn leaks(env: &TestEnv) -> Vec<String> {
+    let has = |file: &String| {
+        let bytes = fs::read(env.path(file)).unwrap();
+        bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes())
+    };
+    let files =
+        env.files().into_iter().filter(|file| file.starts_with(".windlass/") && env.path(file).is_file());
+    files.filter(has).collect()
+}
+
+#[test]
+fn a_secret_is_nowhere_but_where_it_is_needed() {
+    let env = vault();
+    let up = env.spawn(&["up", "small", "-p", "password=@password"]);
+    until("the script has got it", || env.path(".windlass/volumes/state/seen").exists());
+    for process in env.processes() {
+        assert!(!process.shows(SECRET), "{process:?}");
+    }
+    env.write(".windlass/volumes/state/go", "");
+    let up = up.end();
+    assert_snapshot!(up, @"
+    exit 0
+    ----- stdout -----
+    small: 1 step, up to 1 at once (p1 up)
+       s1 box Install
+
+    info      box: set ***
+    ok        box Install LONG
+
+    done: small is Active (LONG)
+      url: ***
+    ");
+    let said = [
+        up,
+        env.ok(&["status"]),
+        env.ok(&["status", "--format", "json"]),
+        env.ok(&["log", "small"]),
+        env.ok(&["log", "small", "--format", "json"]),
+        env.ok(&["plan", "small", "-p", "password=@password"]),
+    ];
+    for run in &said {
+        assert!(!run.stdout.contains(SECRET) && !run.stderr.contains(SECRET), "{run}");
+    }
+    assert_snapshot!(said[1], @"
+    exit 0
+    ----- stdout -----
+    small Active assembly::small::1.0, AGE
+    └─ box Active AGE
+         url: ***
+      url: ***
+    ");
+    assert_snapshot!(said[3], @"
+    exit 0
+    ----- stdout -----
+    p1 up completed in LONG WHEN
+      succeeded box Install LONG
+        scripts/Install.sh exited with code 0 LONG WHEN on admin@local (process)
+          | the password is ***
+      WHEN INFO box set ***
+    ");
+    assert_eq!(leaks(&env), [""; 0]);
+
+    // The script had the right one.
+    let digest = env.read(".windlass/volumes/state/seen");
+    let mut sum = std::process::Command::new("sh");
+    env.settle(&mut sum);
+    sum.args(["-c", "printf %s \"$(cat password)\" | sha256sum | cut -c 1-64"]);
+    assert_eq!(env.start(sum).end().stdout, digest);
+
+    env.ok(&["down", "small"]);
+    assert_eq!(leaks(&env), [""; 0]);
+    let store = rusqlite::Connection::open(env.path(".windlass/state.db")).unwrap();
+    let left: i64 = store.query_row("SELECT count(*) FROM secret", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0, "down wipes them");
+}
+
+#[test]
+fn a_secret_on_the_command_line_is_warned_of() {
+    let env = vault();
+    env.write(".windlass/volumes/state/go", "");
+    assert_snapshot!(env.ok(&["plan", "small", "-p", &format!("password={SECRET}")]).stderr, @"
+    warning[WL0153]: `password` is a secret, and its value stood on the command line
+     |
+     = help: use `-p password=@FILE`, `-p password=-` or `--params FILE`
+    ");
+    let quiet = |run: crate::run::Run| {
+        assert_eq!((run.code(), run.stderr.as_str()), (Some(0), ""), "{run}");
+    };
+    quiet(env.run(&["plan", "small", "-p", "password=@password"]));
+    quiet(env.run(&["plan", "small", "--params", "params.yaml"]));
+    quiet(env.run(&["plan", "small", "--param-file", "params.yaml"]));
+    quiet(env.run_with(&["plan", "small", "-p", "password=-"], &format!("{SECRET}\n")));
+}
+
+/// Who holds a lease is told to others, without what may be a secret.
+#[test]
+fn a_lease_does_not_tell_parameters() {
+    let env = vault();
+    let up = env.spawn(&["up", "-p", &format!("password={SECRET}"), "small"]);
+    until("the script has got it", || env.path(".windlass/volumes/state/seen").exists());
+    let run = env.run(&["up", "small", "-p", "password=@password"]);
+    assert!(!run.stderr.contains(SECRET), "{run}");
+    assert_eq!(run.code(), Some(1), "{run}");
+    env.write(".windlass/volumes/state/go", "");
+    assert_eq!(up.end().code(), Some(0));
+    assert_eq!(leaks(&env), [""; 0]);
+}
+
+/// A script that fails shows its stderr, masked.
+#[test]
+fn a_failure_shows_no_secret() {
+    let env = vault();
+    env.write(".windlass/volumes/state/go", "");
+    let script = format!("{SCRIPTS}/Install.sh");
+    env.write(&script, env.read(&script) + "exit 3\n");
+    let run = env.run(&["up", "small", "-p", "password=@password"]);
+    assert_snapshot!(run, @"
+    exit 1
+    ----- stdout -----
+    small: 1 step, up to 1 at once (p1 up)
+       s1 box Install
+
+    failed    box Install: `Install.sh` exited with code 3
+              | the password is ***
+
+    not done: up of small failed: 1 of its steps failed, 2 were not started
+      `windlass log small` shows what ran; the same command again goes on from here
+    ");
+    assert_eq!(leaks(&env), [""; 0]);
+}
+
+/// What was computed from a secret is one for whoever reads it.
+#[test]
+fn a_published_secret_stays_one() {
+    let env = vault();
+    env.write(".windlass/volumes/state/go", "");
+    let reader = "small/Contains/reader";
+    env.write(
+        &format!("{reader}/Definitions/lm/resource.yaml"),
+        "name: resource::reader::1.0\nproperties:\n  from: {}\nlifecycle:\n  Install: {}\ndefault-driver:\n  script: {}\n",
+    );
+    let shout = "#!/bin/sh\ninput=$(cat)\necho \"$input\" >&2\necho \"$input\" >\"$WINDLASS_VOLUME_STATE/read\"\nexit 1\n";
+    env.script(&format!("{reader}/Lifecycle/script/scripts/Install.sh"), shout);
+    env.write(
+        "small/assembly.yaml",
+        env.read("small/assembly.yaml")
+            + "  reader:\n    type: resource::reader::1.0\n    properties:\n      from:\n        value: ${box.url}\n",
+    );
+    let run = env.run(&["up", "small", "-p", "password=@password"]);
+    assert_eq!(run.code(), Some(1), "{run}");
+    let read = env.read(".windlass/volumes/state/read");
+    assert!(read.contains(&format!("https://admin:{SECRET}@vault.example")), "{read}");
+    let log = env.ok(&["log", "small"]);
+    for said in [run, log] {
+        assert!(!said.stdout.contains(SECRET) && said.stdout.contains("properties.from: \"***\""), "{said}");
+    }
+    assert_eq!(leaks(&env), [".windlass/volumes/state/read"]);
+}

@@ -1,0 +1,200 @@
+//! A store that can't be used: the command says why, and does nothing.
+
+use std::{
+    fs::{self, Permissions},
+    io::Write as _,
+    os::unix::fs::PermissionsExt as _,
+    process::Command,
+};
+
+use insta::assert_snapshot;
+use rusqlite::Connection;
+
+use crate::env::{TestEnv, until};
+
+/// A project with something up.
+fn up() -> TestEnv {
+    let env =
+        TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Uninstall", "")]);
+    env.ok(&["up", "small"]);
+    env.clear_trace();
+    env
+}
+
+fn store(env: &TestEnv) -> Connection {
+    Connection::open(env.path(".windlass/state.db")).unwrap()
+}
+
+/// Runs a command that must fail, without anything having run, and returns what it says.
+fn fails(env: &TestEnv, args: &[&str]) -> String {
+    let run = env.run(args);
+    assert_eq!((run.code(), run.stdout.as_str()), (Some(1), ""), "{run}");
+    assert_eq!(env.trace(), [""; 0]);
+    env.normal().text(&run.stderr)
+}
+
+#[test]
+fn locked() {
+    let env = up();
+    let other = store(&env);
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    assert_snapshot!(fails(&env, &["down", "small"]), @"error: the store `PROJECT/.windlass/state.db` is locked by another program; close what has it open, such as a `sqlite3` shell or a backup, and try again");
+    other.execute_batch("ROLLBACK").unwrap();
+    env.ok(&["down", "small"]);
+}
+
+#[test]
+fn newer() {
+    let env = up();
+    let version: i64 = store(&env).query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    store(&env).pragma_update(None, "user_version", 999).unwrap();
+    for args in [&["up", "small"][..], &["down", "small"], &["status"], &["log", "small"], &["plan", "small"]]
+    {
+        let said = fails(&env, args);
+        assert!(said.contains("schema version 999"), "{said}");
+    }
+    assert_snapshot!(fails(&env, &["status"]), @"error: the store `PROJECT/.windlass/state.db` has schema version 999, and this windlass knows versions up to 1; use the newer windlass that has opened it before");
+    store(&env).pragma_update(None, "user_version", version).unwrap();
+    env.ok(&["down", "small"]);
+}
+
+#[test]
+fn garbage() {
+    let env = up();
+    let good = fs::read(env.path(".windlass/state.db")).unwrap();
+    let garbage = "this is no database ".repeat(1000);
+    env.write(".windlass/state.db", &garbage);
+    assert_snapshot!(fails(&env, &["status"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or name another place");
+    assert_snapshot!(fails(&env, &["up", "small"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or name another place");
+    assert_eq!(env.read(".windlass/state.db"), garbage, "it is left as it was");
+    env.write(".windlass/state.db", good);
+    env.ok(&["down", "small"]);
+}
+
+#[test]
+fn a_key_that_others_can_read() {
+    let env = up();
+    let key = env.path(".windlass/key");
+    fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
+    assert_snapshot!(fails(&env, &["down", "small"]), @"error: the key `PROJECT/.windlass/key` is open to others (mode 0644); close it by `chmod 600 PROJECT/.windlass/key`");
+    fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
+    env.ok(&["down", "small"]);
+}
+
+#[test]
+fn a_key_that_is_gone_or_another() {
+    let env = up();
+    let key = fs::read(env.path(".windlass/key")).unwrap();
+    fs::remove_file(env.path(".windlass/key")).unwrap();
+    assert_snapshot!(fails(&env, &["down", "small"]), @"error: the key `PROJECT/.windlass/key` of the store is missing; put it back from a backup: without it the store's secrets can't be opened");
+    assert!(!env.path(".windlass/key").exists(), "a new one would not fit");
+    let other = up();
+    fs::copy(other.path(".windlass/key"), env.path(".windlass/key")).unwrap();
+    assert_snapshot!(fails(&env, &["down", "small"]), @"error: the key does not fit the store `PROJECT/.windlass/state.db`, which was made with another one; put the right key back");
+    fs::write(env.path(".windlass/key"), key).unwrap();
+    env.ok(&["down", "small"]);
+}
+
+#[test]
+fn a_key_at_another_place() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
+    let run = |args: &[&str]| {
+        let mut command = env.command(args);
+        command.env("WINDLASS_KEY_FILE", env.path("my.key"));
+        let run = env.start(command).end();
+        assert_eq!(run.code(), Some(0), "{run}");
+    };
+    run(&["up", "small"]);
+    assert!(env.path("my.key").is_file() && !env.path(".windlass/key").exists());
+    run(&["down", "small"]);
+}
+
+/// Two at once on one name: the second says who is at work. On two names they don't disturb each other.
+#[test]
+fn held_by_another() {
+    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let env = TestEnv::small("effect: once", &[("Install", gate), ("Uninstall", "")]);
+    let first = env.spawn(&["up", "small"]);
+    until("the script has begun", || env.trace() == ["Install"]);
+    let second = env.run(&["up", "small"]);
+    assert_snapshot!(second, @"
+    exit 1
+    ----- stderr -----
+    error: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    ");
+    let third = env.run(&["down", "small"]);
+    assert_snapshot!(third, @"
+    exit 1
+    ----- stderr -----
+    error: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    ");
+    assert_snapshot!(env.ok(&["status"]).out(), @"
+    small Absent assembly::small::1.0, AGE
+      p1 up is in progress
+    └─ box Absent AGE
+    ");
+    let other = env.spawn(&["up", "small", "--name", "other"]);
+    until("the other's script has begun", || env.trace() == ["Install", "Install"]);
+    env.write(".windlass/volumes/state/go", "");
+    for run in [first.end(), other.end()] {
+        assert_eq!(run.code(), Some(0), "{run}");
+    }
+    assert_eq!(env.json(&["status"])["assemblies"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_folder_that_can_not_be_written() {
+    if rustix::process::geteuid().is_root() {
+        // Nothing is forbidden to root; a file in the place of the folder is in everybody's way.
+        let env = TestEnv::small("effect: repeatable", &[("Install", "answer")]);
+        env.write(".windlass", "");
+        assert_snapshot!(fails(&env, &["up", "small"]), @"error: can't make the folder `PROJECT/.windlass`: File exists (os error 17)");
+    } else {
+        let env = TestEnv::small("effect: repeatable", &[("Install", "answer")]);
+        fs::set_permissions(env.path(""), Permissions::from_mode(0o555)).unwrap();
+        let run = env.run(&["up", "small"]);
+        fs::set_permissions(env.path(""), Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(run.code(), Some(1), "{run}");
+    }
+}
+
+/// A disk that is really full. It is a small one in a mount namespace of its own, which the kernel may not allow.
+#[test]
+fn a_full_disk() {
+    let env =
+        TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Uninstall", "")]);
+    fs::create_dir(env.path(".windlass")).unwrap();
+    // The disk is filled to the last block, the command fails, and with room it goes on.
+    let script = r#"
+mount -t tmpfs -o size=2m none .windlass || exit 77
+"$0" up small >/dev/null || exit 78
+"$0" down small >/dev/null || exit 79
+dd if=/dev/zero of=.windlass/filler bs=1k 2>/dev/null
+"$0" up small
+echo "exit $?"
+rm .windlass/filler
+"$0" up small >/dev/null
+echo "exit $?"
+"$0" down small >/dev/null
+"#;
+    let mut command = Command::new("unshare");
+    env.settle(&mut command);
+    if !rustix::process::geteuid().is_root() {
+        command.arg("--map-root-user");
+    }
+    command.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_windlass")]);
+    let run = env.start(command).end();
+    if run.stderr.contains("unshare:") || run.code() == Some(77) {
+        let note = "SKIPPED store::a_full_disk: `unshare --mount` may not mount a tmpfs here\n";
+        std::io::stderr().write_all(note.as_bytes()).unwrap();
+        return;
+    }
+    assert_snapshot!(run, @"
+    exit 0
+    ----- stdout -----
+    exit 1
+    exit 0
+    ----- stderr -----
+    error: no room is left for the store `PROJECT/.windlass/state.db`; free some space on its disk and try again
+    ");
+}
