@@ -4,6 +4,7 @@ use std::{
     cell::Cell,
     fmt::Write as _,
     fs::{self, File, Permissions},
+    io::Write as _,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -227,6 +228,11 @@ impl Drop for TestEnv {
             self.is_quiet();
         }
     }
+}
+
+/// Says a line also where the output of tests that pass is held back.
+pub(crate) fn say(line: &str) {
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 /// Waits for a fact that nobody tells of.

@@ -3,14 +3,13 @@
 use std::{
     collections::BTreeSet,
     hash::{BuildHasher as _, RandomState},
-    io::Write as _,
     thread,
     time::{Duration, Instant},
 };
 
 use serde_json::Value;
 
-use crate::env::{TestEnv, until};
+use crate::env::{TestEnv, say, until};
 
 /// How many projects are worked on at once.
 const PROJECTS: u64 = 4;
@@ -219,9 +218,4 @@ fn line(job: &Value) -> Option<String> {
     let (action, element) = (job["action"].as_str()?, job["element"].as_str()?);
     let is_transition = !action.contains("Relationship3");
     is_transition.then(|| format!("{action} {element}"))
-}
-
-/// Says it also where the output of tests that pass is held back.
-fn say(line: &str) {
-    writeln!(std::io::stderr(), "{line}").unwrap();
 }

@@ -70,7 +70,7 @@ fn output_that_is_no_answer() {
               |     help: put updates below `instances` and the id of their instance
     (Failed)
     ");
-    assert_snapshot!(up_with(r#"answer; echo '    $set: {status.flags.active: perhaps, status.flag: true}'"#), @"
+    assert_snapshot!(up_with(r"answer; echo '    $set: {status.flags.active: perhaps, status.flag: true}'"), @"
     failed    box Install: the output of `Install.sh` can't be used: instance `INSTANCE`: `status.flags.active`: expected a boolean, found a string (and 1 more)
               | stdout of Install.sh:4:33: error[WL0422]: instance `INSTANCE`: `status.flags.active`: expected a boolean, found a string
               |     |     $set: {status.flags.active: perhaps, status.flag: true}

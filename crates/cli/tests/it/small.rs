@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::env::TestEnv;
 
 /// How each script begins: it notes its name in the location's trace, and can `answer` a launch.
-const HEAD: &str = r##"#!/bin/sh
+const HEAD: &str = r#"#!/bin/sh
 set -eu
 input=$(cat)
 trace=$(printf '%s\n' "$input" | sed -n 's/^ *location.trace: "\(.*\)"$/\1/p')
@@ -15,7 +15,7 @@ echo "${name%.sh}" >>"$trace"
 answer() {
     printf 'instances:\n  "%s":\n    instanceId: "%s"\n' "$id" "$id"
 }
-"##;
+"#;
 
 /// The folder of its scripts.
 pub(crate) const SCRIPTS: &str = "small/Contains/box/Lifecycle/script/scripts";

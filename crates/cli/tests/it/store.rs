@@ -2,7 +2,6 @@
 
 use std::{
     fs::{self, Permissions},
-    io::Write as _,
     os::unix::fs::PermissionsExt as _,
     process::Command,
 };
@@ -10,7 +9,7 @@ use std::{
 use insta::assert_snapshot;
 use rusqlite::Connection;
 
-use crate::env::{TestEnv, until};
+use crate::env::{TestEnv, say, until};
 
 /// A project with something up.
 fn up() -> TestEnv {
@@ -185,8 +184,7 @@ echo "exit $?"
     command.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_windlass")]);
     let run = env.start(command).end();
     if run.stderr.contains("unshare:") || run.code() == Some(77) {
-        let note = "SKIPPED store::a_full_disk: `unshare --mount` may not mount a tmpfs here\n";
-        std::io::stderr().write_all(note.as_bytes()).unwrap();
+        say("SKIPPED store::a_full_disk: `unshare --mount` may not mount a tmpfs here");
         return;
     }
     assert_snapshot!(run, @"
