@@ -128,7 +128,7 @@ impl World {
     }
 
     pub(crate) fn relationship(&self, assembly: &ElementName, name: &str) -> Option<&Relationship> {
-        self.topology().relationships().iter().find(|r| r.assembly == *assembly && r.name.as_str() == name)
+        self.topology().relationship(assembly, name)
     }
 
     /// Finds the resource that an operation of a pair runs on in the end.

@@ -219,6 +219,8 @@ pub struct Topology {
     data: TopologyData,
     places: HashMap<ElementName, usize>,
     children: Vec<Vec<usize>>,
+    /// The places of the relationships, by the assembly that declares them.
+    relationships: HashMap<ElementName, HashMap<RelationshipName, usize>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -238,7 +240,12 @@ impl From<TopologyData> for Topology {
                 children[*parent].push(at);
             }
         }
-        Self { data, places, children }
+        let mut relationships: HashMap<_, HashMap<_, _>> = HashMap::new();
+        for (at, relationship) in data.relationships.iter().enumerate() {
+            let of_assembly = relationships.entry(relationship.assembly.clone()).or_default();
+            of_assembly.insert(relationship.name.clone(), at);
+        }
+        Self { data, places, children, relationships }
     }
 }
 
@@ -267,6 +274,11 @@ impl Topology {
     /// Returns all relationships, in the order of declaration.
     pub fn relationships(&self) -> &[Relationship] {
         &self.data.relationships
+    }
+
+    /// Finds a relationship by the assembly that declares it and its name there.
+    pub fn relationship(&self, assembly: &ElementName, name: &str) -> Option<&Relationship> {
+        self.relationships.get(assembly)?.get(name).map(|at| &self.data.relationships[*at])
     }
 
     /// Returns the root element.
