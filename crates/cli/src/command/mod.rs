@@ -27,9 +27,10 @@ use crate::{diagnostics, exit};
 /// Runs a command.
 pub(crate) async fn run(cli: Cli) -> ExitCode {
     match cli.command {
-        Command::Up(args) => up::run(args).await,
-        Command::Down(args) => down::run(args).await,
-        Command::Retry(args) => retry::run(args).await,
+        // The future of a whole run is large, so it lives on the heap.
+        Command::Up(args) => Box::pin(up::run(args)).await,
+        Command::Down(args) => Box::pin(down::run(args)).await,
+        Command::Retry(args) => Box::pin(retry::run(args)).await,
         Command::Status(args) => status::run(args).await,
         Command::Log(args) => log::run(args).await,
         Command::Plan(args) => plan::run(args).await,
