@@ -10,12 +10,12 @@ use windlass_plan::Plan;
 use crate::support::{USUAL, all_up, assembly, show, waves};
 
 fn name(name: &str) -> ElementName {
-    name.parse().unwrap()
+    name.parse().expect("valid")
 }
 
 fn bring_up(sections: &str) -> Plan {
     let topology = assembly(&[("r", USUAL)], sections);
-    up(&Current::default(), &topology, &NothingYet).unwrap()
+    up(&Current::default(), &topology, &NothingYet).expect("there is a plan")
 }
 
 fn related(source: &str, target: &str) -> String {

@@ -1,6 +1,7 @@
 //! Reads descriptors, composes them, and prints plans.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use windlass_descriptor::{Descriptor, Existing, MemoryCatalog, Request, compose, read};
@@ -55,10 +56,10 @@ pub(crate) fn fixture(path: &str) -> PathBuf {
 pub(crate) fn show(plan: &Plan) -> String {
     let mut text = String::new();
     for step in plan.work() {
-        text.push_str(&format!("{} {}\n", step.id, step.work));
+        let _ = writeln!(text, "{} {}", step.id, step.work);
         for wait in &step.waits {
             let sign = if wait.kind == WaitKind::Needs { "needs" } else { "after" };
-            text.push_str(&format!("    {sign} {}\n", wait.reason));
+            let _ = writeln!(text, "    {sign} {}", wait.reason);
         }
     }
     text
