@@ -36,6 +36,10 @@ pub(crate) fn collect(given: &[String], files: &[impl AsRef<Path>]) -> Result<Pa
                 format!("`-p {given}` has no `=`: write `-p name=value`, `-p name=@FILE` or `-p name=-`");
             return Err(ParameterError::Form(message));
         };
+        if key.is_empty() {
+            let message = format!("`-p {given}` names no property: write `-p name=value`");
+            return Err(ParameterError::Form(message));
+        }
         let value = match value.strip_prefix('@') {
             Some(file) => read_text(Path::new(file))?,
             None if value == "-" => read_stdin()?,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use thiserror::Error;
 use windlass_engine::EngineError;
 use windlass_executor::RuntimeError;
-use windlass_source::Diagnostics;
+use windlass_model::AssemblyName;
+use windlass_source::{Diagnostics, suggest};
 use windlass_store::StoreError;
 
 /// Why something asked of the facade was not done.
@@ -27,6 +28,16 @@ pub enum Error {
     /// A runtime can't be opened or closed.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
+    /// Nothing was ever done for a component.
+    #[error("nothing was done for a component `{component}` of `{assembly}`{}", near(component, known))]
+    NoComponent {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The component, as it was asked for.
+        component: String,
+        /// Those for which something was done.
+        known: Vec<String>,
+    },
     /// The working folder can't be found.
     #[error("the working folder can't be found")]
     WorkingFolder(#[source] std::io::Error),
@@ -40,11 +51,26 @@ pub enum Error {
     },
 }
 
+/// How many names are listed where none is near.
+const LISTED: usize = 8;
+
+fn near(wanted: &str, known: &[String]) -> String {
+    if let Some(near) = suggest(wanted, known.iter().map(String::as_str)) {
+        return format!("; did you mean `{near}`?");
+    }
+    let names: Vec<String> = known.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    match known.len().saturating_sub(LISTED) {
+        _ if known.is_empty() => String::new(),
+        0 => format!("; there are {}", names.join(", ")),
+        more => format!("; there are {} and {more} more", names.join(", ")),
+    }
+}
+
 impl Error {
     /// Tells whether what the user gave is wrong, rather than that something went wrong.
     pub fn is_input(&self) -> bool {
         match self {
-            Self::Input(_) | Self::Name(_) | Self::File { .. } => true,
+            Self::Input(_) | Self::Name(_) | Self::NoComponent { .. } | Self::File { .. } => true,
             Self::Engine(error) => matches!(
                 error,
                 EngineError::Unknown { .. }

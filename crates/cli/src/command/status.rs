@@ -47,7 +47,7 @@ fn print_assembly(now: Timestamp, assembly: &AssemblyView) {
         styled(DIM, format!("{}, {}", assembly.descriptor, age(now, assembly.created)))
     );
     if let Some(process) = &assembly.process {
-        say!("  {}", styled(ODD, format!("{} {} is in progress", process.id, process.intent)));
+        say!("  {}", styled(ODD, format!("{} {} has not ended", process.id, process.intent)));
     }
     for undecided in &assembly.undecided {
         let what =

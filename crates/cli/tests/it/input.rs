@@ -351,6 +351,7 @@ fn parameters() {
     1 error; nothing was changed
     ");
     assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "data"]), @"error: `-p data` has no `=`: write `-p name=value`, `-p name=@FILE` or `-p name=-`");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "=2"]), @"error: `-p =2` names no property: write `-p name=value`");
     assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "data=@nowhere"]), @"error: can't read `nowhere`: No such file or directory (os error 2)");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "nowhere.yaml"]), @"error: can't read `nowhere.yaml`: No such file or directory (os error 2)");
     env.write("params.yaml", "- data\n");
@@ -541,6 +542,17 @@ fn names() {
     assert_snapshot!(env.refuses(&["status", "Shop"]), @"error: there is no assembly `Shop`; there are `shop`");
     assert_snapshot!(env.refuses(&["log", "shpo"]), @"error: there is no assembly `shpo`; there are `shop`");
     assert_snapshot!(env.refuses(&["retry", "shpo"]), @"error: there is no assembly `shpo`; there are `shop`");
+}
+
+#[test]
+fn a_component_that_is_not_there() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta"]);
+    assert_snapshot!(env.refuses(&["log", "h_bta", "C"]), @"error: nothing was done for a component `C` of `h_bta`; there are `A`, `B__1`");
+    assert_snapshot!(env.refuses(&["log", "h_bta", "B__2"]), @"error: nothing was done for a component `B__2` of `h_bta`; did you mean `B__1`?");
+    for component in ["B", "B__1", "h_bta__B__1", "A"] {
+        env.ok(&["log", "h_bta", component]);
+    }
 }
 
 /// What is up can't be changed in place: it says what would change.

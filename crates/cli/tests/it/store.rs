@@ -129,7 +129,7 @@ fn held_by_another() {
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
     small Absent assembly::small::1.0, AGE
-      p1 up is in progress
+      p1 up has not ended
     └─ box Absent AGE
     ");
     let other = env.spawn(&["up", "small", "--name", "other"]);

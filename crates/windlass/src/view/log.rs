@@ -1,5 +1,7 @@
 //! What was done: processes, steps, jobs, and the activity log.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use windlass_model::record::{Event, Failure, JobRecord, Severity, StepEnd, StepState};
 use windlass_model::{AssemblyName, ElementName, ProcessId, Seq, StepId, Timestamp};
@@ -105,7 +107,7 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// When nothing was ever done for such an assembly, or the store can't be read.
+    /// When nothing was ever done for such an assembly or component, or the store can't be read.
     pub async fn log(&self, name: &AssemblyName, component: Option<&str>) -> Result<LogView, Error> {
         let store = self.store_of(name)?;
         let history = store.history(name).await?;
@@ -122,7 +124,16 @@ impl Windlass {
             log.activity = own.map(|(_, entry)| entry.clone()).collect();
             log
         });
-        Ok(LogView { version: 1, assembly: name.clone(), processes: processes.collect() })
+        let processes: Vec<ProcessLog> = processes.collect();
+        if let Some(component) = component
+            && processes.iter().all(|process| process.steps.is_empty() && process.activity.is_empty())
+        {
+            let known = history.processes.iter().flat_map(|process| &process.calls);
+            let known: BTreeSet<String> = known.map(|call| call.element.local().to_owned()).collect();
+            let (assembly, component) = (name.clone(), component.to_owned());
+            return Err(Error::NoComponent { assembly, component, known: known.into_iter().collect() });
+        }
+        Ok(LogView { version: 1, assembly: name.clone(), processes })
     }
 }
 
