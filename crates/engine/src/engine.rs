@@ -390,14 +390,17 @@ impl Engine {
         assume: Option<bool>,
         stop: &Stop,
     ) -> Result<Option<Snapshot>, EngineError> {
-        let Some(mut snapshot) = self.store.load(name).await? else { return Ok(None) };
+        let Some(mut snapshot) = self.store.load(name).await? else {
+            self.sweep(name, stop).await?;
+            return Ok(None);
+        };
         let interrupted = snapshot.processes.clone();
         if snapshot.calls.iter().any(|call| call.state != CallState::Undecided) {
             self.settle(lease, snapshot, stop).await?;
             snapshot = self.reload(name).await?;
         }
         self.close(lease, &snapshot, stop).await?;
-        self.sweep(&interrupted).await;
+        self.sweep(name, stop).await?;
         let undecided: Vec<CallRecord> =
             snapshot.calls.iter().filter(|call| call.state == CallState::Undecided).cloned().collect();
         match (undecided.is_empty(), assume) {
@@ -476,22 +479,30 @@ impl Engine {
         Ok(())
     }
 
-    /// Removes what the jobs of interrupted processes have left on the runtimes; their calls are settled.
-    async fn sweep(&self, interrupted: &[ProcessRecord]) {
-        let Ok(owner) = self.store.id().as_str().parse() else { return };
+    /// Removes what the jobs of an assembly's processes have left on the runtimes. Their calls are settled, and nothing
+    /// runs under the lease, so a job that still runs was handed over and its call never recorded. It is waited for:
+    /// nothing may run beside it, and it must be gone before its call is made anew.
+    async fn sweep(&self, name: &AssemblyName, stop: &Stop) -> Result<(), EngineError> {
+        let Ok(owner) = self.store.id().as_str().parse() else { return Ok(()) };
         for runtime in self.places.runtimes() {
             let jobs = runtime.list(&owner).await.unwrap_or_default();
-            for job in jobs {
-                let of = |process: &ProcessRecord| {
-                    job.as_str().starts_with(&format!("{}-{}-", self.store.id(), process.id))
-                };
-                if interrupted.iter().any(of)
-                    && let Err(error) = runtime.remove(&job).await
-                {
-                    tracing::warn!(%job, %error, "a job of an interrupted process could not be removed");
+            if jobs.is_empty() {
+                continue;
+            }
+            let processes = self.store.history(name).await?.processes;
+            let own: Vec<String> =
+                processes.iter().map(|of| format!("{}-{}-", self.store.id(), of.process.id)).collect();
+            for job in jobs.iter().filter(|job| own.iter().any(|own| job.as_str().starts_with(own))) {
+                tokio::select! {
+                    _ = runtime.wait(job) => {}
+                    () = stop.soon.cancelled() => return Err(EngineError::Stopped),
+                }
+                if let Err(error) = runtime.remove(job).await {
+                    tracing::warn!(%job, %error, "a job of an earlier process could not be removed");
                 }
             }
         }
+        Ok(())
     }
 
     fn tools(&self) -> Tools {
