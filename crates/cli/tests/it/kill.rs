@@ -40,10 +40,17 @@ impl Random {
     }
 }
 
+/// A seed that was given, else another one each time.
+fn seed() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "a seed for a test is no setting of the program")]
+    let given = std::env::var("WINDLASS_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    given.unwrap_or_else(|| RandomState::new().hash_one(0))
+}
+
 #[test]
 fn killed_at_random_moments_it_ends_in_the_same_state() {
-    let seed = RandomState::new().hash_one(0);
-    say(&format!("kill: seed {seed}"));
+    let seed = seed();
+    say(&format!("kill: seed {seed} (again with WINDLASS_TEST_SEED={seed})"));
     let killed: [usize; 2] = thread::scope(|scope| {
         let projects: Vec<_> = (0..PROJECTS)
             .map(|number| scope.spawn(move || Project::new(Random(seed ^ number)).live()))
@@ -218,4 +225,37 @@ fn line(job: &Value) -> Option<String> {
     let (action, element) = (job["action"].as_str()?, job["element"].as_str()?);
     let is_transition = !action.contains("Relationship3");
     is_transition.then(|| format!("{action} {element}"))
+}
+
+/// The command is killed when it has handed over a job and its call is not recorded yet. Whoever comes next waits for
+/// what still runs, instead of running it a second time beside it.
+#[test]
+fn a_job_that_nobody_has_recorded_is_waited_for() {
+    let slow = r#"echo in >>"$WINDLASS_VOLUME_STATE/times"
+until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done
+sleep 0.3
+echo out >>"$WINDLASS_VOLUME_STATE/times""#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", slow)]);
+    env.write(".windlass/volumes/state/go", "");
+    env.ok(&["up", "small", "--name", "other"]);
+    std::fs::remove_file(env.path(".windlass/volumes/state/go")).unwrap();
+    env.clear_trace();
+
+    // To record the second call takes forever.
+    let store = rusqlite::Connection::open(env.path(".windlass/state.db")).unwrap();
+    let forever =
+        "CREATE VIEW forever AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n;
+        CREATE TRIGGER stuck BEFORE INSERT ON call WHEN NEW.step > 1 BEGIN SELECT count(*) FROM forever; END";
+    store.execute_batch(forever).unwrap();
+    let up = env.spawn(&["up", "small"]);
+    until("the script has begun", || env.trace() == ["Install", "Start"]);
+    up.kill();
+    store.execute_batch("DROP TRIGGER stuck; DROP VIEW forever").unwrap();
+
+    let up = env.spawn(&["up", "small"]);
+    env.write(".windlass/volumes/state/go", "");
+    assert_eq!(up.end().code(), Some(0));
+    assert_eq!(env.read(".windlass/volumes/state/times"), "in\nout\n".repeat(3));
+    let jobs = std::fs::read_dir(env.path(".windlass/jobs")).into_iter().flatten().count();
+    assert_eq!(jobs, 0, "nothing is left of it");
 }
