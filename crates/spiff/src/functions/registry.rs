@@ -1,0 +1,58 @@
+//! Functions by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{FunctionError, Host};
+use crate::value::Node;
+
+/// A function: arguments in, a node out. The node's annotations (the key field of a list, flags) are passed on.
+pub type Builtin = Arc<dyn Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionError> + Send + Sync>;
+
+/// Functions by name.
+///
+/// ```
+/// use windlass_spiff::functions::Registry;
+/// use windlass_spiff::value::Node;
+///
+/// let mut registry = Registry::empty();
+/// registry.add("answer", |_host, _arguments| Ok(Node::new(42)));
+/// assert!(registry.get("answer").is_some());
+/// ```
+#[derive(Clone, Default)]
+pub struct Registry {
+    functions: BTreeMap<String, Builtin>,
+}
+
+impl Registry {
+    /// No functions.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Adds a function, or replaces the one of that name.
+    pub fn add(
+        &mut self,
+        name: impl Into<String>,
+        function: impl Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionError> + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.functions.insert(name.into(), Arc::new(function));
+        self
+    }
+
+    /// The function of a name.
+    pub fn get(&self, name: &str) -> Option<&Builtin> {
+        self.functions.get(name)
+    }
+
+    /// All names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.functions.keys().map(String::as_str)
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.names()).finish()
+    }
+}

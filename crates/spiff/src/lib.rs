@@ -1,0 +1,11 @@
+//! The spiff++ ("dynaml") template language: YAML documents whose values are expressions.
+//!
+//! # Where to look
+//!
+//! | you want | look at |
+//! |---|---|
+//! | the data that expressions work on | [`value`]: [`Node`](value::Node), [`Value`](value::Value) |
+//! | what functions there are, and how to add one | [`functions`] |
+
+pub mod functions;
+pub mod value;

@@ -1,0 +1,161 @@
+//! What is known about a node beside its value.
+
+use std::fmt;
+use std::ops::{BitOr, BitOrAssign};
+use std::sync::Arc;
+
+use crate::functions::Nested;
+
+/// What processing has to know about a node; dropped before the document is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Annotations {
+    /// The markers.
+    pub flags: Flags,
+    /// Where in the stubs the fields below it are looked for.
+    pub redirect: Redirect,
+    /// The result of `merge replace`: taken as it is.
+    pub replace: bool,
+    /// The value came from a stub by a merge expression; it is not overridden again.
+    pub merged: bool,
+    /// From `prefer`.
+    pub preferred: bool,
+    /// The key field of a list (`key:id` of its entries).
+    pub key_name: Option<Arc<str>>,
+    /// The name given by `&tag:`; a leading `*` makes it global.
+    pub tag: Option<Arc<str>>,
+    /// What is wrong with it, if anything.
+    pub issue: Option<Arc<Issue>>,
+}
+
+/// What is wrong with a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Issue {
+    /// The problem; empty where another node's problem is the reason.
+    pub message: String,
+    /// The problem is the node's own, not that of a node it depends on.
+    pub error: bool,
+    /// The problem is final.
+    pub failed: bool,
+    /// What led to it.
+    pub causes: Nested,
+}
+
+impl Annotations {
+    /// Nothing is known.
+    pub const NONE: Self = Self {
+        flags: Flags::NONE,
+        redirect: Redirect::None,
+        replace: false,
+        merged: false,
+        preferred: false,
+        key_name: None,
+        tag: None,
+        issue: None,
+    };
+}
+
+/// Where in the stubs the content of a node is looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Redirect {
+    /// At the node's own path.
+    #[default]
+    None,
+    /// Nowhere: there is no merging below here.
+    Nowhere,
+    /// At this path.
+    To(Arc<[Arc<str>]>),
+}
+
+/// A set of markers.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Flags(u16);
+
+impl Flags {
+    /// No marker.
+    pub const NONE: Self = Self(0);
+    /// `&temporary`: removed from the final result.
+    pub const TEMPORARY: Self = Self(1);
+    /// `&local`: removed when its document is finished.
+    pub const LOCAL: Self = Self(1 << 1);
+    /// `&inject`: added to the next level.
+    pub const INJECT: Self = Self(1 << 2);
+    /// `&default`: added to the next level where it is absent.
+    pub const DEFAULT: Self = Self(1 << 3);
+    /// `&state`: part of the state document.
+    pub const STATE: Self = Self(1 << 4);
+    /// `&dynamic`: a template that is instantiated at every level.
+    pub const DYNAMIC: Self = Self(1 << 5);
+    /// The node was injected by a stub.
+    pub const INJECTED: Self = Self(1 << 6);
+    /// The node is part of a default.
+    pub const IMPLIED: Self = Self(1 << 7);
+    /// There is no merging below it.
+    pub const NO_MERGE: Self = Self(1 << 8);
+
+    const NAMES: [(Self, &'static str); 9] = [
+        (Self::TEMPORARY, "temporary"),
+        (Self::LOCAL, "local"),
+        (Self::INJECT, "inject"),
+        (Self::DEFAULT, "default"),
+        (Self::STATE, "state"),
+        (Self::DYNAMIC, "dynamic"),
+        (Self::INJECTED, "injected"),
+        (Self::IMPLIED, "implied"),
+        (Self::NO_MERGE, "nomerge"),
+    ];
+
+    /// Whether all flags of `other` are set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// This set without the flags of `other`.
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Only those that are in both.
+    pub const fn only(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Whether no flag is set.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Injected into the next level, be it as a default.
+    pub const fn is_inject(self) -> bool {
+        self.has(Self::INJECT) || self.has(Self::DEFAULT)
+    }
+
+    /// A default that never overrides.
+    pub const fn is_default(self) -> bool {
+        self.has(Self::DEFAULT) && !self.has(Self::INJECT)
+    }
+
+    /// Part of a default, not one itself.
+    pub const fn is_implied(self) -> bool {
+        self.has(Self::IMPLIED) && !self.has(Self::DEFAULT)
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Flags {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(Self::NAMES.iter().filter(|(flag, _)| self.has(*flag)).map(|(_, n)| n)).finish()
+    }
+}

@@ -1,0 +1,114 @@
+//! A value with what is known about it.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::{Annotations, Map, Value};
+
+/// A [`Value`], its [`Annotations`], and the name of the document it is from.
+#[derive(Clone, Debug, Default)]
+pub struct Node {
+    value: Value,
+    /// Rare, hence a pointer: most nodes are plain data.
+    annotations: Option<Arc<Annotations>>,
+    source: Option<Arc<str>>,
+}
+
+impl Node {
+    /// A node without annotations.
+    pub fn new(value: impl Into<Value>) -> Self {
+        Self { value: value.into(), annotations: None, source: None }
+    }
+
+    /// The value.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The value, for taking apart.
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+
+    /// What is known about it.
+    pub fn annotations(&self) -> &Annotations {
+        static NONE: Annotations = Annotations::NONE;
+        self.annotations.as_deref().unwrap_or(&NONE)
+    }
+
+    /// The name of the document it is from; empty for what an expression made.
+    pub fn source(&self) -> &str {
+        self.source.as_deref().unwrap_or("")
+    }
+
+    /// The same with another value.
+    pub fn with_value(&self, value: impl Into<Value>) -> Self {
+        Self { value: value.into(), annotations: self.annotations.clone(), source: self.source.clone() }
+    }
+
+    /// The same with other annotations.
+    pub fn with_annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = (annotations != Annotations::NONE).then(|| Arc::new(annotations));
+        self
+    }
+
+    /// The same with its annotations changed by `change`.
+    pub fn annotate(self, change: impl FnOnce(&mut Annotations)) -> Self {
+        let mut annotations = self.annotations().clone();
+        change(&mut annotations);
+        self.with_annotations(annotations)
+    }
+
+    /// The same from a document of that name.
+    pub fn with_source(mut self, source: impl Into<Arc<str>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// A field of a map.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.value.as_map()?.get(key)
+    }
+
+    /// Whether both are the same node in memory, which is a fast way to see that nothing changed.
+    pub fn same(&self, other: &Self) -> bool {
+        let annotations = match (&self.annotations, &other.annotations) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        let value = match (&self.value, &other.value) {
+            (Value::List(a), Value::List(b)) => Arc::ptr_eq(a, b),
+            (Value::Map(a), Value::Map(b)) => Arc::ptr_eq(a, b),
+            (Value::String(a), Value::String(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        annotations && value
+    }
+}
+
+impl Deref for Node {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.value
+    }
+}
+
+impl From<Value> for Node {
+    fn from(value: Value) -> Self {
+        Self::new(value)
+    }
+}
+
+impl From<Map> for Value {
+    fn from(map: Map) -> Self {
+        Self::Map(Arc::new(map))
+    }
+}
+
+impl From<Vec<Node>> for Value {
+    fn from(items: Vec<Node>) -> Self {
+        Self::List(Arc::new(items))
+    }
+}
