@@ -21,6 +21,8 @@ pub enum Capability {
     PidsLimit,
     /// Enforces [`Limits::cpu_millis`](crate::Limits::cpu_millis).
     CpuLimit,
+    /// Bounds what a job can write into its `TMPDIR`. Nothing that a job asks for: it is so, or it isn't.
+    TmpLimit,
 }
 
 impl fmt::Display for Capability {
@@ -32,6 +34,7 @@ impl fmt::Display for Capability {
             Self::MemoryLimit => "a memory limit",
             Self::PidsLimit => "a limit on processes",
             Self::CpuLimit => "a limit on processor time",
+            Self::TmpLimit => "a limit on temporary files",
         })
     }
 }

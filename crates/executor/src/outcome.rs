@@ -114,6 +114,14 @@ pub enum StartFailure {
         /// What is in the way.
         why: String,
     },
+    /// There is no such image, here or where images are fetched from.
+    #[error("there is no image `{image}`: {why}")]
+    ImageNotFound {
+        /// The image as the job names it.
+        image: String,
+        /// What whoever looked for it said.
+        why: String,
+    },
     /// The working folder was gone before the job started.
     #[error("its working folder is gone")]
     NoWorkingFolder,

@@ -13,6 +13,32 @@ pub async fn exit_codes(subject: &Subject) {
     }
 }
 
+/// There is no exit code that is taken for something else.
+pub async fn every_exit_code(subject: &Subject) {
+    let mut ids = Vec::new();
+    for code in 0..=255 {
+        ids.push((code, subject.submit(subject.sh(&format!("exit {code}"))).await));
+    }
+    for (code, id) in ids {
+        assert_eq!(subject.wait(&id).await.end, End::Exited(code));
+        subject.remove(&id).await;
+    }
+}
+
+/// An image that isn't there is no exit code, and the error names it.
+pub async fn missing_image(subject: &Subject) {
+    // `.invalid` is a domain that never is (RFC 6761), so that nobody can be asked for it.
+    let image = "registry.invalid/windlass/no-such-image:1";
+    let job = subject.sh("exit 0").image(image);
+    if !subject.can(Capability::Image, job.clone()).await {
+        return;
+    }
+    match subject.run(job).await.end {
+        End::NotStarted(StartFailure::ImageNotFound { image: named, .. }) => assert_eq!(named, image),
+        other => panic!("expected a missing image, got {other:?}"),
+    }
+}
+
 /// A job that a signal ended says so, which is not the same as an exit code above 128.
 pub async fn signalled(subject: &Subject) {
     for signal in [9, 11, 15] {

@@ -1,7 +1,7 @@
 //! What a job is given, and what is brought back.
 #![expect(clippy::missing_panics_doc, reason = "a case panics when it fails")]
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use super::{Subject, path};
 use crate::{End, Output, VolumeName};
@@ -102,4 +102,66 @@ pub async fn volumes_outlive_jobs(subject: &Subject) {
     let job = |script| subject.sh(&format!("cd \"${variable}\" && {script}")).volume(name.clone(), "/volume");
     subject.printed(job("echo 42 > kept")).await;
     assert_eq!(subject.printed(job("cat kept && rm kept")).await, "42\n");
+}
+
+/// Fifty megabytes are placed and brought back as a file.
+pub async fn large_files(subject: &Subject) {
+    let content: Vec<u8> = (0..50_000_000_u32).map(|at| (at ^ (at >> 9)).to_le_bytes()[0]).collect();
+    let job = subject.sh("cp in out").file(path("in"), content.clone()).output("out", path("out"), 64 << 20);
+    let outcome = subject.run(job).await;
+    assert_eq!(outcome.end, End::Exited(0), "{}", outcome.stderr.text());
+    let whole = matches!(outcome.outputs.get("out"), Some(Output::Content(bytes)) if *bytes == content);
+    assert!(whole, "{:?}", outcome.outputs);
+}
+
+/// Names that only look dangerous are names: options, dots, spaces, quotes, a line break, letters of other alphabets.
+pub async fn odd_names(subject: &Subject) {
+    let names = ["-rf", "..data", "...", "a b", "it's \"$HOME\"", "line\nbreak", "größe/名", "*", "%s\\n"];
+    let mut job = subject
+        .sh("for i in 0 1 2 3 4 5 6 7 8; do cat \"./in/$i\" >/dev/null || exit 1; done; cp -r in/odd/. .");
+    let mut expected = BTreeSet::new();
+    for (at, name) in names.into_iter().enumerate() {
+        let mut content = String::new();
+        write!(content, "content {at}").expect("a string takes all");
+        job = job.file(path(&format!("in/{at}")), "").file(path(&format!("in/odd/{name}")), content.clone());
+        job = job.output(format!("out-{at}"), path(name), 100);
+        expected.insert((format!("out-{at}"), content.into_bytes()));
+    }
+    let outcome = subject.run(job).await;
+    assert_eq!(outcome.end, End::Exited(0), "{}", outcome.stderr.text());
+    let found: BTreeSet<_> = outcome
+        .outputs
+        .into_iter()
+        .map(|(name, output)| match output {
+            Output::Content(bytes) => (name, bytes),
+            other => panic!("the output `{name}` {other}"),
+        })
+        .collect();
+    assert_eq!(found, expected);
+}
+
+/// A device in the place of an output is not read, which could do anything or never end. A job that can't make one says
+/// so, and then there is nothing.
+pub async fn device_node(subject: &Subject) {
+    let job = subject.sh("mknod zero c 1 5 2>/dev/null && echo made").output("zero", path("zero"), 1 << 20);
+    let outcome = subject.run(job).await;
+    let expected = if outcome.stdout.text() == "made\n" { Output::NotAFile } else { Output::Missing };
+    assert_eq!(outcome.outputs.get("zero"), Some(&expected));
+}
+
+/// An output of just the size that is allowed comes back, one byte more does not; a sparse terabyte is a number.
+pub async fn output_limits(subject: &Subject) {
+    let script = "printf 1234 > fits; printf 12345 > more; dd of=sparse bs=1 count=0 seek=1000000000000 2>/dev/null; :";
+    let job = ["fits", "more", "sparse"]
+        .into_iter()
+        .fold(subject.sh(script), |job, name| job.output(name, path(name), 4));
+    let outcome = subject.run(job).await;
+    let output = |name| outcome.outputs.get(name).cloned();
+    assert_eq!(output("fits"), Some(Output::Content(b"1234".to_vec())));
+    assert_eq!(output("more"), Some(Output::TooLarge { bytes: 5 }));
+    // Some file systems have no files as large as that.
+    let sparse = output("sparse");
+    let is_told = matches!(sparse, Some(Output::TooLarge { bytes: 1_000_000_000_000 } | Output::Missing))
+        || sparse == Some(Output::Content(Vec::new()));
+    assert!(is_told, "{sparse:?}");
 }

@@ -116,7 +116,7 @@ pub async fn listed_by_owner(subject: &Subject) {
 /// Many jobs at once each get their own input and give their own output.
 pub async fn many_at_once(subject: &Subject) {
     let mut ids = Vec::new();
-    for number in 0..32 {
+    for number in 0..64 {
         let job = subject.sh("read number; echo $number; echo $number >&2; exit $number");
         ids.push((number, subject.submit(job.stdin(format!("{number}\n"))).await));
     }
@@ -144,4 +144,37 @@ pub async fn unknown_is_said(subject: &Subject) {
         assert_eq!(text, Some(format!("there is no job `{id}`")));
     }
     assert!(begun.elapsed() < Duration::from_secs(10), "it took {:?}", begun.elapsed());
+}
+
+/// Whenever the wish comes, a job ends as cancelled or by itself, and nothing in between.
+pub async fn cancelled_at_any_moment(subject: &Subject) {
+    let runtime = subject.runtime();
+    for after in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256] {
+        let id = subject.submit(subject.sh("sleep 0.05; echo done; exit 5")).await;
+        tokio::time::sleep(Duration::from_millis(after)).await;
+        runtime.cancel(&id, Duration::ZERO).await.expect("it can be cancelled");
+        let outcome = subject.wait(&id).await;
+        match outcome.end {
+            End::Cancelled => {}
+            End::Exited(5) => assert_eq!(outcome.stdout.text(), "done\n"),
+            other => panic!("cancelled after {after} ms it ended as {other:?}"),
+        }
+        assert_eq!(subject.wait(&id).await.end, outcome.end, "an end stays what it is");
+        subject.remove(&id).await;
+    }
+}
+
+/// Of many jobs, some of which wait for their turn, all can be cancelled.
+pub async fn cancelled_in_a_crowd(subject: &Subject) {
+    let mut ids = Vec::new();
+    for _ in 0..24 {
+        ids.push(subject.submit(subject.sh("sleep 600")).await);
+    }
+    for id in &ids {
+        subject.runtime().cancel(id, Duration::ZERO).await.expect("it can be cancelled");
+    }
+    for id in ids {
+        assert_eq!(subject.wait(&id).await.end, End::Cancelled);
+        subject.remove(&id).await;
+    }
 }

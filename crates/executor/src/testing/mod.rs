@@ -30,10 +30,15 @@
 //! windlass_executor::conformance_tests!(check);
 //! ```
 //!
-//! The cases need no more of a job's world than a POSIX shell with the usual small tools, and `setsid`.
+//! The cases need no more of a job's world than a POSIX shell with the usual small tools, and `setsid`. Where a case
+//! needs what not every runtime [can](crate::Capability), it holds those that can't to a typed refusal.
+//!
+//! [`Leftovers`](leftovers::Leftovers) looks before and after a case for what a runtime leaves on its host.
 
 pub mod ends;
+pub mod extremes;
 pub mod files;
+pub mod leftovers;
 pub mod life;
 pub mod streams;
 
@@ -47,11 +52,11 @@ use std::{
 
 use tokio::time::timeout;
 
-use crate::{End, Events, Job, JobEvent, JobId, Outcome, Owner, Runtime, WorkPath};
+use crate::{Capability, End, Events, Job, JobEvent, JobId, Outcome, Owner, Runtime, RuntimeError, WorkPath};
 
-/// The longest a case may take: far more than any needs, far less than what it would take if the runtime waited for
-/// the sleepers in the cases.
-pub const CASE_LIMIT: Duration = Duration::from_secs(40);
+/// The longest a case may take: far more than any needs, also where a job takes a quarter of a second and the host is
+/// busy, far less than what it would take if the runtime waited for the sleepers in the cases.
+pub const CASE_LIMIT: Duration = Duration::from_secs(120);
 
 /// A runtime under test, and how jobs look on it.
 pub struct Subject {
@@ -116,6 +121,22 @@ impl Subject {
         outcome.stdout.text()
     }
 
+    /// Tells whether the runtime can do this. If not, a job that needs it must be refused as a whole, by name.
+    async fn can(&self, capability: Capability, job: Job) -> bool {
+        if self.runtime().capabilities().has(capability) {
+            return true;
+        }
+        let id = self.id();
+        match self.runtime().submit(&id, &job).await {
+            Err(RuntimeError::Unsupported { missing, .. }) => {
+                assert!(missing.contains(&capability), "{missing:?}");
+            }
+            other => panic!("expected a refusal for want of {capability}, got {other:?}"),
+        }
+        assert_eq!(self.runtime().find(&id).await.expect("find answers"), crate::Found::Never);
+        false
+    }
+
     async fn submit(&self, job: Job) -> JobId {
         let id = self.id();
         self.runtime().submit(&id, &job).await.expect("the job is taken");
@@ -160,19 +181,24 @@ macro_rules! conformance_tests {
         $crate::conformance_tests! { $check;
             ends {
                 exit_codes signalled missing_command missing_interpreter not_executable no_format
-                timeout_ends_all_processes timeout_is_graceful unsupported_is_refused
+                timeout_ends_all_processes timeout_is_graceful unsupported_is_refused every_exit_code
+                missing_image
+            }
+            extremes {
+                endless_output stderr_flood fork_bomb processes_are_limited memory_is_limited
+                memory_of_all_is_limited temporary_folder_is_flooded
             }
             files {
                 environment_is_cleared folders_of_a_job files_are_placed outputs_are_brought_back
-                outputs_of_a_failed_job volumes_outlive_jobs
+                outputs_of_a_failed_job volumes_outlive_jobs large_files odd_names device_node output_limits
             }
             life {
                 submitted_twice_runs_once found_at_each_stage removed_leaves_nothing running_is_not_removed
                 cancelled_while_running cancelled_at_once cancelled_when_over listed_by_owner many_at_once
-                unknown_is_said
+                unknown_is_said cancelled_at_any_moment cancelled_in_a_crowd
             }
             streams {
-                echo unread_input large_input flood silent garbage stderr_apart leftover_holds_output
+                echo unread_input ignored_input large_input large_echo closed_early flood silent garbage stderr_apart leftover_holds_output
                 events_in_order events_of_the_past unread_events_stall_nobody
             }
         }

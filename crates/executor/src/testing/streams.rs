@@ -20,6 +20,31 @@ pub async fn unread_input(subject: &Subject) {
     assert_eq!(subject.printed(job).await, "done\n");
 }
 
+/// A job that leaves its input where it is doesn't keep whoever gives it: eight megabytes are more than any pipe holds.
+pub async fn ignored_input(subject: &Subject) {
+    let begun = Instant::now();
+    let job = subject.sh("sleep 0.1; echo done; exit 3").stdin(vec![b'x'; 8 << 20]);
+    let outcome = subject.run(job).await;
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(3), "done\n"));
+    assert!(begun.elapsed() < Duration::from_secs(30), "it took {:?}", begun.elapsed());
+}
+
+/// Fifty megabytes go in and come out as they were.
+pub async fn large_echo(subject: &Subject) {
+    let input: Vec<u8> = (0..50_000_000_u32).map(|at| (at ^ (at >> 7)).to_le_bytes()[0]).collect();
+    let mut limits = Limits { stdout_bytes: 64 << 20, ..Limits::default() };
+    limits.spill_bytes = 64 << 20;
+    let outcome = subject.run(subject.sh("cat").stdin(input.clone()).limits(limits)).await;
+    assert_eq!((outcome.end, outcome.stdout.total()), (End::Exited(0), 50_000_000));
+    assert!(outcome.stdout.complete().as_deref() == Some(&*input), "what came back is not what was given");
+}
+
+/// A job that closes its streams has not ended.
+pub async fn closed_early(subject: &Subject) {
+    let outcome = subject.run(subject.sh("echo said; exec >&- 2>&-; sleep 0.3; exit 3")).await;
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(3), "said\n"));
+}
+
 /// A large input arrives as a whole.
 pub async fn large_input(subject: &Subject) {
     let printed = subject.printed(subject.sh("wc -c").stdin(vec![b'x'; (5 << 20) + 1])).await;

@@ -1,6 +1,7 @@
 //! A folder for one test, and a look at what the test left.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -8,7 +9,10 @@ use std::{
 };
 
 use tempfile::TempDir;
-use windlass_executor::process::{ProcessOptions, ProcessRuntime, SupervisorCommand};
+use windlass_executor::{
+    process::{ProcessOptions, ProcessRuntime, SupervisorCommand},
+    testing::leftovers,
+};
 
 /// The longest a test waits for a fact.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -43,6 +47,13 @@ impl Place {
             environ.windows(place.len()).any(|window| window == place)
         };
         numbers.filter(is_here).collect()
+    }
+
+    /// All that is on the host because of this place.
+    pub(crate) fn host(&self) -> BTreeSet<String> {
+        let mark = self.0.path().to_str().unwrap();
+        let seen = [leftovers::files(self.0.path()), leftovers::processes(mark), leftovers::mounts(mark)];
+        seen.into_iter().flatten().collect()
     }
 
     /// Closes the runtime, and fails if then there is a process, a folder or a file.

@@ -1,0 +1,110 @@
+//! Jobs that take all they can get.
+#![expect(clippy::missing_panics_doc, reason = "a case panics when it fails")]
+
+use std::time::{Duration, Instant};
+
+use super::Subject;
+use crate::{Capability, End, Limits, Outcome};
+
+/// Megabytes.
+const MB: u64 = 1 << 20;
+
+/// The longest a job that is ended by force may take to go.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+/// A job that never stops writing is ended when its time is over; what is kept of it is bounded.
+pub async fn endless_output(subject: &Subject) {
+    let mut limits = Limits { timeout: Duration::from_secs(1), grace: Duration::ZERO, ..Limits::default() };
+    (limits.stdout_bytes, limits.spill_bytes) = (64 << 10, MB);
+    let begun = Instant::now();
+    let outcome = subject.run(subject.sh("while :; do cat /etc/passwd; yes; done").limits(limits)).await;
+    assert_eq!(outcome.end, End::TimedOut);
+    assert!(outcome.stdout.total() > MB, "{:?}", outcome.stdout);
+    assert_eq!(outcome.stdout.head().len() + outcome.stdout.tail().len(), 64 << 10);
+    assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
+}
+
+/// A flood on the standard error is bounded by itself, and stdout is not touched by it.
+pub async fn stderr_flood(subject: &Subject) {
+    let script = "echo before; head -c 20000000 /dev/zero | tr '\\000' e >&2; echo after; exit 4";
+    let limits = Limits { stderr_bytes: 1000, spill_bytes: MB, ..Limits::default() };
+    let outcome = subject.run(subject.sh(script).limits(limits)).await;
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(4), "before\nafter\n"));
+    assert_eq!(outcome.stderr.total(), 20_000_000);
+    assert_eq!(outcome.stderr.head().len() + outcome.stderr.tail().len(), 1000);
+}
+
+/// A fork bomb meets its limit, ends in time, and others can run after it.
+pub async fn fork_bomb(subject: &Subject) {
+    let mut limits = Limits { timeout: Duration::from_secs(2), grace: Duration::ZERO, ..Limits::default() };
+    limits.pids = Some(32);
+    let job = subject.sh("bomb() { bomb | bomb & bomb; }; bomb 2>/dev/null").limits(limits);
+    if !subject.can(Capability::PidsLimit, job.clone()).await {
+        return;
+    }
+    let begun = Instant::now();
+    let outcome = subject.run(job).await;
+    let is_known = matches!(outcome.end, End::Exited(_) | End::Signalled(_) | End::TimedOut);
+    assert!(is_known, "{:?}", outcome.end);
+    assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
+    assert_eq!(subject.printed(subject.sh("echo next")).await, "next\n");
+}
+
+/// As many processes as it may have a job can start, and not many more.
+pub async fn processes_are_limited(subject: &Subject) {
+    let script = "n=0; while [ $n -lt 100 ]; do sleep 600 & n=$((n+1)); echo $n; done";
+    let limits = Limits { pids: Some(20), timeout: Duration::from_secs(10), ..Limits::default() };
+    let job = subject.sh(script).limits(Limits { grace: Duration::ZERO, ..limits });
+    if !subject.can(Capability::PidsLimit, job.clone()).await {
+        return;
+    }
+    let printed = subject.run(job).await.stdout.text();
+    let started = printed.lines().count();
+    // The shell is one, and a runtime's own process may be another.
+    assert!((15..=20).contains(&started), "{started} processes were started");
+}
+
+/// A job that needs more memory than it may is ended, and that is said to be the reason.
+pub async fn memory_is_limited(subject: &Subject) {
+    // A shell's variable grows in the shell itself, which is the main process.
+    let script = "x=0123456789abcdef; while :; do x=$x$x; done";
+    let limits =
+        Limits { memory_bytes: Some(32 * MB), timeout: Duration::from_secs(60), ..Limits::default() };
+    let job = subject.sh(script).limits(limits);
+    if !subject.can(Capability::MemoryLimit, job.clone()).await {
+        return;
+    }
+    assert_eq!(subject.run(job).await.end, End::OutOfMemory);
+    assert_eq!(subject.printed(subject.sh("echo next")).await, "next\n");
+}
+
+/// A job's memory is that of all its processes.
+pub async fn memory_of_all_is_limited(subject: &Subject) {
+    let half = "x=$(head -c 24000000 /dev/zero | tr '\\000' x); echo ready; sleep 600";
+    let script = format!("(sh -c '{}') & {half}", half.replace('\'', "'\\''"));
+    let limits =
+        Limits { memory_bytes: Some(32 * MB), timeout: Duration::from_secs(20), ..Limits::default() };
+    let job = subject.sh(&script).limits(Limits { grace: Duration::ZERO, ..limits });
+    if !subject.can(Capability::MemoryLimit, job.clone()).await {
+        return;
+    }
+    let outcome = subject.run(job).await;
+    // One of the two had to go; if that was the child, the main process may go on until its time is over.
+    assert!(matches!(outcome.end, End::OutOfMemory | End::TimedOut), "{:?}", outcome.end);
+    assert!(outcome.stdout.text().lines().count() < 2, "both have got what they wanted");
+}
+
+/// A job that fills its folder for temporary files harms itself only. Where the runtime bounds that folder it ends with
+/// a full disk, or out of memory where files are held there.
+pub async fn temporary_folder_is_flooded(subject: &Subject) {
+    let flood = |megabytes: u32| {
+        subject.sh(&format!("dd if=/dev/zero of=\"$TMPDIR/flood\" bs=1048576 count={megabytes} 2>/dev/null"))
+    };
+    if !subject.runtime().capabilities().has(Capability::TmpLimit) {
+        assert_eq!(subject.run(flood(16)).await.end, End::Exited(0));
+        return;
+    }
+    let Outcome { end, .. } = subject.run(flood(16 << 10)).await;
+    assert!(matches!(end, End::Exited(1..) | End::Signalled(_) | End::OutOfMemory), "{end:?}");
+    assert_eq!(subject.printed(subject.sh("echo next > \"$TMPDIR/x\"; cat \"$TMPDIR/x\"")).await, "next\n");
+}

@@ -1,0 +1,85 @@
+//! A look at what a runtime leaves on its host: containers, networks, volumes, mounts, processes, files.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use tokio::time::{Instant, sleep};
+
+/// How long something may take to go that was told to.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What is there before a case, to be compared with what is there after it.
+///
+/// What a look sees is the runtime's own: a line for each thing, such as `container 4f5a…` or `process 4711`. Cases run
+/// at the same time, so that it has to tell its own from those of others.
+///
+/// ```
+/// # use std::collections::BTreeSet;
+/// # use windlass_executor::testing::leftovers::Leftovers;
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// async fn look() -> BTreeSet<String> {
+///     // … ask the engine for all that carries our label …
+///     BTreeSet::new()
+/// }
+/// let before = Leftovers::before(look).await;
+/// // … the case …
+/// before.after(look).await;
+/// # });
+/// ```
+#[derive(Debug)]
+#[must_use = "what was there before means nothing until it is compared"]
+pub struct Leftovers(BTreeSet<String>);
+
+impl Leftovers {
+    /// Looks before a case.
+    pub async fn before(look: impl AsyncFn() -> BTreeSet<String>) -> Self {
+        Self(look().await)
+    }
+
+    /// Looks after a case, again and again for a while, since what was ended may take a moment to go.
+    ///
+    /// # Panics
+    /// When something is left that was not there before.
+    pub async fn after(self, look: impl AsyncFn() -> BTreeSet<String>) {
+        let limit = Instant::now() + PATIENCE;
+        loop {
+            let now = look().await;
+            let left: Vec<_> = now.difference(&self.0).collect();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < limit, "this is left: {left:#?}");
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Lists the file systems that are mounted on this host, as this process sees them, whose line has `mark` in it.
+pub fn mounts(mark: &str) -> BTreeSet<String> {
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    table.lines().filter(|line| line.contains(mark)).map(|line| format!("mount {line}")).collect()
+}
+
+/// Lists the processes of this host whose command line or environment has `mark` in it.
+pub fn processes(mark: &str) -> BTreeSet<String> {
+    let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let has_mark = |pid: &u32| {
+        ["environ", "cmdline"].iter().any(|file| {
+            let bytes = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+            bytes.windows(mark.len().max(1)).any(|window| window == mark.as_bytes())
+        })
+    };
+    numbers.filter(has_mark).map(|pid| format!("process {pid}")).collect()
+}
+
+/// Lists everything below a folder.
+pub fn files(folder: &std::path::Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        found.insert(format!("file {}", entry.path().display()));
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(files(&entry.path()));
+        }
+    }
+    found
+}
