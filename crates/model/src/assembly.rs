@@ -11,8 +11,10 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::name::{
-    AssemblyName, ComponentName, DescriptorName, ElementName, OperationName, PropertyName, RelationshipName,
+    AssemblyName, ComponentName, DescriptorName, ElementName, MetricName, OperationName, PropertyName,
+    RelationshipName,
 };
+use crate::policy::{Metric, Policy};
 use crate::state::{Modifier, State, Transition};
 use crate::template::{End, Template};
 
@@ -106,6 +108,9 @@ pub struct Element {
     pub transitions: Vec<Transition>,
     /// The operations that can be called on it, and where each leads.
     pub operations: IndexMap<OperationName, Operation>,
+    /// The metrics that it publishes or, as an assembly, promotes.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub metrics: IndexMap<MetricName, Metric>,
     /// The size limits of a cluster.
     pub cluster: Option<Cluster>,
     /// Where it was declared.
@@ -146,6 +151,7 @@ pub struct Cluster {
 
 /// A property of an element.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of the language, each on its own")]
 pub struct Property {
     /// Its value; none when nothing gives one, as for what a driver publishes.
     pub value: Option<Template>,
@@ -155,6 +161,9 @@ pub struct Property {
     pub volatile: bool,
     /// Whether the value is kept sealed and shown as `***`.
     pub sensitive: bool,
+    /// Whether only the element itself reads it: nothing outside can name it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
     /// Where it was declared.
     pub origin: Option<Origin>,
 }
@@ -229,6 +238,8 @@ struct TopologyData {
     name: AssemblyName,
     elements: Vec<Element>,
     relationships: Vec<Relationship>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    policies: Vec<Policy>,
 }
 
 impl From<TopologyData> for Topology {
@@ -258,7 +269,14 @@ impl From<Topology> for TopologyData {
 impl Topology {
     /// Makes a topology of elements, parents before their children, the root first.
     pub fn new(name: AssemblyName, elements: Vec<Element>, relationships: Vec<Relationship>) -> Self {
-        TopologyData { version: 1, name, elements, relationships }.into()
+        TopologyData { version: 1, name, elements, relationships, policies: Vec::new() }.into()
+    }
+
+    /// Adds policies, in the order of declaration.
+    #[must_use]
+    pub fn with_policies(mut self, policies: impl IntoIterator<Item = Policy>) -> Self {
+        self.data.policies.extend(policies);
+        self
     }
 
     /// Returns the assembly's name.
@@ -274,6 +292,11 @@ impl Topology {
     /// Returns all relationships, in the order of declaration.
     pub fn relationships(&self) -> &[Relationship] {
         &self.data.relationships
+    }
+
+    /// Returns all policies: those of the assemblies for what they scale, those of each resource for itself.
+    pub fn policies(&self) -> &[Policy] {
+        &self.data.policies
     }
 
     /// Finds a relationship by the assembly that declares it and its name there.

@@ -19,6 +19,7 @@
 //! | [`state`] | lifecycle states, transitions, and the table between them |
 //! | [`template`] | property values with references, bound to elements |
 //! | [`assembly`] | the desired topology: elements and relationships |
+//! | [`policy`] | what elements measure of themselves, and what follows from it |
 //! | [`resolve`] | a property's value, or what it still waits for |
 //! | [`instance`] | the document that drivers change |
 //! | [`record`] | what the store keeps: elements, processes, steps, calls, jobs, events |
@@ -42,6 +43,7 @@ pub mod id;
 pub mod instance;
 pub mod name;
 mod newtype;
+pub mod policy;
 pub mod record;
 pub mod resolve;
 pub mod state;

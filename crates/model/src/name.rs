@@ -148,6 +148,12 @@ checked_text! {
     /// The name of a relationship within its assembly, as `third-relationship`.
     RelationshipName: NameError = |name| check_free("relationship", name);
 
+    /// The name of a metric of a resource or assembly, as `lb_load`.
+    MetricName: NameError = |name| check_free("metric", name);
+
+    /// The name of a policy within its descriptor, as `scaleStreamer`.
+    PolicyName: NameError = |name| check_free("policy", name);
+
     /// The kind of a driver, as a resource descriptor names it: `script`, `noop`.
     DriverKind: NameError = |name| check_free("driver", name);
 }

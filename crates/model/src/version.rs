@@ -1,7 +1,8 @@
 //! Versions of one or more numbers, and ranges of them.
 //!
 //! A descriptor's version has 1 to n numeric parts and keeps its spelling (`1.0` is not `1.0.0`, yet both compare
-//! equal). Ranges are those of the crate `semver`, with versions padded to three parts.
+//! equal). Ranges are written here and not taken from the crate `semver`, whose versions have exactly three parts; a test
+//! holds all comparators of up to three parts against it.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -44,19 +45,15 @@ impl Version {
         let end = self.parts.iter().rposition(|p| *p != 0).map_or(0, |at| at + 1);
         &self.parts[..end]
     }
-
-    /// Returns the version padded or cut to three parts.
-    fn to_semver(&self) -> semver::Version {
-        let part = |at: usize| self.parts.get(at).copied().unwrap_or(0);
-        semver::Version::new(part(0), part(1), part(2))
-    }
 }
 
 impl FromStr for Version {
     type Err = VersionError;
 
     fn from_str(text: &str) -> Result<Self, VersionError> {
-        if text.starts_with(['^', '~', '>', '<', '=', '*']) || text.contains([',', '*']) {
+        let wild = |part: &str| matches!(part, "*" | "x" | "X");
+        if text.starts_with(['^', '~', '>', '<', '=', '*']) || text.contains(',') || text.split('.').any(wild)
+        {
             return Err(VersionError::RangeForVersion(text.to_owned()));
         }
         let parts: Option<Vec<u64>> = text.split('.').map(parse_part).collect();
@@ -118,33 +115,121 @@ impl From<Version> for String {
 }
 
 /// A range of versions, as `^1.0`; a plain version is the range of that version alone.
+///
+/// The grammar is that of the crate `semver`, for versions of any number of parts: comparators `^`, `~`, `=`, `>`,
+/// `>=`, `<`, `<=` and wildcards (`1.*`, `1.x`), all of which must hold, with commas or blanks between. A comparator
+/// with fewer than three parts means what it means there: `>1.0` begins at 1.1, `=1` is all of 1. Only a version
+/// without any sign is that version and no other, since that is what the name of a descriptor is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionRange {
     text: String,
-    kind: RangeKind,
+    exact: Option<Version>,
+    bounds: Vec<Bounds>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum RangeKind {
-    Exact(Version),
-    Requirement(semver::VersionReq),
+/// What one comparator allows: from the first (included unless `above`) up to the second (included if `upto`).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Bounds {
+    from: Vec<u64>,
+    above: bool,
+    to: Option<Vec<u64>>,
+    upto: bool,
+}
+
+impl Bounds {
+    fn contain(&self, version: &[u64]) -> bool {
+        let low = match compare(version, &self.from) {
+            Ordering::Less => false,
+            Ordering::Equal => !self.above,
+            Ordering::Greater => true,
+        };
+        let high = self.to.as_ref().is_none_or(|to| match compare(version, to) {
+            Ordering::Less => true,
+            Ordering::Equal => self.upto,
+            Ordering::Greater => false,
+        });
+        low && high
+    }
+
+    /// The bounds of one comparator, as `~1.2`.
+    fn parse(comparator: &str) -> Result<Self, String> {
+        const SIGNS: [&str; 7] = ["^", "~", ">=", "<=", ">", "<", "="];
+        let sign = SIGNS.into_iter().find(|sign| comparator.starts_with(sign)).unwrap_or("");
+        let (parts, wild) = parts(comparator[sign.len()..].trim())?;
+        if parts.is_empty() {
+            return if sign.is_empty() || sign == "^" || sign == "~" || sign == "=" {
+                Ok(Self::default())
+            } else {
+                Err(format!("`{sign}` needs a number after it"))
+            };
+        }
+        // What is not written is open, up to the third part.
+        let open = wild || parts.len() < 3;
+        let last = parts.len() - 1;
+        let below = |at: usize| raised(&parts, at).map(Some);
+        let whole = Self { from: parts.clone(), ..Self::default() };
+        Ok(match sign {
+            "^" => Self { to: below(parts.iter().position(|part| *part > 0).unwrap_or(last))?, ..whole },
+            "~" => Self { to: below(last.min(1))?, ..whole },
+            ">=" => whole,
+            ">" if open => Self { from: raised(&parts, last)?, ..Self::default() },
+            ">" => Self { above: true, ..whole },
+            "<" => Self { to: Some(parts), ..Self::default() },
+            "<=" if open => Self { to: below(last)?, ..Self::default() },
+            "<=" => Self { to: Some(parts), upto: true, ..Self::default() },
+            "=" if open => Self { to: below(last)?, ..whole },
+            "" if wild => Self { to: below(last)?, ..whole },
+            "=" => Self { to: Some(parts), upto: true, ..whole },
+            _ => Self { to: below(parts.iter().position(|part| *part > 0).unwrap_or(last))?, ..whole },
+        })
+    }
+}
+
+/// Compares versions; missing parts are zero.
+fn compare(a: &[u64], b: &[u64]) -> Ordering {
+    let part = |parts: &[u64], at: usize| parts.get(at).copied().unwrap_or(0);
+    (0..a.len().max(b.len()))
+        .map(|at| part(a, at).cmp(&part(b, at)))
+        .find(|o| o.is_ne())
+        .unwrap_or(Ordering::Equal)
+}
+
+/// Reads the numbers of a comparator, and whether a wildcard ends them.
+fn parts(text: &str) -> Result<(Vec<u64>, bool), String> {
+    if text.is_empty() {
+        return Err("a number is missing".to_owned());
+    }
+    let mut found = Vec::new();
+    let mut wild = false;
+    for part in text.split('.') {
+        match part {
+            "*" | "x" | "X" => wild = true,
+            _ if wild => return Err(format!("`{part}` stands behind a wildcard")),
+            _ => found.push(parse_part(part).ok_or_else(|| format!("`{part}` is no number"))?),
+        }
+    }
+    Ok((found, wild))
+}
+
+/// The first version that differs from all that begin with `parts` up to a place.
+fn raised(parts: &[u64], at: usize) -> Result<Vec<u64>, String> {
+    let mut raised = parts[..=at].to_vec();
+    raised[at] = raised[at].checked_add(1).ok_or_else(|| format!("`{}` is too large", parts[at]))?;
+    Ok(raised)
 }
 
 impl VersionRange {
     /// Tells whether `version` lies in the range.
     pub fn contains(&self, version: &Version) -> bool {
-        match &self.kind {
-            RangeKind::Exact(exact) => exact == version,
-            RangeKind::Requirement(requirement) => requirement.matches(&version.to_semver()),
+        match &self.exact {
+            Some(exact) => exact == version,
+            None => self.bounds.iter().all(|bounds| bounds.contain(&version.parts)),
         }
     }
 
     /// Returns the version when the range is a plain version.
     pub fn exact(&self) -> Option<&Version> {
-        match &self.kind {
-            RangeKind::Exact(version) => Some(version),
-            RangeKind::Requirement(_) => None,
-        }
+        self.exact.as_ref()
     }
 }
 
@@ -153,12 +238,38 @@ impl FromStr for VersionRange {
 
     fn from_str(text: &str) -> Result<Self, VersionError> {
         if let Ok(version) = text.parse::<Version>() {
-            return Ok(Self { text: text.to_owned(), kind: RangeKind::Exact(version) });
+            return Ok(Self { text: text.to_owned(), exact: Some(version), bounds: Vec::new() });
         }
-        let requirement = semver::VersionReq::parse(text)
-            .map_err(|error| VersionError::Range { range: text.to_owned(), cause: error.to_string() })?;
-        Ok(Self { text: text.to_owned(), kind: RangeKind::Requirement(requirement) })
+        let bad = |cause: String| VersionError::Range { range: text.to_owned(), cause };
+        let bounds = comparators(text).iter().map(|comparator| Bounds::parse(comparator)).collect();
+        let bounds: Result<Vec<Bounds>, String> = bounds;
+        let bounds = bounds.map_err(bad)?;
+        if bounds.is_empty() {
+            return Err(bad("it is empty".to_owned()));
+        }
+        Ok(Self { text: text.to_owned(), exact: None, bounds })
     }
+}
+
+/// Cuts a range at its commas and blanks; a sign may have a blank behind it.
+fn comparators(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut open = false;
+    for piece in text.split(',') {
+        let mut words = piece.split_whitespace().peekable();
+        if words.peek().is_none() {
+            found.push(String::new());
+        }
+        for word in words {
+            match found.last_mut().filter(|_| open) {
+                Some(sign) => sign.push_str(word),
+                None => found.push(word.to_owned()),
+            }
+            open = word.bytes().all(|b| b"^~<>=".contains(&b));
+        }
+        open = false;
+    }
+    found
 }
 
 impl fmt::Display for VersionRange {
@@ -188,10 +299,55 @@ mod tests {
     #[case::tilde("~1.2", "1.2.9", true)]
     #[case::comparators(">=1.0, <1.5", "1.4.2", true)]
     #[case::wildcard("1.*", "1.7", true)]
+    #[case::four_parts("^1.2.3.4", "1.2.3.5", true)]
+    #[case::four_parts_below("^1.2.3.4", "1.2.3.3", false)]
+    #[case::four_parts_exact("1.2.3.4", "1.2.3", false)]
+    #[case::four_parts_of_a_short_range("~1.2", "1.2.3.4", true)]
+    #[case::blanks(">= 1.0 < 1.5", "1.4", true)]
+    #[case::x("1.x", "1.9.9", true)]
+    #[case::all("*", "0.0.1", true)]
     #[case::exact("1.0", "1.0.0", true)]
     #[case::exact_other("1.0", "1.0.1", false)]
     fn ranges(#[case] range: &str, #[case] version: &str, #[case] expected: bool) {
         assert_eq!(range.parse::<VersionRange>().unwrap().contains(&version.parse().unwrap()), expected);
+    }
+
+    #[rstest]
+    #[case::nothing("^", "a number is missing")]
+    #[case::comma(">=1.0,", "a number is missing")]
+    #[case::letter("^x1", "`x1` is no number")]
+    #[case::behind("1.*.2", "`2` stands behind a wildcard")]
+    #[case::huge("^18446744073709551615", "`18446744073709551615` is too large")]
+    fn not_ranges(#[case] range: &str, #[case] expected: &str) {
+        let error = range.parse::<VersionRange>().unwrap_err().to_string();
+        assert_eq!(error, format!("`{range}` is not a range of versions: {expected}"));
+    }
+
+    /// All comparators of up to three small parts say what the crate `semver` says.
+    #[test]
+    fn comparators_mean_what_they_mean_in_semver() {
+        let numbers = || [0_u64, 1, 2];
+        let versions: Vec<[u64; 3]> = numbers()
+            .into_iter()
+            .flat_map(|a| numbers().into_iter().flat_map(move |b| numbers().map(|c| [a, b, c])))
+            .collect();
+        let text = |parts: &[u64]| parts.iter().map(u64::to_string).collect::<Vec<_>>().join(".");
+        for sign in ["^", "~", "=", ">", ">=", "<", "<="] {
+            for (parts, length) in versions.iter().flat_map(|parts| (1..=3).map(move |n| (parts, n))) {
+                let range = format!("{sign}{}", text(&parts[..length]));
+                let ours: VersionRange = range.parse().unwrap();
+                let theirs = semver::VersionReq::parse(&range).unwrap();
+                for version in &versions {
+                    let [a, b, c] = *version;
+                    let expected = theirs.matches(&semver::Version::new(a, b, c));
+                    assert_eq!(
+                        ours.contains(&text(version).parse().unwrap()),
+                        expected,
+                        "{version:?} in {range}"
+                    );
+                }
+            }
+        }
     }
 
     #[rstest]

@@ -42,6 +42,7 @@ impl Composer<'_> {
             read_only: decl.read_only,
             volatile: decl.volatile,
             sensitive: decl.sensitive,
+            private: false,
             origin: Some(origin(binder.source, decl.effective().map_or(decl.name_span, |v| v.span))),
         }
     }

@@ -143,6 +143,7 @@ impl Seat {
             properties: IndexMap::new(),
             transitions: Vec::new(),
             operations: IndexMap::new(),
+            metrics: IndexMap::new(),
             cluster: None,
             origin: None,
         }

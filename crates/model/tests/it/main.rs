@@ -44,6 +44,7 @@ fn topology(elements: &[Sketch<'_>]) -> Topology {
         properties: properties.iter().map(|(key, value)| (property(key), value.clone())).collect(),
         transitions: Vec::new(),
         operations: IndexMap::new(),
+        metrics: IndexMap::new(),
         cluster: None,
         origin: None,
     };

@@ -245,6 +245,7 @@ fn part(name: &str, kind: ElementKind, descriptor: &str) -> Element {
         properties: IndexMap::new(),
         transitions: Vec::new(),
         operations: IndexMap::new(),
+        metrics: IndexMap::new(),
         cluster: None,
         origin: None,
     }
