@@ -39,6 +39,15 @@ pub struct AssemblyRecord {
     pub updated: Timestamp,
 }
 
+/// An assembly as one process was asked to make it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VersionRecord {
+    /// The process that was asked.
+    pub process: ProcessId,
+    /// The assembly as it was to be.
+    pub assembly: AssemblyRecord,
+}
+
 /// An element's record: how far it has come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ElementRecord {

@@ -2,7 +2,7 @@
 
 use windlass_model::record::{
     AssemblyRecord, CallRecord, ElementRecord, EventDraft, InstanceRecord, JobRecord, PackageRecord, PairKey,
-    PairRecord, ProcessRecord, StepRecord,
+    PairRecord, ProcessRecord, StepRecord, VersionRecord,
 };
 use windlass_model::{AssemblyName, ElementName};
 use windlass_secret::{SecretRef, Sensitive};
@@ -14,8 +14,10 @@ pub enum Change {
     /// Puts an assembly and pins its packages, which must be there.
     PutAssembly(Box<AssemblyRecord>),
     /// Forgets an assembly: its elements, instances, pairs, secrets and pins, the packages that nobody pins any
-    /// more, and which of its calls were open. Processes, their steps, calls and jobs, and events stay.
+    /// more, and which of its calls were open. Processes with their versions, steps, calls and jobs, and events stay.
     DropAssembly(AssemblyName),
+    /// Keeps an assembly as a process that is there was asked to make it, and pins its packages, which must be there.
+    PutVersion(Box<VersionRecord>),
     /// Puts an element of an assembly that is there.
     PutElement(Box<ElementRecord>),
     /// Drops an element and its instance.
@@ -110,6 +112,11 @@ impl Batch {
     /// Forgets an assembly: [`Change::DropAssembly`].
     pub fn drop_assembly(self, name: AssemblyName) -> Self {
         self.with(Change::DropAssembly(name))
+    }
+
+    /// Keeps an assembly as a process was asked to make it: [`Change::PutVersion`].
+    pub fn put_version(self, record: VersionRecord) -> Self {
+        self.with(Change::PutVersion(Box::new(record)))
     }
 
     /// Puts an element: [`Change::PutElement`].
@@ -214,6 +221,7 @@ impl Change {
         match self {
             Self::PutAssembly(record) => Some(record.name.clone()),
             Self::DropAssembly(name) => Some(name.clone()),
+            Self::PutVersion(record) => Some(record.assembly.name.clone()),
             Self::PutElement(record) => Some(record.name.assembly()),
             Self::DropElement(name) => Some(name.assembly()),
             Self::PutInstance(record) => Some(record.element.assembly()),
@@ -245,6 +253,7 @@ impl Change {
         match self {
             Self::PutAssembly(_) => "put assembly",
             Self::DropAssembly(_) => "drop assembly",
+            Self::PutVersion(_) => "put version",
             Self::PutElement(_) => "put element",
             Self::DropElement(_) => "drop element",
             Self::PutInstance(_) => "put instance",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use thiserror::Error;
-use windlass_model::{AssemblyName, Epoch, Timestamp};
+use windlass_model::{AssemblyName, Epoch, ProcessId, Timestamp};
 
 use crate::holder::Holder;
 use crate::key::KeyError;
@@ -47,6 +47,14 @@ pub enum StoreError {
         scope: AssemblyName,
         /// Which rule, as a sentence fragment.
         reason: String,
+    },
+    /// The assembly has no process of this number.
+    #[error("`{scope}` has no process {process}; `windlass ps` lists those that there are")]
+    NoProcess {
+        /// The assembly.
+        scope: AssemblyName,
+        /// The number.
+        process: ProcessId,
     },
     /// There is no store, and none was to be made.
     #[error("there is no store at `{}`; check the folder: a store is made when something is first brought up", path.display())]
@@ -139,6 +147,7 @@ impl StoreError {
                 | Self::LeaseLost { .. }
                 | Self::AfterFailure { .. }
                 | Self::Refused { .. }
+                | Self::NoProcess { .. }
                 | Self::Key(_)
         )
     }

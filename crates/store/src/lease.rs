@@ -102,6 +102,11 @@ impl Referee<'_> {
         }
     }
 
+    /// Returns who holds a lease that can't be taken over.
+    pub(crate) fn holder(&self, standing: Option<Standing>) -> Option<Holder> {
+        standing?.hold.filter(|hold| !self.is_over(hold)).map(|hold| hold.holder)
+    }
+
     fn is_over(&self, hold: &Hold) -> bool {
         let idle = u128::from(self.now.millis_since(hold.renewed));
         idle > self.terms.expire_after.as_millis() || self.processes.is_dead(&hold.holder)

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::StoreId;
-use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord};
+use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, VersionRecord};
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -58,6 +58,18 @@ pub trait Store: Send + Sync {
     /// [`StoreError::LeaseLost`] when another holder has taken over; nothing is left to give back then.
     async fn release(&self, lease: Lease) -> Result<(), StoreError>;
 
+    /// Says who holds the lease on an assembly: none when it is free or could be taken over.
+    async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError>;
+
+    /// Asks whoever runs a process to stop. It needs no lease, and changes nothing of a process that has ended.
+    ///
+    /// # Errors
+    /// [`StoreError::NoProcess`].
+    async fn ask_to_stop(&self, scope: &AssemblyName, process: ProcessId) -> Result<(), StoreError>;
+
+    /// Tells whether a process was asked to stop.
+    async fn is_asked_to_stop(&self, process: ProcessId) -> Result<bool, StoreError>;
+
     /// Hands over a batch, and returns at once with a ticket that resolves when the batch is durable.
     ///
     /// The batch is applied whether or not the ticket is awaited. A store may let the caller wait while very many
@@ -84,6 +96,9 @@ pub trait Store: Send + Sync {
     /// Reads what was done for an assembly, also after it is gone: oldest process first.
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError>;
 
+    /// Reads what an assembly was asked to be, also after it is gone: oldest first.
+    async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError>;
+
     /// Reads a pinned package with its files.
     async fn package(&self, digest: &PackageDigest) -> Result<Option<PackageRecord>, StoreError>;
 
@@ -95,6 +110,14 @@ pub trait Store: Send + Sync {
 
     /// Reads up to `limit` events after a place, in order. [`Seq::START`] is before the first.
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<EventRecord>, StoreError>;
+
+    /// Reads up to `limit` events of one assembly after a place, in order.
+    async fn events_of(
+        &self,
+        scope: &AssemblyName,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<EventRecord>, StoreError>;
 
     /// Returns the number of the last event so far; [`Seq::START`] when there is none.
     async fn last_event(&self) -> Result<Seq, StoreError>;

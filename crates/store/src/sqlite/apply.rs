@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Params, ToSql};
 use windlass_model::record::{
     AssemblyRecord, CallRecord, EventDraft, JobRecord, PackageRecord, PairKey, PairRecord, ProcessRecord,
-    StepRecord,
+    StepRecord, VersionRecord,
 };
 use windlass_model::{AssemblyName, ElementName, Seq};
 use windlass_secret::{SecretRef, Sensitive};
@@ -60,6 +60,7 @@ impl Desk<'_> {
         match change {
             Change::PutAssembly(record) => self.put_assembly(record),
             Change::DropAssembly(name) => self.drop_assembly(name),
+            Change::PutVersion(record) => self.put_version(record),
             Change::PutElement(record) => self.put_part(PUT_ELEMENT, &record.name, to_json(record)?),
             Change::DropElement(name) => self.drop_element(name),
             Change::PutInstance(record) => self.put_part(PUT_INSTANCE, &record.element, to_json(record)?),
@@ -104,7 +105,20 @@ impl Desk<'_> {
     fn drop_assembly(&self, name: &AssemblyName) -> Outcome<Applied> {
         self.run(SETTLE_CALLS, [name.as_str()])?;
         self.run("DELETE FROM assembly WHERE name = ?1", [name.as_str()])?;
-        self.run("DELETE FROM package WHERE digest NOT IN (SELECT package FROM pin)", [])
+        self.run(DROP_PACKAGES, [])
+    }
+
+    fn put_version(&self, record: &VersionRecord) -> Outcome<Applied> {
+        let (process, assembly) = (record.process.0.cast_signed(), record.assembly.name.as_str());
+        if let stranger @ (Applied::Taken | Applied::Orphan) = self.own(OWNER_OF_PROCESS, process)? {
+            return Ok(stranger);
+        }
+        self.run(PUT_VERSION, (process, assembly, to_json(&record.assembly)?))?;
+        self.run("DELETE FROM version_pin WHERE process = ?1", [process])?;
+        for digest in record.assembly.packages.values() {
+            self.run(PIN_VERSION, (process, assembly, &digest.0))?;
+        }
+        Ok(Applied::Yes)
     }
 
     fn put_part(&self, sql: &str, element: &ElementName, record: String) -> Outcome<Applied> {
@@ -213,6 +227,15 @@ fn parts(key: &PairKey) -> [&str; 4] {
 
 const PUT_ASSEMBLY: &str = "INSERT INTO assembly (name, record) VALUES (?1, ?2)
     ON CONFLICT (name) DO UPDATE SET record = excluded.record";
+
+const PUT_VERSION: &str = "INSERT INTO version (process, assembly, record) VALUES (?1, ?2, ?3)
+    ON CONFLICT (process) DO UPDATE SET record = excluded.record";
+
+const PIN_VERSION: &str =
+    "INSERT INTO version_pin (process, assembly, package) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+
+const DROP_PACKAGES: &str = "DELETE FROM package
+    WHERE digest NOT IN (SELECT package FROM pin UNION SELECT package FROM version_pin)";
 
 /// The calls stay as they are on record, but no later assembly of the name is asked to settle them.
 const SETTLE_CALLS: &str = "UPDATE call SET open = 0

@@ -6,6 +6,7 @@ use windlass_model::{AssemblyName, Epoch, ProcessId, Timestamp};
 
 use super::fault::{Fault, Outcome};
 use super::row::{from_json, to_json};
+use crate::error::StoreError;
 use crate::holder::Holder;
 use crate::lease::{Hold, Lease, Referee, Standing};
 
@@ -64,6 +65,32 @@ fn read_standing(row: &Row<'_>) -> Outcome<Standing> {
     let holder: Option<String> = row.get(3)?;
     let holder: Option<Holder> = holder.as_deref().map(from_json).transpose()?;
     Ok(Standing { epoch, hold: holder.map(|holder| Hold { holder, since, renewed }) })
+}
+
+/// Says who holds the lease on `scope`.
+pub(super) fn holder(
+    db: &Connection,
+    referee: &Referee<'_>,
+    scope: &AssemblyName,
+) -> Outcome<Option<Holder>> {
+    Ok(referee.holder(standing(db, scope)?))
+}
+
+/// Notes that a process is asked to stop.
+pub(super) fn ask_to_stop(db: &Connection, scope: &AssemblyName, process: ProcessId) -> Outcome<()> {
+    let sql = "INSERT INTO stop (process) SELECT id FROM process WHERE id = ?1 AND assembly = ?2
+        ON CONFLICT (process) DO UPDATE SET process = excluded.process";
+    let found = db.prepare_cached(sql)?.execute((process.0.cast_signed(), scope.as_str()))?;
+    if found == 0 {
+        return Err(Fault::Store(StoreError::NoProcess { scope: scope.clone(), process }));
+    }
+    Ok(())
+}
+
+/// Tells whether a process is asked to stop.
+pub(super) fn is_asked_to_stop(db: &Connection, process: ProcessId) -> Outcome<bool> {
+    let mut select = db.prepare_cached("SELECT 1 FROM stop WHERE process = ?1")?;
+    Ok(select.exists([process.0.cast_signed()])?)
 }
 
 /// Gives out a process id.

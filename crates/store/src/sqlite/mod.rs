@@ -26,7 +26,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::StoreId;
-use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord};
+use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, VersionRecord};
 use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -144,6 +144,26 @@ impl Store for SqliteStore {
         self.write(move |db| leases::release(db, &lease)).await
     }
 
+    async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError> {
+        let scope = scope.clone();
+        let (clock, processes, terms) = (self.clock.clone(), self.processes.clone(), self.terms);
+        self.readers
+            .read(move |db| {
+                let referee = Referee { now: clock.now(), terms, processes: &*processes };
+                leases::holder(db, &referee, &scope)
+            })
+            .await
+    }
+
+    async fn ask_to_stop(&self, scope: &AssemblyName, process: ProcessId) -> Result<(), StoreError> {
+        let scope = scope.clone();
+        self.write(move |db| leases::ask_to_stop(db, &scope, process)).await
+    }
+
+    async fn is_asked_to_stop(&self, process: ProcessId) -> Result<bool, StoreError> {
+        self.readers.read(move |db| leases::is_asked_to_stop(db, process)).await
+    }
+
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
         let wipes = batch.changes().iter().any(|change| matches!(change, Change::DropAssembly(_)));
         let (seal, holder) = (self.seal.clone(), lease.clone());
@@ -169,6 +189,11 @@ impl Store for SqliteStore {
         self.readers.read(move |db| read::history(db, &scope)).await
     }
 
+    async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| read::versions(db, &scope)).await
+    }
+
     async fn package(&self, digest: &PackageDigest) -> Result<Option<PackageRecord>, StoreError> {
         let digest = digest.clone();
         self.readers.read(move |db| read::package(db, &digest)).await
@@ -181,6 +206,16 @@ impl Store for SqliteStore {
 
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<EventRecord>, StoreError> {
         self.readers.read(move |db| read::events(db, after, limit)).await
+    }
+
+    async fn events_of(
+        &self,
+        scope: &AssemblyName,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<EventRecord>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| read::events_of(db, &scope, after, limit)).await
     }
 
     async fn last_event(&self) -> Result<Seq, StoreError> {

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
     AssemblyRecord, ElementRecord, EventRecord, InstanceRecord, PackageFile, PackageRecord, PairRecord,
-    ProcessRecord,
+    ProcessRecord, VersionRecord,
 };
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
@@ -28,9 +28,30 @@ pub(super) fn events(db: &Connection, after: Seq, limit: usize) -> Outcome<Vec<E
     let mut select =
         db.prepare_cached("SELECT record, seq FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    rows(&mut select, (after.0.cast_signed(), limit), |row| {
-        let seq: i64 = row.get(1)?;
-        Ok(EventRecord { seq: Seq(seq.cast_unsigned()), draft: record(row)? })
+    rows(&mut select, (after.0.cast_signed(), limit), numbered)
+}
+
+pub(super) fn events_of(
+    db: &Connection,
+    scope: &AssemblyName,
+    after: Seq,
+    limit: usize,
+) -> Outcome<Vec<EventRecord>> {
+    let sql = "SELECT record, seq FROM event WHERE assembly = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    rows(&mut *db.prepare_cached(sql)?, (scope.as_str(), after.0.cast_signed(), limit), numbered)
+}
+
+fn numbered(row: &Row<'_>) -> Outcome<EventRecord> {
+    let seq: i64 = row.get(1)?;
+    Ok(EventRecord { seq: Seq(seq.cast_unsigned()), draft: record(row)? })
+}
+
+pub(super) fn versions(db: &Connection, scope: &AssemblyName) -> Outcome<Vec<VersionRecord>> {
+    let sql = "SELECT record, process FROM version WHERE assembly = ?1 ORDER BY process";
+    rows(&mut *db.prepare_cached(sql)?, [scope.as_str()], |row| {
+        let process: i64 = row.get(1)?;
+        Ok(VersionRecord { process: ProcessId(process.cast_unsigned()), assembly: record(row)? })
     })
 }
 

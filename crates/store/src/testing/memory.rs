@@ -1,6 +1,6 @@
 //! A store in memory: no file, no thread, no time of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::{Entropy, StoreId};
-use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord};
+use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, VersionRecord};
 use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -42,6 +42,7 @@ struct State {
     leases: BTreeMap<AssemblyName, Standing>,
     fence: Fence,
     reserved: u64,
+    stops: BTreeSet<ProcessId>,
     records: Records,
     failure: Option<StoreError>,
 }
@@ -146,6 +147,24 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError> {
+        let referee = Referee { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
+        Ok(referee.holder(self.state().leases.get(scope).cloned()))
+    }
+
+    async fn ask_to_stop(&self, scope: &AssemblyName, process: ProcessId) -> Result<(), StoreError> {
+        let mut state = self.state();
+        if !state.records.has_process(scope, process) {
+            return Err(StoreError::NoProcess { scope: scope.clone(), process });
+        }
+        state.stops.insert(process);
+        Ok(())
+    }
+
+    async fn is_asked_to_stop(&self, process: ProcessId) -> Result<bool, StoreError> {
+        Ok(self.state().stops.contains(&process))
+    }
+
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
         let mut state = self.state();
         let outcome = state.commit(lease, batch);
@@ -172,6 +191,10 @@ impl Store for MemoryStore {
         Ok(self.state().records.history(scope))
     }
 
+    async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError> {
+        Ok(self.state().records.versions(scope))
+    }
+
     async fn package(&self, digest: &PackageDigest) -> Result<Option<PackageRecord>, StoreError> {
         Ok(self.state().records.package(digest))
     }
@@ -182,6 +205,15 @@ impl Store for MemoryStore {
 
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<EventRecord>, StoreError> {
         Ok(self.state().records.events(after, limit))
+    }
+
+    async fn events_of(
+        &self,
+        scope: &AssemblyName,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<EventRecord>, StoreError> {
+        Ok(self.state().records.events_of(scope, after, limit))
     }
 
     async fn last_event(&self) -> Result<Seq, StoreError> {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
     AssemblyRecord, CallRecord, ElementRecord, EventDraft, EventRecord, InstanceRecord, JobRecord,
-    PackageRecord, PairKey, PairRecord, ProcessRecord, StepRecord,
+    PackageRecord, PairKey, PairRecord, ProcessRecord, StepRecord, VersionRecord,
 };
 use windlass_model::{AssemblyName, CallId, ElementName, ProcessId, Seq, StepId};
 use windlass_secret::{SecretRef, Sensitive};
@@ -39,6 +39,7 @@ struct Secret {
 #[derive(Debug, Default)]
 pub(super) struct Records {
     assemblies: Table<AssemblyName, AssemblyRecord>,
+    versions: Table<ProcessId, AssemblyRecord>,
     elements: Table<ElementName, ElementRecord>,
     instances: Table<ElementName, InstanceRecord>,
     pairs: Table<PairKey, PairRecord>,
@@ -73,6 +74,7 @@ impl Records {
         match change {
             Change::PutAssembly(record) => self.assemblies.put(record.name.clone(), *record),
             Change::DropAssembly(name) => self.drop_assembly(&name),
+            Change::PutVersion(record) => self.versions.put(record.process, record.assembly),
             Change::PutElement(record) => self.elements.put(record.name.clone(), *record),
             Change::DropElement(name) => {
                 self.elements.drop(&name);
@@ -98,6 +100,11 @@ impl Records {
     fn is_orphan(&self, change: &Change) -> bool {
         match change {
             Change::PutAssembly(record) => !record.packages.values().all(|digest| self.packages.has(digest)),
+            Change::PutVersion(record) => {
+                !self.processes.has(&record.process)
+                    || !self.assemblies.has(&record.assembly.name)
+                    || !record.assembly.packages.values().all(|digest| self.packages.has(digest))
+            }
             Change::PutElement(record) => !self.assemblies.has(&record.name.assembly()),
             Change::PutInstance(record) => !self.assemblies.has(&record.element.assembly()),
             Change::PutPair(record) => !self.assemblies.has(&record.key.assembly.assembly()),
@@ -113,6 +120,7 @@ impl Records {
         let strange =
             |process: &ProcessId| self.processes.get(process).is_some_and(|found| found.assembly != *scope);
         match change {
+            Change::PutVersion(record) => strange(&record.process),
             Change::PutStep(record) => strange(&record.process),
             Change::PutCall(record) => strange(&record.process),
             Change::PutJob(record) => {
@@ -136,8 +144,9 @@ impl Records {
         self.instances.drop_where(|element, _| element.assembly() == *name);
         self.pairs.drop_where(|key, _| key.assembly.assembly() == *name);
         self.secrets.drop_where(|_, secret| secret.assembly == *name);
+        let kept = self.versions.values().filter(|version| self.assemblies.has(&version.name));
         let pinned: HashSet<_> =
-            self.assemblies.values().flat_map(|assembly| assembly.packages.values()).collect();
+            self.assemblies.values().chain(kept).flat_map(|assembly| assembly.packages.values()).collect();
         self.packages.drop_where(|digest, _| !pinned.contains(digest));
     }
 
@@ -176,6 +185,7 @@ impl Records {
 
     fn keep(&mut self) {
         self.assemblies.keep();
+        self.versions.keep();
         self.elements.keep();
         self.instances.keep();
         self.pairs.keep();
@@ -190,6 +200,7 @@ impl Records {
 
     fn undo(&mut self) {
         self.assemblies.undo();
+        self.versions.undo();
         self.elements.undo();
         self.instances.undo();
         self.pairs.undo();
@@ -212,6 +223,21 @@ impl Records {
     pub(super) fn events(&self, after: Seq, limit: usize) -> Vec<EventRecord> {
         let later = self.events.after(&after).take(limit);
         later.map(|(seq, draft)| EventRecord { seq: *seq, draft: draft.clone() }).collect()
+    }
+
+    pub(super) fn events_of(&self, scope: &AssemblyName, after: Seq, limit: usize) -> Vec<EventRecord> {
+        let later = self.events.after(&after).filter(|(_, draft)| draft.assembly == *scope).take(limit);
+        later.map(|(seq, draft)| EventRecord { seq: *seq, draft: draft.clone() }).collect()
+    }
+
+    pub(super) fn has_process(&self, scope: &AssemblyName, process: ProcessId) -> bool {
+        self.processes.get(&process).is_some_and(|found| found.assembly == *scope)
+    }
+
+    pub(super) fn versions(&self, scope: &AssemblyName) -> Vec<VersionRecord> {
+        let mine = self.versions.iter().filter(|(_, assembly)| assembly.name == *scope);
+        mine.map(|(process, assembly)| VersionRecord { process: *process, assembly: assembly.clone() })
+            .collect()
     }
 
     pub(super) fn assemblies(&self) -> Vec<AssemblyRecord> {

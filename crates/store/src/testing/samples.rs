@@ -9,7 +9,7 @@ use windlass_model::assembly::{PackageDigest, Topology};
 use windlass_model::record::{
     AssemblyRecord, CallRecord, CallState, Effect, ElementRecord, Event, EventDraft, InstanceRecord, Intent,
     JobRecord, PackageFile, PackageRecord, PairKey, PairRecord, PlanText, ProcessRecord, ProcessStatus,
-    Severity, StepRecord, StepState,
+    Severity, StepRecord, StepState, VersionRecord,
 };
 use windlass_model::{
     Action, AssemblyName, CallId, ElementName, InstanceId, ProcessId, State, StepId, Timestamp, Transition,
@@ -53,6 +53,11 @@ pub fn assembly(name: &AssemblyName, packages: &[&PackageRecord]) -> AssemblyRec
         created: TIME,
         updated: TIME,
     }
+}
+
+/// An assembly as a process was asked to make it.
+pub fn version(name: &AssemblyName, process: u64, packages: &[&PackageRecord]) -> VersionRecord {
+    VersionRecord { process: ProcessId(process), assembly: assembly(name, packages) }
 }
 
 /// An element that has come `progress` calls far.

@@ -9,3 +9,4 @@ mod handles;
 mod kill;
 mod model;
 mod place;
+mod versions;

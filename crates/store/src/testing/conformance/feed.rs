@@ -2,6 +2,7 @@
 
 use futures::future::join_all;
 use windlass_model::Seq;
+use windlass_model::record::EventRecord;
 
 use super::{Harness, commit, leased};
 use crate::batch::Batch;
@@ -64,6 +65,23 @@ pub async fn a_watch_sees_its_own_handle(harness: &impl Harness) {
         futures::join!(watch.next(), commit(&*store, &lease, Batch::new().event(event(&lease.scope, "x"))));
     assert_eq!(seen.unwrap(), Seq(1));
     assert_eq!(store.events(Seq::START, 10).await.unwrap().len(), 1);
+}
+
+/// The events of one assembly are read in pages too, with the numbers of the feed.
+pub async fn events_are_read_by_assembly(harness: &impl Harness) {
+    let store = harness.open().await;
+    let (one, two) = (leased(&*store, "one").await, leased(&*store, "two").await);
+    for n in 1..=3 {
+        for lease in [&one, &two] {
+            commit(&*store, lease, Batch::new().event(event(&lease.scope, n.to_string()))).await;
+        }
+    }
+    let numbers = |events: Vec<EventRecord>| events.iter().map(|event| event.seq.0).collect::<Vec<_>>();
+    let of = async |after, limit| numbers(store.events_of(&two.scope, Seq(after), limit).await.unwrap());
+    assert_eq!(of(0, 10).await, [2, 4, 6]);
+    assert_eq!(of(0, 2).await, [2, 4]);
+    assert_eq!(of(4, 10).await, [6]);
+    assert_eq!(of(6, 10).await, [0; 0]);
 }
 
 /// A watch wakes for a commit of another handle.

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use windlass_model::ProcessId;
+use windlass_model::record::ProcessStatus;
+
 use super::{Harness, leased};
 use crate::batch::Batch;
 use crate::error::StoreError;
-use crate::testing::samples::{event, holder, name};
+use crate::testing::samples::{event, holder, name, process};
 
 fn is_held(error: &StoreError) -> bool {
     matches!(error, StoreError::Held { .. })
@@ -110,4 +113,38 @@ pub async fn scopes_do_not_meet(harness: &impl Harness) {
     let two = store.lease(&name("two"), &holder(2)).await.unwrap();
     store.release(one).await.unwrap();
     store.renew(&two).await.unwrap();
+}
+
+/// Who holds the lease is told as long as nobody could take it over.
+pub async fn holder_is_told_while_it_holds(harness: &impl Harness) {
+    let (here, there) = (harness.open().await, harness.open().await);
+    assert_eq!(there.holder(&name("h_bta")).await.unwrap(), None);
+    let lease = leased(&*here, "h_bta").await;
+    assert_eq!(there.holder(&lease.scope).await.unwrap(), Some(holder(1)));
+    assert_eq!(there.holder(&name("other")).await.unwrap(), None);
+    harness.clock().advance(here.lease_terms().expire_after + Duration::from_millis(1));
+    assert_eq!(there.holder(&lease.scope).await.unwrap(), None, "it has expired");
+    here.renew(&lease).await.unwrap();
+    assert_eq!(there.holder(&lease.scope).await.unwrap(), Some(holder(1)));
+    harness.graveyard().bury(&holder(1));
+    assert_eq!(there.holder(&lease.scope).await.unwrap(), None, "its holder is dead");
+    here.release(lease).await.unwrap();
+    assert_eq!(there.holder(&name("h_bta")).await.unwrap(), None);
+}
+
+/// Anybody may ask a process to stop, and whoever runs it is told.
+pub async fn a_process_is_asked_to_stop_without_a_lease(harness: &impl Harness) {
+    let (here, there) = (harness.open().await, harness.open().await);
+    let lease = leased(&*here, "h_bta").await;
+    let running = process(&lease.scope, 7, ProcessStatus::InProgress);
+    here.commit(&lease, Batch::new().put_process(running)).await.unwrap();
+    assert!(!here.is_asked_to_stop(ProcessId(7)).await.unwrap());
+    for _ in 0..2 {
+        there.ask_to_stop(&lease.scope, ProcessId(7)).await.unwrap();
+    }
+    assert!(here.is_asked_to_stop(ProcessId(7)).await.unwrap());
+    for (scope, process) in [("h_bta", 8), ("other", 7)] {
+        let error = there.ask_to_stop(&name(scope), ProcessId(process)).await.unwrap_err();
+        assert!(matches!(error, StoreError::NoProcess { .. }), "{error}");
+    }
 }

@@ -61,16 +61,18 @@ macro_rules! conformance_tests {
         $crate::conformance_tests!(@each $harness;
             leases: has_one_holder, names_the_holder, is_free_again_after_release, outlives_its_handle,
                 is_taken_over_after_expiry, is_kept_by_renewal, is_taken_over_from_the_dead,
-                every_lease_raises_the_epoch, a_lost_lease_can_do_nothing, scopes_do_not_meet;
+                every_lease_raises_the_epoch, a_lost_lease_can_do_nothing, scopes_do_not_meet,
+                holder_is_told_while_it_holds, a_process_is_asked_to_stop_without_a_lease;
             batches: are_durable_when_acknowledged, are_applied_in_order, are_applied_whole_or_not_at_all,
                 a_failed_batch_stops_its_lease, a_refused_batch_takes_no_other_with_it,
                 are_refused_beyond_their_scope, are_refused_under_another_process, are_applied_without_their_ticket, an_empty_one_is_a_barrier;
             records: load_brings_all_that_was_put, load_of_nothing_is_nothing, puts_replace,
                 drops_remove, load_has_open_calls_with_their_jobs, a_job_serves_many_calls,
                 history_tells_all_in_order, drop_assembly_forgets, history_outlives_its_assembly,
-                packages_are_kept_once_while_pinned, a_pin_needs_its_package, process_ids_are_given_out_once,
+                packages_are_kept_once_while_pinned, versions_are_kept_in_order,
+                packages_of_versions_stay_while_the_assembly_does, a_pin_needs_its_package, process_ids_are_given_out_once,
                 assemblies_are_sorted, ids_are_kept;
-            feed: numbers_have_no_holes_under_concurrent_committers, events_are_read_in_pages,
+            feed: events_are_read_by_assembly, numbers_have_no_holes_under_concurrent_committers, events_are_read_in_pages,
                 a_watch_sees_its_own_handle, a_watch_sees_other_handles, a_watch_tells_what_is_there_at_once,
                 refused_batches_leave_no_hole;
             secrets: are_opened_by_name_and_by_assembly, are_dropped_alone,

@@ -7,6 +7,7 @@ use super::{Harness, commit, leased, with_assembly};
 use crate::batch::Batch;
 use crate::testing::samples::{
     assembly, call, call_id, element, instance, job, name, package, pair, part, process, secret, step, value,
+    version,
 };
 
 /// All that was put comes back in one snapshot, and nothing of other assemblies.
@@ -218,6 +219,45 @@ pub async fn packages_are_kept_once_while_pinned(harness: &impl Harness) {
         let found = (store.package(&shared.digest).await.unwrap(), store.package(&own.digest).await.unwrap());
         assert_eq!((found.0.is_some(), found.1.is_some()), expected, "after dropping {assembly_name}");
     }
+}
+
+/// What an assembly was asked to be is told oldest first, also when it is gone.
+pub async fn versions_are_kept_in_order(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    let scope = &lease.scope;
+    assert!(store.versions(scope).await.unwrap().is_empty());
+    for id in [2, 1] {
+        let asked = Batch::new().put_process(process(scope, id, ProcessStatus::Completed));
+        commit(&*store, &lease, asked.put_version(version(scope, id, &[]))).await;
+    }
+    let expected = [version(scope, 1, &[]), version(scope, 2, &[])];
+    assert_eq!(store.versions(scope).await.unwrap(), expected);
+    assert!(store.versions(&name("other")).await.unwrap().is_empty());
+    commit(&*store, &lease, Batch::new().drop_assembly(scope.clone())).await;
+    assert_eq!(harness.open().await.versions(scope).await.unwrap(), expected);
+}
+
+/// The packages of an older version can be gone back to until the assembly is gone.
+pub async fn packages_of_versions_stay_while_the_assembly_does(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    let scope = &lease.scope;
+    let (old, new) = (package("old"), package("new"));
+    for (id, package) in [(1, &old), (2, &new)] {
+        let batch = Batch::new()
+            .put_package(package.clone())
+            .put_assembly(assembly(scope, &[package]))
+            .put_process(process(scope, id, ProcessStatus::Completed))
+            .put_version(version(scope, id, &[package]));
+        commit(&*store, &lease, batch).await;
+    }
+    let other = with_assembly(&*store, "other").await;
+    commit(&*store, &other, Batch::new().drop_assembly(other.scope.clone())).await;
+    assert_eq!(store.package(&old.digest).await.unwrap(), Some(old.clone()));
+    commit(&*store, &lease, Batch::new().drop_assembly(scope.clone())).await;
+    assert_eq!(store.package(&old.digest).await.unwrap(), None);
+    assert_eq!(store.package(&new.digest).await.unwrap(), None);
 }
 
 /// An assembly can't pin what is not there.
