@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 use windlass_lifecycle::LifecycleError;
+use windlass_model::assembly::Origin;
 use windlass_model::record::CallRecord;
 use windlass_model::{AssemblyName, DescriptorName, ElementName};
 use windlass_store::StoreError;
@@ -41,8 +42,8 @@ pub enum EngineError {
         elements: Vec<(ElementName, String)>,
     },
     /// A part can't be brought to where it should be.
-    #[error("{}", .0.join("\n"))]
-    Unplaceable(Vec<String>),
+    #[error("{}", unplaced(.0))]
+    Unplaceable(Vec<Unplaced>),
     /// A person must say whether something happened.
     #[error("{}", undecided(.name, .calls))]
     NeedsDecision {
@@ -68,6 +69,38 @@ pub enum EngineError {
     /// The user stopped before anything of the new plan was started.
     #[error("stopped on request, before anything was started")]
     Stopped,
+}
+
+/// Parts that can't be brought to where they should be, all for the same reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unplaced {
+    /// The parts, in the order of the assembly.
+    pub elements: Vec<ElementName>,
+    /// What is in the way.
+    pub why: String,
+    /// Where it was said where they go.
+    pub origin: Option<Origin>,
+}
+
+impl Unplaced {
+    pub(crate) fn new(why: String) -> Self {
+        Self { elements: Vec::new(), why, origin: None }
+    }
+}
+
+fn unplaced(all: &[Unplaced]) -> String {
+    /// How many parts are first before the rest is counted.
+    const NAMED: usize = 3;
+    let line = |problem: &Unplaced| {
+        let origin = problem.origin.as_ref().map(|origin| format!("{origin}: ")).unwrap_or_default();
+        let first = problem.elements.iter().take(NAMED).map(|element| format!("`{}`", element.local()));
+        let mut names: Vec<String> = first.collect();
+        if let Some(more @ 1..) = problem.elements.len().checked_sub(NAMED) {
+            names.push(format!("{more} more"));
+        }
+        format!("{origin}{} can't be placed: {}", names.join(", "), problem.why)
+    };
+    all.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn near(known: &[AssemblyName]) -> String {

@@ -74,7 +74,8 @@ impl Host {
             next_reply: 0,
             finished: false,
         };
-        let mut renew = tokio::time::interval(self.store.lease_terms().renew_every);
+        let every = self.store.lease_terms().renew_every;
+        let mut renew = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
         renew.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut told_to_stop = false;
         running.carry_out(machine.on(self.clock.now(), Event::Begin));
@@ -94,8 +95,10 @@ impl Host {
                     Ok(event) => event,
                     Err(error) => return Err(running.root_cause(error)),
                 },
+                // Beside the rest of the work: a store that is slow to answer holds up no call.
                 _ = renew.tick() => {
-                    self.store.renew(&self.lease).await?;
+                    let (store, lease) = (self.store.clone(), self.lease.clone());
+                    running.work.push(Box::pin(async move { store.renew(&lease).await.map(|()| None) }));
                     None
                 }
             };

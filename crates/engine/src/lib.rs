@@ -35,8 +35,8 @@ pub mod places;
 mod runner;
 mod world;
 
-pub use engine::{Desired, Ended, Engine, Options, Prepared, Preview, outputs};
-pub use error::EngineError;
+pub use engine::{Desired, Ended, Engine, Means, Options, Prepared, Preview, outputs};
+pub use error::{EngineError, Unplaced};
 pub use host::Stop;
 pub use machine::Tally;
 pub use places::Places;

@@ -14,7 +14,14 @@ pub trait Places: Send + Sync {
     /// A sentence that says why there is none, and which there are.
     fn location(&self, placement: &Placement) -> Result<Location, String>;
 
-    /// Finds the runtime of a location.
+    /// Says whether a location has a runtime, without opening it: a preview changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says why it has none.
+    fn check(&self, location: &Location) -> Result<(), String>;
+
+    /// Finds the runtime of a location, and opens it if nobody has.
     ///
     /// # Errors
     ///

@@ -146,11 +146,11 @@ impl Following {
     ///
     /// When the store can't be read.
     pub async fn ready(&mut self) -> Result<Vec<EventRecord>, Error> {
-        let events = self.store.events(self.seen, 10_000).await?;
+        let events = self.store.events_of(&self.assembly, self.seen, 10_000).await?;
         if let Some(last) = events.last() {
             self.seen = last.seq;
         }
-        Ok(events.into_iter().filter(|event| event.draft.assembly == self.assembly).collect())
+        Ok(events)
     }
 }
 
@@ -162,7 +162,13 @@ impl Windlass {
     /// Everything that stands against it. Nothing has been changed then.
     pub async fn up(&self, order: Order, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = desired(&self.asked(&order))?;
-        let store = self.store_or_new()?;
+        let store = if let Some(store) = self.store(false)? {
+            store
+        } else {
+            // The first assembly of a project: what is refused shall leave no store behind.
+            self.means().preview_up(None, desired.clone())?;
+            self.store_or_new()?
+        };
         let from = store.last_event().await?;
         let prepared = self.engine(store.clone()).prepare_up(desired, &self.holder(), stop).await?;
         Ok(Started { prepared, warnings, store, from })
@@ -176,16 +182,11 @@ impl Windlass {
     pub async fn plan(&self, order: &Order) -> Result<(PlanView, Diagnostics), Error> {
         let (desired, warnings) = desired(&self.asked(order))?;
         let name = desired.topology.name().clone();
-        let plan = match self.store(false)? {
-            Some(store) => self.engine(store).preview_up(desired).await?.plan,
-            None => windlass_lifecycle::up(
-                &windlass_lifecycle::Current::default(),
-                &desired.topology,
-                &windlass_model::resolve::NothingYet,
-            )
-            .map_err(windlass_engine::EngineError::from)?,
+        let preview = match self.store(false)? {
+            Some(store) => self.engine(store).preview_up(desired).await?,
+            None => self.means().preview_up(None, desired)?,
         };
-        Ok((PlanView::new(name, &plan), warnings))
+        Ok((PlanView::new(name, &preview.plan), warnings))
     }
 
     /// Prepares to take an assembly down.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use windlass_driver::Registry;
 use windlass_driver::noop::Noop;
-use windlass_engine::{Engine, Options};
+use windlass_engine::{Engine, Means, Options};
 use windlass_executor::process::SupervisorCommand;
 use windlass_model::Clock;
 use windlass_model::clock::SystemClock;
@@ -162,13 +162,16 @@ impl Windlass {
     }
 
     pub(crate) fn engine(&self, store: Arc<dyn Store>) -> Engine {
-        Engine {
-            store,
+        Engine { store, means: self.means(), options: self.settings.options }
+    }
+
+    /// Returns what an engine works with, beside its store.
+    pub(crate) fn means(&self) -> Means {
+        Means {
             drivers: self.drivers.clone(),
             places: self.places.clone(),
             clock: self.settings.clock.clone(),
             entropy: self.settings.entropy.clone(),
-            options: self.settings.options,
         }
     }
 

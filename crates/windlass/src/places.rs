@@ -65,16 +65,21 @@ impl Places for ProjectPlaces {
         })
     }
 
-    fn runtime(&self, location: &Location) -> Result<Arc<dyn Runtime>, String> {
+    fn check(&self, location: &Location) -> Result<(), String> {
         match location.runtime.as_str() {
-            "process" => match self.process() {
-                Ok(runtime) => Ok(runtime),
-                Err(error) => Err(chain(&error)),
-            },
+            "process" => Ok(()),
             other => Err(format!(
                 "the runtime `{other}` of the location `{}` is not part of this version; use `process`",
                 location.name
             )),
+        }
+    }
+
+    fn runtime(&self, location: &Location) -> Result<Arc<dyn Runtime>, String> {
+        self.check(location)?;
+        match self.process() {
+            Ok(runtime) => Ok(runtime),
+            Err(error) => Err(chain(&error)),
         }
     }
 

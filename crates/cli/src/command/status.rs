@@ -47,7 +47,16 @@ fn print_assembly(now: Timestamp, assembly: &AssemblyView) {
         styled(DIM, format!("{}, {}", assembly.descriptor, age(now, assembly.created)))
     );
     if let Some(process) = &assembly.process {
-        say!("  {}", styled(ODD, format!("{} {} has not ended", process.id, process.intent)));
+        let how = match &process.runs {
+            Some(holder) => format!("is run by {holder}"),
+            None => {
+                format!(
+                    "was interrupted; the same command again, or `windlass retry {}`, goes on",
+                    assembly.name
+                )
+            }
+        };
+        say!("  {}", styled(ODD, format!("{} {} {how}", process.id, process.intent)));
     }
     for undecided in &assembly.undecided {
         let what =

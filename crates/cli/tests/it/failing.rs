@@ -61,7 +61,7 @@ fn one_of_four_nodes_fails_and_is_repaired_alone() {
     ok        B__4 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 LONG
     ok        B__4 Start, Integrity LONG
 
-    not done: up of h_bta failed: 1 of its steps failed, 2 were not started
+    not done: up of h_bta failed: 1 step failed, and 2 that need it were not started
       `windlass log h_bta` shows what ran; the same command again goes on from here
     ----- stderr -----
     warning[WL0170]: `B` has several nodes; the value of the lowest one, `B__1`, is taken
@@ -88,7 +88,7 @@ fn one_of_four_nodes_fails_and_is_repaired_alone() {
     ");
     assert_snapshot!(env.ok(&["log", "h_bta", "B__1"]).out(), @"
     p1 up failed in LONG WHEN
-      1 of its steps failed, 2 were not started
+      1 step failed, and 2 that need it were not started
       succeeded B__1 Install LONG
         scripts/Install.sh exited with code 0 LONG WHEN on admin@local (process)
       failed B__1 Configure LONG
@@ -164,7 +164,7 @@ fn what_needs_a_failed_part_waits_for_it() {
     skipped   B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3: A Start, Integrity did not succeed
     skipped   B__1 Start, Integrity: A Start, Integrity did not succeed
 
-    not done: up of h_bta failed: 1 of its steps failed, 2 were not started
+    not done: up of h_bta failed: 1 step failed, and 2 that need it were not started
       `windlass log h_bta` shows what ran; the same command again goes on from here
     ");
     assert_eq!(run.code(), Some(1));
@@ -198,7 +198,7 @@ fn an_operation_that_fails_is_made_again() {
               | CreateRelationship3 of h_bta__A fails, as it was told to
     skipped   B__1 Start, Integrity: B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 did not succeed
 
-    not done: up of h_bta failed: 1 of its steps failed, 1 were not started
+    not done: up of h_bta failed: 1 step failed, and 1 that needs it was not started
       `windlass log h_bta` shows what ran; the same command again goes on from here
     ");
     env.location("");
@@ -235,7 +235,7 @@ fn a_down_that_fails_goes_on_from_there() {
               | Uninstall of h_bta__A fails, as it was told to
     ok        B__1 Uninstall LONG
 
-    not done: down of h_bta failed: 1 of its steps failed, 0 were not started
+    not done: down of h_bta failed: 1 step failed
       `windlass log h_bta` shows what ran; the same command again goes on from here
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"

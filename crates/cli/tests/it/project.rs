@@ -108,6 +108,22 @@ fn every_command_reads_it() {
     }
 }
 
+/// A project in which nothing came up has no state: what is refused leaves none.
+#[test]
+fn a_first_up_that_is_refused_leaves_nothing() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
+    env.edit(
+        "small/assembly.yaml",
+        "composition:",
+        "properties:\n  deploymentLocation:\n    value: nowhere\ncomposition:",
+    );
+    for command in [&["plan", "small"], &["up", "small"]] {
+        let message = env.refuses(command);
+        assert!(message.contains("small/assembly.yaml:4:5: `box` can't be placed"), "{message}");
+        assert!(!env.path(".windlass").exists());
+    }
+}
+
 #[test]
 fn a_place_that_is_not_there() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
@@ -119,19 +135,10 @@ fn a_place_that_is_not_there() {
         );
         env.refuses(&["up", "small"])
     };
-    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@locla\n"), @"
-    error: `box__1` can't be placed: `windlass.yaml` declares no location `admin@locla`; did you mean `admin@local`?
-    `box__2` can't be placed: `windlass.yaml` declares no location `admin@locla`; did you mean `admin@local`?
-    ");
-    assert_snapshot!(placed("      resourceManager:\n        value: other-rm\n"), @"
-    error: `box__1` can't be placed: the location `admin@local` belongs to the resource manager `test-rm`, not to `other-rm`; set the component's `resourceManager` to `test-rm`
-    `box__2` can't be placed: the location `admin@local` belongs to the resource manager `test-rm`, not to `other-rm`; set the component's `resourceManager` to `test-rm`
-    ");
+    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@locla\n"), @"error: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: `windlass.yaml` declares no location `admin@locla`; did you mean `admin@local`?");
+    assert_snapshot!(placed("      resourceManager:\n        value: other-rm\n"), @"error: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` belongs to the resource manager `test-rm`, not to `other-rm`; set the component's `resourceManager` to `test-rm`");
     env.edit("windlass.yaml", "runtime: process", "runtime: docker");
-    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@local\n"), @"
-    error: `box__1` can't be placed: the runtime `docker` of the location `admin@local` is not part of this version; use `process`
-    `box__2` can't be placed: the runtime `docker` of the location `admin@local` is not part of this version; use `process`
-    ");
+    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@local\n"), @"error: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the runtime `docker` of the location `admin@local` is not part of this version; use `process`");
 }
 
 /// References are looked for at the place that is asked for.

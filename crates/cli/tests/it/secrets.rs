@@ -175,7 +175,7 @@ fn a_failure_shows_no_secret() {
     failed    box Install: `Install.sh` exited with code 3
               | the password is ***
 
-    not done: up of small failed: 1 of its steps failed, 2 were not started
+    not done: up of small failed: 1 step failed
       `windlass log small` shows what ran; the same command again goes on from here
     ");
     assert_eq!(leaks(&env), [""; 0]);

@@ -302,7 +302,8 @@ impl Machine {
             }
         }
         for skipped in self.runner.take_skipped() {
-            self.tally.skipped += 1;
+            // Where nothing would have been called, nothing was kept from anybody.
+            self.tally.skipped += u32::from(self.runner.work(skipped.step).has_calls());
             self.note_skipped(&skipped);
         }
         let idle = self.unfinished == 0 && (self.cancelling || self.blocked.is_empty());
@@ -334,7 +335,7 @@ impl Machine {
         } else if undecided > 0 {
             (ProcessStatus::Failed, Some(format!("{undecided} of its steps need a decision")))
         } else if failed + skipped + cancelled > 0 {
-            (ProcessStatus::Failed, Some(format!("{failed} of its steps failed, {skipped} were not started")))
+            (ProcessStatus::Failed, Some(short(failed, skipped)))
         } else {
             (ProcessStatus::Completed, None)
         };
@@ -364,6 +365,17 @@ impl Machine {
     pub(crate) fn process(&self) -> Option<&ProcessRecord> {
         self.process.as_ref()
     }
+}
+
+/// Says in numbers why a process has not reached what was asked.
+fn short(failed: u32, skipped: u32) -> String {
+    let steps = |number: u32| if number == 1 { "1 step".to_owned() } else { format!("{number} steps") };
+    let kept = match skipped {
+        0 => String::new(),
+        1 => ", and 1 that needs it was not started".to_owned(),
+        more => format!(", and {more} that need it were not started"),
+    };
+    format!("{} failed{kept}", steps(failed))
 }
 
 fn count(number: usize) -> u32 {

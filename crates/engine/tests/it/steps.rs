@@ -31,7 +31,7 @@ async fn a_failure_is_kept_apart_and_repaired_alone() {
     rig.strings.act("b Configure", Act::Fail);
     let ended = rig.up(sketch.desired()).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Failed);
-    assert_eq!(ended.process.reason.as_deref(), Some("1 of its steps failed, 2 were not started"));
+    assert_eq!(ended.process.reason.as_deref(), Some("1 step failed, and 2 that need it were not started"));
     assert_eq!(rig.states("t").await, "a Active, b Installed, c Active");
     let failure = rig.look("t").await.elements[&element("t__b")].failure.clone().unwrap();
     assert_eq!(

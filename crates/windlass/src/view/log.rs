@@ -152,10 +152,10 @@ async fn activity(
     let mut found = Vec::new();
     let mut seen = Seq::START;
     loop {
-        let events = store.events(seen, 10_000).await?;
+        let events = store.events_of(name, seen, 10_000).await?;
         let Some(last) = events.last() else { return Ok(found) };
         seen = last.seq;
-        for event in events.into_iter().filter(|event| event.draft.assembly == *name) {
+        for event in events {
             if let Event::Logged { element, severity, message } = event.draft.body {
                 let entry = ActivityLog { at: event.draft.at, element, severity, message };
                 found.push((event.draft.process, entry));

@@ -10,7 +10,7 @@ use windlass_model::record::{CallState, Failure, ProcessRecord};
 use windlass_model::{
     AssemblyName, DescriptorName, Element, ElementName, InstanceId, ProcessId, PropertyName, State, Timestamp,
 };
-use windlass_store::Snapshot;
+use windlass_store::{Holder, Snapshot};
 
 use crate::error::Error;
 use crate::open::Windlass;
@@ -58,6 +58,8 @@ pub struct ProcessView {
     pub intent: String,
     /// Since when.
     pub since: Timestamp,
+    /// Who runs it; none when whoever did is gone, and it waits for the next intent to settle what it has left.
+    pub runs: Option<String>,
 }
 
 /// A call of which a person must say whether it happened.
@@ -128,7 +130,8 @@ impl Windlass {
             }
             for found in known.iter().filter(|found| name.is_none_or(|name| name == *found)) {
                 if let Some(snapshot) = store.load(found).await? {
-                    assemblies.push(AssemblyView::new(snapshot));
+                    let holder = store.holder(found).await?;
+                    assemblies.push(AssemblyView::new(snapshot, holder.as_ref()));
                 }
             }
         }
@@ -137,7 +140,7 @@ impl Windlass {
 }
 
 impl AssemblyView {
-    fn new(snapshot: Snapshot) -> Self {
+    fn new(snapshot: Snapshot, holder: Option<&Holder>) -> Self {
         let topology = &snapshot.assembly.topology;
         let root = ElementName::from(&snapshot.assembly.name);
         let components: Vec<ElementView> =
@@ -149,7 +152,7 @@ impl AssemblyView {
             state: lowest(components.iter().filter(|c| c.kind != ElementKind::Reference).map(|c| c.state)),
             goal: snapshot.assembly.goal,
             created: snapshot.assembly.created,
-            process: snapshot.processes.last().map(ProcessView::new),
+            process: snapshot.processes.last().map(|process| ProcessView::new(process, holder)),
             undecided: undecided
                 .map(|call| UndecidedView { element: call.element.clone(), action: call.action.to_string() })
                 .collect(),
@@ -164,8 +167,13 @@ impl AssemblyView {
 }
 
 impl ProcessView {
-    fn new(process: &ProcessRecord) -> Self {
-        Self { id: process.id, intent: process.intent.to_string(), since: process.created }
+    fn new(process: &ProcessRecord, holder: Option<&Holder>) -> Self {
+        Self {
+            id: process.id,
+            intent: process.intent.to_string(),
+            since: process.created,
+            runs: holder.map(Holder::to_string),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use windlass_driver::{Binding, Bindings, Location, Package, Placement, Registry};
-use windlass_engine::{Desired, Ended, Engine, EngineError, Options, Places, Stop};
+use windlass_engine::{Desired, Ended, Engine, EngineError, Means, Options, Places, Stop};
 use windlass_executor::Runtime;
 use windlass_model::assembly::{
     Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
@@ -38,6 +38,10 @@ struct OnePlace(Jobs);
 impl Places for OnePlace {
     fn location(&self, placement: &Placement) -> Result<Location, String> {
         Ok(Location::local(placement.location.clone().unwrap_or_else(|| "here".to_owned())))
+    }
+
+    fn check(&self, _: &Location) -> Result<(), String> {
+        Ok(())
     }
 
     fn runtime(&self, _: &Location) -> Result<Arc<dyn Runtime>, String> {
@@ -85,10 +89,12 @@ impl Rig {
         holder.pid = life;
         let engine = Engine {
             store: Arc::new(self.store.clone()),
-            drivers: Registry::new().with(Puppet(self.strings.clone())),
-            places: Arc::new(OnePlace(self.jobs.clone())),
-            clock: self.clock.clone(),
-            entropy: Arc::new(CountingEntropy::seeded(u64::from(life))),
+            means: Means {
+                drivers: Registry::new().with(Puppet(self.strings.clone())),
+                places: Arc::new(OnePlace(self.jobs.clone())),
+                clock: self.clock.clone(),
+                entropy: Arc::new(CountingEntropy::seeded(u64::from(life))),
+            },
             options: self.options,
         };
         (engine, holder)

@@ -1,0 +1,143 @@
+//! What can be said of an intent without a store: what is wanted, and whether it can be placed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use windlass_driver::{Location, Placement, Registry, location};
+use windlass_lifecycle::up;
+use windlass_model::assembly::{ElementKind, Origin};
+use windlass_model::id::Entropy;
+use windlass_model::record::AssemblyRecord;
+use windlass_model::{Action, Clock, DescriptorName, Element, State, Timestamp};
+use windlass_store::Snapshot;
+
+use super::{Desired, Preview};
+use crate::changes::{Side, changes};
+use crate::error::{EngineError, Unplaced};
+use crate::places::Places;
+use crate::world::World;
+
+/// What an engine works with, beside its store.
+#[derive(Clone)]
+pub struct Means {
+    /// The drivers at hand.
+    pub drivers: Registry,
+    /// The locations and runtimes.
+    pub places: Arc<dyn Places>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids come from.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+impl Means {
+    /// Says what bringing an assembly up would do, over what is there. Nothing is read or changed.
+    ///
+    /// # Errors
+    ///
+    /// Whatever stands against bringing the assembly up.
+    pub fn preview_up(&self, snapshot: Option<Snapshot>, desired: Desired) -> Result<Preview, EngineError> {
+        let exists = snapshot.is_some();
+        let mut world = self.wanted(snapshot, desired)?;
+        world.enroll(self.clock.now(), &*self.entropy, &mut Vec::new());
+        self.preflight(&world)?;
+        let plan = up(&world.current(), world.topology(), &world)?;
+        Ok(Preview { plan, exists })
+    }
+
+    /// Lays what is wanted over what is there.
+    pub(super) fn wanted(&self, snapshot: Option<Snapshot>, desired: Desired) -> Result<World, EngineError> {
+        let now = self.clock.now();
+        let name = desired.topology.name().clone();
+        let packages: HashMap<_, _> =
+            desired.packages.into_iter().map(|package| (package.name().clone(), Arc::new(package))).collect();
+        let record = |created: Timestamp| AssemblyRecord {
+            name: name.clone(),
+            descriptor: desired.descriptor.clone(),
+            topology: desired.topology.clone(),
+            goal: State::Active,
+            parameters: desired.parameters.clone(),
+            packages: World::pins(&packages),
+            created,
+            updated: now,
+        };
+        let mut world = match snapshot {
+            None => World::new(record(now)),
+            Some(snapshot) => {
+                if snapshot.assembly.descriptor != desired.descriptor {
+                    return Err(EngineError::NameTaken { name, other: snapshot.assembly.descriptor });
+                }
+                let created = snapshot.assembly.created;
+                let mut world = World::load(snapshot);
+                let elements = changes(
+                    Side { topology: world.topology(), secrets: world.secrets() },
+                    Side { topology: &desired.topology, secrets: &desired.secrets },
+                    &world.elements,
+                );
+                if !elements.is_empty() {
+                    return Err(EngineError::Changed { name, elements });
+                }
+                world.assembly = record(created);
+                world
+            }
+        };
+        world.packages = packages;
+        world.add_secrets(&desired.secrets);
+        Ok(world)
+    }
+    /// Looks whether every part has a place, a driver and a runtime, before anything is started.
+    pub(super) fn preflight(&self, world: &World) -> Result<(), EngineError> {
+        let resources = world.topology().elements().iter().filter(|e| e.kind == ElementKind::Resource);
+        let mut looked: HashMap<(Placement, DescriptorName), Result<(), String>> = HashMap::new();
+        let mut problems: BTreeMap<String, Unplaced> = BTreeMap::new();
+        for element in resources {
+            let key = (world.placement(element), element.descriptor.clone());
+            let result = looked.entry(key).or_insert_with_key(|(placement, _)| {
+                let location = self.places.location(placement)?;
+                self.places.check(&location)?;
+                self.served(world, element, &location)
+            });
+            if let Err(why) = result {
+                let problem = problems.entry(why.clone()).or_insert_with(|| Unplaced::new(why.clone()));
+                problem.elements.push(element.name.clone());
+                problem.origin = problem.origin.take().or_else(|| placed_at(world, element));
+            }
+        }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(EngineError::Unplaceable(problems.into_values().collect()))
+        }
+    }
+
+    /// Looks whether there is a driver for each transition that a resource declares.
+    fn served(&self, world: &World, element: &Element, location: &Location) -> Result<(), String> {
+        let package = world.package(element).map_err(|failure| failure.message)?;
+        for transition in &element.transitions {
+            let binding = package
+                .bindings()
+                .find(&Action::Transition(*transition), &location.infrastructure)
+                .ok_or_else(|| {
+                    format!("no driver for {transition} at infrastructure type `{}`", location.infrastructure)
+                })?;
+            if self.drivers.get(&binding.driver).is_none() {
+                let kinds: Vec<String> = self.drivers.kinds().map(|kind| format!("`{kind}`")).collect();
+                return Err(format!(
+                    "there is no driver `{}`; there are {}",
+                    binding.driver,
+                    kinds.join(", ")
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the place in the descriptor that says where an element goes, else that of the element.
+fn placed_at(world: &World, element: &Element) -> Option<Origin> {
+    let said = |of: &Element| {
+        let names = [location::DEPLOYMENT_LOCATION, location::RESOURCE_MANAGER];
+        names.iter().find_map(|name| of.properties.get(*name)?.origin.clone())
+    };
+    said(element).or_else(|| world.topology().root().and_then(said)).or_else(|| element.origin.clone())
+}

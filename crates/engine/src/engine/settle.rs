@@ -1,0 +1,160 @@
+//! Finds out what earlier processes have left open, before anything new is planned.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use windlass_driver::Package;
+use windlass_model::record::{
+    AssemblyRecord, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
+};
+use windlass_model::{AssemblyName, DescriptorName};
+use windlass_store::{Batch, Lease, Snapshot};
+
+use super::Engine;
+use crate::error::EngineError;
+use crate::host::{JournalParts, Stop};
+use crate::machine::{Command, Event, Machine};
+use crate::world::World;
+
+impl Engine {
+    pub(super) async fn pinned(
+        &self,
+        assembly: &AssemblyRecord,
+    ) -> Result<HashMap<DescriptorName, Arc<Package>>, EngineError> {
+        let mut packages = HashMap::new();
+        for (name, digest) in &assembly.packages {
+            let record = self.store.package(digest).await?;
+            let record = record.ok_or_else(|| EngineError::PackageGone(name.clone()))?;
+            let package = Package::from_record(record).map_err(|error| EngineError::PackageUnreadable {
+                name: name.clone(),
+                cause: error.to_string(),
+            })?;
+            packages.insert(name.clone(), Arc::new(package));
+        }
+        Ok(packages)
+    }
+
+    /// Loads an assembly with no call left open: what an earlier process has left is found out first.
+    pub(super) async fn settled(
+        &self,
+        lease: &Lease,
+        name: &AssemblyName,
+        assume: Option<bool>,
+        stop: &Stop,
+    ) -> Result<Option<Snapshot>, EngineError> {
+        let Some(mut snapshot) = self.store.load(name).await? else {
+            self.sweep(name, stop).await?;
+            return Ok(None);
+        };
+        let interrupted = snapshot.processes.clone();
+        if snapshot.calls.iter().any(|call| call.state != CallState::Undecided) {
+            self.settle(lease, snapshot, stop).await?;
+            snapshot = self.reload(name).await?;
+        }
+        self.close(lease, &snapshot, stop).await?;
+        self.sweep(name, stop).await?;
+        let undecided: Vec<CallRecord> =
+            snapshot.calls.iter().filter(|call| call.state == CallState::Undecided).cloned().collect();
+        match (undecided.is_empty(), assume) {
+            (true, Some(_)) => return Err(EngineError::NothingToDecide(name.clone())),
+            (false, None) => {
+                return Err(EngineError::NeedsDecision { name: name.clone(), calls: undecided });
+            }
+            (false, Some(done)) => {
+                self.assume(lease, snapshot, undecided, done).await?;
+                snapshot = self.reload(name).await?;
+            }
+            (true, None) => {}
+        }
+        snapshot.processes = interrupted;
+        Ok(Some(snapshot))
+    }
+
+    async fn reload(&self, name: &AssemblyName) -> Result<Snapshot, EngineError> {
+        let snapshot = self.store.load(name).await?;
+        snapshot.ok_or_else(|| EngineError::Unknown { name: name.clone(), known: Vec::new() })
+    }
+
+    /// Makes the open calls again: jobs that have run answer from what they did.
+    async fn settle(&self, lease: &Lease, snapshot: Snapshot, stop: &Stop) -> Result<(), EngineError> {
+        let calls = snapshot.calls.clone();
+        let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
+        let mut world = World::load(snapshot);
+        world.packages = self.pinned(&world.assembly).await?;
+        let mut machine = Machine::settle(self.tools(), world, calls, self.means.clock.now());
+        self.host(lease, stop).run(&mut machine, JournalParts { jobs, grace: self.options.grace }).await?;
+        if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
+    }
+
+    /// Closes undecided calls as a person has said.
+    async fn assume(
+        &self,
+        lease: &Lease,
+        snapshot: Snapshot,
+        calls: Vec<CallRecord>,
+        done: bool,
+    ) -> Result<(), EngineError> {
+        let mut machine =
+            Machine::settle(self.tools(), World::load(snapshot), Vec::new(), self.means.clock.now());
+        for command in machine.on(self.means.clock.now(), Event::Assume { calls, done }) {
+            if let Command::Commit { batch, .. } = command {
+                self.store.commit(lease, batch).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the processes whose owner is gone.
+    async fn close(&self, lease: &Lease, snapshot: &Snapshot, stop: &Stop) -> Result<(), EngineError> {
+        if stop.soon.is_cancelled() {
+            return Err(EngineError::Stopped);
+        }
+        let now = self.means.clock.now();
+        let mut batch = Batch::new();
+        for process in &snapshot.processes {
+            let reason = Some("it was interrupted: whoever ran it is gone".to_owned());
+            let mut ended = process.clone();
+            ended.status = ProcessStatus::Failed;
+            ended.ended = Some(now);
+            ended.reason.clone_from(&reason);
+            let happening = Happening::ProcessEnded { status: ProcessStatus::Failed, reason };
+            let draft = EventDraft {
+                at: now,
+                assembly: process.assembly.clone(),
+                process: Some(process.id),
+                body: happening,
+            };
+            batch = batch.put_process(ended).event(draft);
+        }
+        if !batch.is_empty() {
+            self.store.commit(lease, batch).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes what the jobs of an assembly's processes have left on the runtimes. Their calls are settled, and nothing
+    /// runs under the lease, so a job that still runs was handed over and its call never recorded. It is waited for:
+    /// nothing may run beside it, and it must be gone before its call is made anew.
+    async fn sweep(&self, name: &AssemblyName, stop: &Stop) -> Result<(), EngineError> {
+        let Ok(owner) = self.store.id().as_str().parse() else { return Ok(()) };
+        for runtime in self.means.places.runtimes() {
+            let jobs = runtime.list(&owner).await.unwrap_or_default();
+            if jobs.is_empty() {
+                continue;
+            }
+            let processes = self.store.history(name).await?.processes;
+            let own: Vec<String> =
+                processes.iter().map(|of| format!("{}-{}-", self.store.id(), of.process.id)).collect();
+            for job in jobs.iter().filter(|job| own.iter().any(|own| job.as_str().starts_with(own))) {
+                tokio::select! {
+                    _ = runtime.wait(job) => {}
+                    () = stop.soon.cancelled() => return Err(EngineError::Stopped),
+                }
+                if let Err(error) = runtime.remove(job).await {
+                    tracing::warn!(%job, %error, "a job of an earlier process could not be removed");
+                }
+            }
+        }
+        Ok(())
+    }
+}
