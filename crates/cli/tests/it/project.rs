@@ -112,14 +112,13 @@ fn every_command_reads_it() {
 #[test]
 fn a_first_up_that_is_refused_leaves_nothing() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
-    env.edit(
+    env.write(
         "small/assembly.yaml",
-        "composition:",
-        "properties:\n  deploymentLocation:\n    value: nowhere\ncomposition:",
+        "name: assembly::small::1.0\ncomposition:\n  box:\n    type: resource::box::1.0\n    properties:\n      deploymentLocation:\n        value: nowhere\n",
     );
     for command in [&["plan", "small"], &["up", "small"]] {
         let message = env.refuses(command);
-        assert!(message.contains("small/assembly.yaml:4:5: `box` can't be placed"), "{message}");
+        assert!(message.contains("small/assembly.yaml:7:16: `box` can't be placed"), "{message}");
         assert!(!env.path(".windlass").exists());
     }
 }
