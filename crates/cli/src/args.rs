@@ -208,10 +208,12 @@ pub(crate) struct PlanArgs {
 #[command(after_help = "\
 Examples:
   windlass check fixtures/assemblies/h_bta
-  windlass check . --format json")]
+  windlass check . --deny warnings --format github
+  windlass check shop.yaml --fix --dry-run
+  windlass check --explain WL0112")]
 pub(crate) struct CheckArgs {
     /// Descriptors, or folders with descriptors
-    #[arg(value_name = "FILE|DIR", required = true)]
+    #[arg(value_name = "FILE|DIR", required_unless_present = "explain")]
     pub(crate) paths: Vec<PathBuf>,
 
     /// Look for descriptors in this folder too
@@ -219,8 +221,44 @@ pub(crate) struct CheckArgs {
     pub(crate) catalog: Vec<PathBuf>,
 
     /// Print as
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = CheckFormat::Human)]
+    pub(crate) format: CheckFormat,
+
+    /// Fail on these too
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) deny: Option<Deny>,
+
+    /// Repair what can be repaired without a doubt, and leave the rest of each file as it is
+    #[arg(long)]
+    pub(crate) fix: bool,
+
+    /// Only print what --fix would change
+    #[arg(long, requires = "fix")]
+    pub(crate) dry_run: bool,
+
+    /// Explain the code of a message instead
+    #[arg(long, value_name = "CODE", exclusive = true)]
+    pub(crate) explain: Option<String>,
+}
+
+/// How what was found is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// For people.
+    Human,
+    /// As JSON, with a version.
+    Json,
+    /// As SARIF 2.1.0, for code hosts and editors.
+    Sarif,
+    /// As workflow commands, which GitHub shows beside the lines.
+    Github,
+}
+
+/// What makes a check fail, beside errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Deny {
+    /// Warnings.
+    Warnings,
 }
 
 /// Explain the code of a message.

@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod diagnostics;
 mod exit;
+mod github;
 mod output;
 mod parameters;
 mod signals;

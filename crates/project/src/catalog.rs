@@ -27,8 +27,9 @@ use windlass_model::DescriptorName;
 use windlass_source::{Diagnostic, Diagnostics, Place, Span, suggest};
 
 use crate::codes;
-use crate::disk::{shown, source};
+use crate::disk::shown;
 use crate::layout::package_of;
+use crate::overlay::Overlay;
 use crate::package;
 use crate::project::{Project, real};
 use crate::walk::{Contained, Walk, as_warning};
@@ -52,7 +53,12 @@ impl DiskCatalog {
     ///
     /// What can't be read is a warning: it may be missed, or not.
     pub fn scan(roots: &[PathBuf]) -> (Self, Diagnostics) {
-        let mut search = Search::default();
+        Self::scan_with(roots, &Overlay::default())
+    }
+
+    /// Finds descriptors as [`scan`](Self::scan) does, with texts that stand for those of files.
+    pub fn scan_with(roots: &[PathBuf], overlay: &Overlay) -> (Self, Diagnostics) {
+        let mut search = Search { overlay: overlay.clone(), ..Search::default() };
         for root in roots {
             search.below(root, Contained::Open);
         }
@@ -74,7 +80,7 @@ impl DiskCatalog {
         project: &Project,
         folders: &[PathBuf],
     ) -> (Self, Diagnostics) {
-        let mut search = Search::default();
+        let mut search = Search { overlay: project.overlay().clone(), ..Search::default() };
         let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
         search.upwards(&file, project.root(), assembly.name.is_some());
         for folder in folders {
@@ -179,6 +185,7 @@ struct Search {
     walk: Walk,
     catalog: DiskCatalog,
     opened: BTreeSet<PathBuf>,
+    overlay: Overlay,
     diagnostics: Diagnostics,
 }
 
@@ -232,7 +239,7 @@ impl Search {
     fn index(&mut self) {
         for file in &self.walk.files {
             if self.opened.insert(file.clone()) {
-                self.diagnostics.extend(self.catalog.add(file));
+                self.diagnostics.extend(self.catalog.add(file, &self.overlay));
             }
         }
     }
@@ -246,8 +253,8 @@ impl Search {
 
 impl DiskCatalog {
     /// Adds a file, if it has a descriptor; returns why it can't be used.
-    fn add(&mut self, file: &Path) -> Option<Diagnostic> {
-        let source = match source(file) {
+    fn add(&mut self, file: &Path, overlay: &Overlay) -> Option<Diagnostic> {
+        let source = match overlay.source(file) {
             Ok(source) => source,
             Err(diagnostic) => return Some(as_warning(*diagnostic)),
         };

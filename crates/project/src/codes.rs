@@ -6,11 +6,13 @@ windlass_source::codes! {
     UNREADABLE = "WL0301", "file can't be read",
         "The file or folder is there, and the system refuses to read it. The message has the system's words. Often the permissions are missing: `ls -l` shows them.";
     TOO_LARGE = "WL0302", "file is too large",
-        "A document of more than 8 MiB is not read: no descriptor made by people comes near, and what is given is probably something else.";
+        "A document of more than 48 MiB is not read: no descriptor made by people comes near, and what is given is probably something else.";
     NO_DESCRIPTOR = "WL0303", "folder without an assembly",
         "The folder has none of `assembly.yaml`, `assembly.yml`, `Descriptor/assembly.yml` and `Descriptor/assembly.yaml`. Name the folder of the assembly, or the file itself.";
     MANY_DESCRIPTORS = "WL0304", "folder with several assemblies",
         "The folder has more than one assembly descriptor, so it doesn't say which one is meant. Name the file, or remove what is left over.";
+    NOT_REPLACED = "WL0305", "file is not changed",
+        "A repair is written as a new file that takes the place of the old one at once. That is refused for a link, for a file with several names, and for one that somebody else has changed in the meantime; nothing of it was changed then.";
     VERSION = "WL0310", "version of the document",
         "`windlass.yaml` begins with `version: 1`, so that a later windlass can still read it. A higher number was written for a newer windlass.\n\n```yaml\nversion: 1\n```";
     UNKNOWN_KEY = "WL0311", "unknown key",

@@ -1,7 +1,8 @@
 //! The only door to the disk: every error carries the path, and paths are shown as people write them.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,8 +11,43 @@ use windlass_source::{Diagnostic, Source};
 
 use crate::codes;
 
-/// The most bytes that a document may have.
-pub const MAX_DOCUMENT: u64 = 8 << 20;
+/// The most bytes that a document may have: what its reader takes.
+pub const MAX_DOCUMENT: u64 = 48 << 20;
+
+/// Puts a text in the place of the one that a file has: whole or not at all, with the file's mode.
+///
+/// # Errors
+/// When the file is a link or has several names, when it has another text than `before` by now, and when it can't be
+/// written. Then it is as it was.
+pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnostic>> {
+    let refuse = |why: &str, help: &str| {
+        let message = format!("`{}` is not changed: {why}", shown(path));
+        Err(Box::new(Diagnostic::error(codes::NOT_REPLACED, message).help(help)))
+    };
+    let metadata = path.symlink_metadata().map_err(|error| unreadable(path, &error))?;
+    if metadata.is_symlink() {
+        let target = path.canonicalize().map_or_else(|_| "another file".to_owned(), |to| shown(&to));
+        return refuse(&format!("it is a link to `{target}`"), "name that file");
+    }
+    if metadata.nlink() > 1 {
+        return refuse(
+            "it has several names (hard links), which would become different files",
+            "copy it first",
+        );
+    }
+    if fs::read(path).map_err(|error| unreadable(path, &error))? != before.as_bytes() {
+        return refuse("somebody else has changed it meanwhile", "run the same command again");
+    }
+    let write = || {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut file = tempfile::Builder::new().prefix(".windlass-").tempfile_in(folder)?;
+        file.write_all(after.as_bytes())?;
+        file.as_file().set_permissions(metadata.permissions())?;
+        file.as_file().sync_all()?;
+        file.persist(path).map(drop).map_err(|error| error.error)
+    };
+    write().or_else(|error: io::Error| refuse(&in_words(&error), "make its folder writable"))
+}
 
 /// Reads a descriptor from a file. What can't be read is said in its diagnostics.
 ///

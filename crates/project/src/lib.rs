@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`find`] | from what a user names to the file of an assembly |
 //! | [`disk`] | the only door to the disk |
+//! | [`overlay`] | texts that stand for those of files |
 //! | [`file`](mod@file) | what a `windlass.yaml` may say |
 //! | [`project`] | the project that a file belongs to, and where its parts go |
 //! | [`catalog`] | descriptors on the disk, and the rule by which they are found |
@@ -25,6 +26,7 @@ pub mod disk;
 pub mod file;
 pub mod find;
 mod layout;
+pub mod overlay;
 pub mod package;
 pub mod project;
 mod reader;
@@ -34,4 +36,5 @@ pub use catalog::DiskCatalog;
 pub use disk::load;
 pub use file::FILE_NAME;
 pub use find::find_descriptor;
+pub use overlay::Overlay;
 pub use project::{PlacementError, Project};

@@ -9,8 +9,9 @@ use windlass_driver::{Location, Placement};
 use windlass_source::{Diagnostic, Diagnostics, Place, suggest};
 
 use crate::codes;
-use crate::disk::{shown, source, unreadable};
+use crate::disk::{shown, unreadable};
 use crate::file::{Declared, FILE_NAME, ProjectFile, read};
+use crate::overlay::Overlay;
 use crate::reader::listed;
 
 /// The folder of the state, below the root.
@@ -27,6 +28,7 @@ pub struct Project {
     locations: IndexMap<String, Declared>,
     existing: Vec<Existing>,
     warnings: Diagnostics,
+    overlay: Overlay,
 }
 
 impl Project {
@@ -36,21 +38,29 @@ impl Project {
     /// # Errors
     /// When `start` or `fallback` isn't there, or the file can't be read or has mistakes: all of them.
     pub fn open(start: &Path, fallback: &Path) -> Result<Self, Diagnostics> {
+        Self::open_with(start, fallback, Overlay::default())
+    }
+
+    /// Opens a project as [`open`](Self::open) does, with texts that stand for those of files.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_with(start: &Path, fallback: &Path, overlay: Overlay) -> Result<Self, Diagnostics> {
         let start = real(start)?;
         match find_file(&start)? {
-            Some(file) => Self::read(file),
-            None => Ok(Self::without_file(real(fallback)?)),
+            Some(file) => Self::read(file, overlay),
+            None => Ok(Self { overlay, ..Self::without_file(real(fallback)?) }),
         }
     }
 
-    fn read(file: PathBuf) -> Result<Self, Diagnostics> {
-        let source = source(&file).map_err(|diagnostic| Diagnostics::from(vec![*diagnostic]))?;
+    fn read(file: PathBuf, overlay: Overlay) -> Result<Self, Diagnostics> {
+        let source = overlay.source(&file).map_err(|diagnostic| Diagnostics::from(vec![*diagnostic]))?;
         let (ProjectFile { locations, existing }, warnings) = read(&source);
         if warnings.has_errors() {
             return Err(warnings);
         }
         let root = file.parent().unwrap_or(&file).to_path_buf();
-        Ok(Self { root, file: Some(file), locations, existing, warnings })
+        Ok(Self { root, file: Some(file), locations, existing, warnings, overlay })
     }
 
     fn without_file(root: PathBuf) -> Self {
@@ -60,6 +70,7 @@ impl Project {
             locations: IndexMap::new(),
             existing: Vec::new(),
             warnings: Diagnostics::new(),
+            overlay: Overlay::default(),
         }
     }
 
@@ -81,6 +92,11 @@ impl Project {
     /// Returns what is not wrong with the file, but worth saying.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
+    }
+
+    /// Returns the texts that stand for those of files.
+    pub fn overlay(&self) -> &Overlay {
+        &self.overlay
     }
 
     /// Returns the declared locations, in the order of declaration.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use windlass_source::{Code, Diagnostic, Diagnostics, Fix, Mapping, Node, Place, Source, Span, suggest};
+use windlass_source::{
+    Code, Diagnostic, Diagnostics, Fix, Mapping, Node, Place, Source, Span, suggest, suggest_unique,
+};
 
 use crate::codes;
 
@@ -31,11 +33,13 @@ impl Reader<'_> {
                 let mut diagnostic =
                     Diagnostic::error(codes::UNKNOWN_KEY, message).at(self.place(entry.key.span()));
                 diagnostic = match suggest(key, known.iter().copied()) {
-                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(
-                        format!("write `{near}`"),
-                        entry.key.span(),
-                        near,
-                    )),
+                    Some(near) => {
+                        let fix = || Fix::replace(format!("write `{near}`"), entry.key.span(), near);
+                        let certain = suggest_unique(key, known.iter().copied())
+                            .is_some_and(|unique| mapping.get(unique).is_none());
+                        let diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+                        if certain { diagnostic.fix(fix()) } else { diagnostic }
+                    }
                     None => diagnostic.help(format!("it may have {}", listed(known.iter().copied()))),
                 };
                 self.diagnostics.push(diagnostic);

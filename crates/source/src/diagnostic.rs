@@ -133,6 +133,14 @@ impl Diagnostic {
         self.primary.as_ref().map(|label| &label.place)
     }
 
+    /// The repair, where there is no choice: the only one that is offered.
+    pub fn certain_fix(&self) -> Option<&Fix> {
+        match &self.fixes[..] {
+            [fix] => Some(fix),
+            _ => None,
+        }
+    }
+
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error

@@ -1,5 +1,7 @@
 //! Repairs: edits that a program may apply, leaving the rest of the file byte for byte.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::Span;
@@ -48,19 +50,24 @@ pub struct Edit {
 /// assert_eq!(apply_fixes(text, [&fix]), "description: a box  # kept\n");
 /// ```
 pub fn apply_fixes<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> String {
-    let mut taken: Vec<&Edit> = Vec::new();
+    // Edits that were taken don't overlap, so each can meet its neighbours only.
+    let mut taken: BTreeMap<Span, &Edit> = BTreeMap::new();
     for fix in fixes {
-        let fits = |edit: &&Edit| text.get(edit.span.range()).is_some();
-        let fresh: Vec<&Edit> = fix.edits.iter().filter(|edit| !taken.contains(edit)).collect();
-        let apart = |edit: &Edit| !taken.iter().any(|other| overlap(edit.span, other.span));
-        if fix.edits.iter().all(|edit| fits(&edit)) && fresh.iter().all(|edit| apart(edit)) {
-            taken.extend(fresh);
+        let fits = |edit: &Edit| text.get(edit.span.range()).is_some();
+        let fresh: Vec<&Edit> =
+            fix.edits.iter().filter(|edit| taken.get(&edit.span).is_none_or(|same| same != edit)).collect();
+        let apart = |edit: &Edit| {
+            let before = taken.range(..=edit.span).next_back();
+            let after = taken.range(edit.span..).next();
+            !before.into_iter().chain(after).any(|(&other, _)| overlap(edit.span, other))
+        };
+        if fix.edits.iter().all(fits) && fresh.iter().all(|edit| apart(edit)) {
+            taken.extend(fresh.into_iter().map(|edit| (edit.span, edit)));
         }
     }
-    taken.sort_by_key(|edit| edit.span);
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
-    for edit in taken {
+    for edit in taken.into_values() {
         out.push_str(&text[done..edit.span.start as usize]);
         out.push_str(&edit.replacement);
         done = edit.span.end as usize;

@@ -1,17 +1,19 @@
 //! All problems of descriptors, their packages and the project's file.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use windlass_descriptor::{Catalog as _, Descriptor, Missing, check};
+use windlass_descriptor::{Catalog as _, Descriptor, MemoryCatalog, Missing, check};
 use windlass_model::DescriptorName;
 use windlass_model::name::DescriptorKind;
-use windlass_project::{DiskCatalog, Project, find_descriptor, load};
-use windlass_source::{Diagnostic, Diagnostics, Severity};
+use windlass_project::{DiskCatalog, Overlay, Project, find_descriptor};
+use windlass_source::{Diagnostics, Severity};
 
 use crate::desired::{open, packages};
 use crate::error::Error;
 use crate::open::drivers;
+use crate::repair::RepairedFile;
 
 /// What a check has found.
 #[derive(Debug, Clone, Serialize)]
@@ -22,24 +24,25 @@ pub struct CheckView {
     pub errors: usize,
     /// How many warnings there are.
     pub warnings: usize,
+    /// The files that were repaired before; empty unless that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repaired: Vec<RepairedFile>,
     /// Everything that was found, by file and place.
     pub diagnostics: Diagnostics,
 }
 
 impl CheckView {
-    fn new(mut diagnostics: Diagnostics) -> Self {
+    pub(crate) fn new(mut diagnostics: Diagnostics) -> Self {
+        // Equal ones stand beside each other then.
         diagnostics.sort();
-        let mut unique: Vec<Diagnostic> = Vec::new();
-        for diagnostic in diagnostics {
-            if !unique.contains(&diagnostic) {
-                unique.push(diagnostic);
-            }
-        }
+        let mut unique = diagnostics.into_vec();
+        unique.dedup();
         let diagnostics = Diagnostics::from(unique);
         Self {
             version: 1,
             errors: diagnostics.count(Severity::Error),
             warnings: diagnostics.count(Severity::Warning),
+            repaired: Vec::new(),
             diagnostics,
         }
     }
@@ -52,10 +55,19 @@ impl CheckView {
 ///
 /// Only when the working folder can't be found. Everything else is found in what is returned.
 pub fn check_paths(paths: &[PathBuf], folders: &[PathBuf]) -> Result<CheckView, Error> {
+    check_over(paths, folders, &Overlay::default())
+}
+
+/// Checks as [`check_paths`] does, with texts that stand for those of files: what an editor has open, say.
+///
+/// # Errors
+///
+/// Those of [`check_paths`].
+pub fn check_over(paths: &[PathBuf], folders: &[PathBuf], overlay: &Overlay) -> Result<CheckView, Error> {
     let here = std::env::current_dir().map_err(Error::WorkingFolder)?;
     let mut diagnostics = Diagnostics::default();
     for path in paths {
-        match Project::open(path, &here) {
+        match Project::open_with(path, &here, overlay.clone()) {
             Ok(project) => {
                 diagnostics.extend(project.warnings().clone());
                 check_path(&project, path, folders, &mut diagnostics);
@@ -68,7 +80,7 @@ pub fn check_paths(paths: &[PathBuf], folders: &[PathBuf]) -> Result<CheckView, 
 
 fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: &mut Diagnostics) {
     if path.is_dir() && find_descriptor(path).is_err() {
-        return check_folder(path, diagnostics);
+        return check_folder(path, project.overlay(), diagnostics);
     }
     match open(project, path, folders) {
         Ok(opened) => {
@@ -78,35 +90,34 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
             check_parts(&assembly, &opened.catalog, diagnostics);
         }
         // A resource by itself is checked too.
-        Err(Error::Input(problems)) if is_resource(path) => {
-            let read = load(path);
-            diagnostics.extend(read.diagnostics);
-            if let Some(resource) = read.descriptor {
-                let (catalog, _) = DiskCatalog::scan(&[]);
-                diagnostics.extend(check(&resource, &catalog, Missing::Tolerated));
+        Err(Error::Input(problems)) => match resource(project, path) {
+            Some((resource, found)) => {
+                diagnostics.extend(found);
+                diagnostics.extend(check(&resource, &MemoryCatalog::new(), Missing::Tolerated));
             }
-            drop(problems);
-        }
-        Err(Error::Input(problems)) => diagnostics.extend(problems),
+            None => diagnostics.extend(problems),
+        },
         Err(_) => {}
     }
 }
 
-fn is_resource(path: &Path) -> bool {
-    path.is_file() && matches!(load(path).descriptor, Some(Descriptor::Resource(_)))
+/// Reads a file as a resource, if it is one.
+fn resource(project: &Project, path: &Path) -> Option<(Descriptor, Diagnostics)> {
+    let read = path.is_file().then(|| project.overlay().load(path))?;
+    let resource = read.descriptor.filter(|found| matches!(found, Descriptor::Resource(_)))?;
+    Some((resource, read.diagnostics))
 }
 
 /// Checks the resources and nested assemblies that an assembly is made of.
 fn check_parts(assembly: &Descriptor, catalog: &DiskCatalog, diagnostics: &mut Diagnostics) {
-    let mut seen: Vec<DescriptorName> = Vec::new();
+    let mut seen: BTreeSet<DescriptorName> = BTreeSet::new();
     let mut open = vec![assembly.clone()];
     while let Some(descriptor) = open.pop() {
         let Descriptor::Assembly(assembly) = &descriptor else { continue };
         for name in assembly.composition.values().filter_map(|part| Some(part.kind.as_ref()?.value.clone())) {
-            if seen.contains(&name) {
+            if !seen.insert(name.clone()) {
                 continue;
             }
-            seen.push(name.clone());
             if let Some(part) = catalog.find(&name) {
                 diagnostics.extend(check(&part, catalog, Missing::Tolerated));
                 open.push(part);
@@ -118,8 +129,8 @@ fn check_parts(assembly: &Descriptor, catalog: &DiskCatalog, diagnostics: &mut D
     packages(catalog, seen.iter().filter(there), &drivers(), diagnostics);
 }
 
-fn check_folder(path: &Path, diagnostics: &mut Diagnostics) {
-    let (catalog, found) = DiskCatalog::scan(&[path.to_owned()]);
+fn check_folder(path: &Path, overlay: &Overlay, diagnostics: &mut Diagnostics) {
+    let (catalog, found) = DiskCatalog::scan_with(&[path.to_owned()], overlay);
     diagnostics.extend(found);
     let names = catalog.names();
     if names.is_empty() {
@@ -130,7 +141,7 @@ fn check_folder(path: &Path, diagnostics: &mut Diagnostics) {
     }
     for name in &names {
         if let Some(descriptor) = catalog.find(name) {
-            diagnostics.extend(load(Path::new(descriptor.source().name())).diagnostics);
+            diagnostics.extend(overlay.load(Path::new(descriptor.source().name())).diagnostics);
             diagnostics.extend(check(&descriptor, &catalog, Missing::Tolerated));
         }
     }

@@ -11,7 +11,7 @@ use windlass_engine::Desired;
 use windlass_model::name::DriverKind;
 use windlass_model::{AssemblyName, DescriptorName, Part, PropertyName, Template};
 use windlass_project::disk::shown;
-use windlass_project::{DiskCatalog, Project, find_descriptor, load};
+use windlass_project::{DiskCatalog, Project, find_descriptor};
 use windlass_source::{Diagnostic, Diagnostics, Place, Source};
 
 use crate::error::Error;
@@ -38,7 +38,7 @@ pub(crate) struct Opened {
 /// Reads an assembly's descriptor and looks around it.
 pub(crate) fn open(project: &Project, file: &Path, catalog: &[PathBuf]) -> Result<Opened, Error> {
     let file = find_descriptor(file).map_err(|diagnostic| Error::Input(vec![*diagnostic].into()))?;
-    let read = load(&file);
+    let read = project.overlay().load(&file);
     let mut diagnostics = read.diagnostics;
     let assembly = match read.descriptor {
         Some(Descriptor::Assembly(assembly)) => assembly,

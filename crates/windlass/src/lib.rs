@@ -7,6 +7,7 @@
 //! | [`open`](mod@open) | [`Windlass`]: a project with its store, drivers and runtimes |
 //! | [`intent`] | what can be asked: up, down, retry |
 //! | [`check`](mod@check) | all problems of descriptors, packages and project files |
+//! | [`repair`](mod@repair) | repairs of what a check has found |
 //! | [`view`] | what can be looked at: status, log, plan; typed, versioned, ready for JSON |
 //! | [`explain`](mod@explain) | the codes of all crates |
 //!
@@ -20,6 +21,7 @@ pub mod explain;
 pub mod intent;
 pub mod open;
 mod places;
+pub mod repair;
 mod system;
 pub mod view;
 

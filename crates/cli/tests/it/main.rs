@@ -10,6 +10,8 @@ mod small;
 
 mod down;
 mod failing;
+mod fix;
+mod formats;
 mod help;
 mod input;
 mod interrupt;

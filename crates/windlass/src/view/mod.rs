@@ -2,4 +2,5 @@
 
 pub mod log;
 pub mod plan;
+pub mod sarif;
 pub mod status;
