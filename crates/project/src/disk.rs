@@ -70,9 +70,16 @@ pub fn load(path: &Path) -> Read {
 /// When the file isn't there, can't be read, has more than [`MAX_DOCUMENT`] bytes or isn't UTF-8.
 pub fn source(path: &Path) -> Result<Arc<Source>, Box<Diagnostic>> {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes));
-    read.map_err(|error| unreadable(path, &error))?;
-    if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_DOCUMENT) {
+    let read = File::open(path).and_then(|file| {
+        // What is known to be too long isn't read; what is no file has no length.
+        let length = file.metadata()?.len();
+        if length <= MAX_DOCUMENT {
+            file.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes)?;
+        }
+        Ok(length)
+    });
+    let length = read.map_err(|error| unreadable(path, &error))?;
+    if length > MAX_DOCUMENT || u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_DOCUMENT) {
         let message = format!("`{}` has more than {} MiB", shown(path), MAX_DOCUMENT >> 20);
         return Err(Box::new(Diagnostic::error(codes::TOO_LARGE, message)));
     }

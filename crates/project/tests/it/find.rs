@@ -4,6 +4,7 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 use rstest::rstest;
+use windlass_project::disk::MAX_DOCUMENT;
 use windlass_project::{find_descriptor, load};
 
 use crate::folder::Folder;
@@ -97,8 +98,8 @@ fn loading_says_why_it_can_not() {
 #[test]
 fn a_document_has_a_limit() {
     let folder = Folder::new();
-    folder.write("assembly.yaml", "#".repeat((8 << 20) + 1));
-    assert_snapshot!(folder.show(&load(&folder.path("assembly.yaml")).diagnostics), @"error[WL0302]: `assembly.yaml` has more than 8 MiB");
+    folder.write("assembly.yaml", "#".repeat(usize::try_from(MAX_DOCUMENT).unwrap() + 1));
+    assert_snapshot!(folder.show(&load(&folder.path("assembly.yaml")).diagnostics), @"error[WL0302]: `assembly.yaml` has more than 48 MiB");
 }
 
 #[test]
