@@ -5,7 +5,9 @@
 //! | you want | look at |
 //! |---|---|
 //! | the data that expressions work on | [`value`]: [`Node`](value::Node), [`Value`](value::Value) |
+//! | expressions as text and as trees | [`syntax`] |
 //! | what functions there are, and how to add one | [`functions`] |
 
 pub mod functions;
+pub mod syntax;
 pub mod value;

@@ -1,0 +1,208 @@
+//! Expressions in strings: which strings are some, and how others are kept from being some.
+
+use std::borrow::Cow;
+
+/// The expression that a string is, if it is one.
+///
+/// `(( a ))` is, `((! a ))` is not. With interpolation `x (( a )) y` is the concatenation `"x " ( a ) " y"`.
+///
+/// ```
+/// use windlass_spiff::syntax::embedded::expression;
+///
+/// assert_eq!(expression("(( a ))", false).as_deref(), Some(" a "));
+/// assert_eq!(expression("x (( a )) y", true).as_deref(), Some("\"x \" ( a ) \" y\""));
+/// assert_eq!(expression("((! a ))", true), None);
+/// ```
+pub fn expression(text: &str, interpolation: bool) -> Option<Cow<'_, str>> {
+    if let Some(inner) = enclosed(text) {
+        return (!inner.starts_with('!')).then_some(Cow::Borrowed(inner));
+    }
+    if !interpolation || !text.contains("((") {
+        return None;
+    }
+    self::interpolation(text).map(Cow::Owned)
+}
+
+/// Whether a string has the form of an expression as a whole.
+pub fn is_expression(text: &str) -> bool {
+    enclosed(text).is_some_and(|inner| !inner.starts_with('!'))
+}
+
+/// The string with one level of escapes removed.
+///
+/// ```
+/// use windlass_spiff::syntax::embedded::unescape;
+///
+/// assert_eq!(unescape("((! a ))", false), "(( a ))");
+/// assert_eq!(unescape("x ((! a )) y", true), "x (( a )) y");
+/// ```
+pub fn unescape(text: &str, interpolation: bool) -> Cow<'_, str> {
+    if let Some(inner) = enclosed(text) {
+        return match inner.strip_prefix('!') {
+            Some(rest) => Cow::Owned(format!("(({rest}))")),
+            None => Cow::Borrowed(text),
+        };
+    }
+    if !interpolation || !text.contains("((!") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for part in parts(text) {
+        match part {
+            Part::Text(text) => out.push_str(text),
+            Part::Inside(inside) => match inside.strip_prefix('!') {
+                Some(rest) => {
+                    out.push_str("((");
+                    out.push_str(rest);
+                    out.push_str("))");
+                }
+                // Text with expressions that stayed text is left as it is.
+                None => return Cow::Borrowed(text),
+            },
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn enclosed(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix("((")?;
+    inner.strip_suffix("))")
+}
+
+enum Part<'a> {
+    /// Not part of an expression.
+    Text(&'a str),
+    /// What stands between `((` and `))`.
+    Inside(&'a str),
+}
+
+/// A text with expressions inside as one expression: literals in quotes, and the parts in parentheses.
+pub fn interpolation(text: &str) -> Option<String> {
+    let parts = parts(text);
+    let escaped = |inside: &str| inside.starts_with('!');
+    if !parts.iter().any(|part| matches!(part, Part::Inside(inside) if !escaped(inside))) {
+        return None;
+    }
+    let mut out = String::new();
+    let mut literal = String::new();
+    for part in parts {
+        match part {
+            Part::Text(text) => literal.push_str(text),
+            Part::Inside(inside) if escaped(inside) => {
+                literal.push_str("((");
+                literal.push_str(inside);
+                literal.push_str("))");
+            }
+            Part::Inside(inside) => {
+                push_literal(&mut out, &mut literal);
+                if !out.is_empty() {
+                    out.push(' ');
+                }
+                out.push_str("( ");
+                out.push_str(inside.trim());
+                out.push_str(" )");
+            }
+        }
+    }
+    push_literal(&mut out, &mut literal);
+    Some(out)
+}
+
+fn push_literal(out: &mut String, literal: &mut String) {
+    if literal.is_empty() {
+        return;
+    }
+    if !out.is_empty() {
+        out.push(' ');
+    }
+    out.push_str(&json_string(literal));
+    literal.clear();
+}
+
+/// Text as Go writes it in JSON.
+pub(crate) fn json_string(text: &str) -> String {
+    use std::fmt::Write;
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\u{0}'..='\u{1f}' => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Splits text at its expressions. Two opening parentheses, the last two of several, open one; it ends at two closing
+/// ones that are not balanced inside. What doesn't end is text.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let bytes = text.as_bytes();
+    let mut parts = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    while at < bytes.len() {
+        if bytes[at] != b'(' {
+            at += 1;
+            continue;
+        }
+        let run = bytes[at..].iter().take_while(|b| **b == b'(').count();
+        at += run;
+        if run < 2 {
+            continue;
+        }
+        let Some(end) = end_of_expression(bytes, at) else { break };
+        if start < at - 2 {
+            parts.push(Part::Text(&text[start..at - 2]));
+        }
+        parts.push(Part::Inside(&text[at..end]));
+        at = end + 2;
+        start = at;
+    }
+    if start < text.len() {
+        parts.push(Part::Text(&text[start..]));
+    }
+    parts
+}
+
+/// Where the closing parentheses of an expression stand whose inside begins at `at`.
+fn end_of_expression(bytes: &[u8], begin: usize) -> Option<usize> {
+    let (mut level, mut closing, mut quoted, mut masked) = (0_usize, 0, false, false);
+    for (at, byte) in bytes.iter().enumerate().skip(begin) {
+        if quoted {
+            match byte {
+                b'"' if !masked => quoted = false,
+                b'\\' => {
+                    masked = !masked;
+                    continue;
+                }
+                _ => {}
+            }
+            masked = false;
+            continue;
+        }
+        match byte {
+            b'(' if at > begin => level += 1,
+            b')' if at > begin && level > 0 => level -= 1,
+            b')' if at > begin => {
+                closing += 1;
+                if closing == 2 {
+                    return Some(at - 1);
+                }
+                continue;
+            }
+            b'"' if at > begin => quoted = true,
+            _ => {}
+        }
+        closing = 0;
+    }
+    None
+}

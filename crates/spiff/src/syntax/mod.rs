@@ -1,0 +1,106 @@
+//! Expressions: text to tree and back.
+//!
+//! ```
+//! use windlass_spiff::syntax::{Place, parse};
+//!
+//! let expr = parse("map[list|x|->x+1]", &Place::default());
+//! assert_eq!(expr.unwrap_err().to_string(), "parse error near symbol 14 - symbol 15: 'x'");
+//!
+//! let expr = parse("map[list|x|->x + 1]", &Place::default()).unwrap();
+//! assert_eq!(expr.to_string(), "map[list|x|->x + 1]");
+//! ```
+
+pub mod ast;
+pub mod embedded;
+mod parser;
+mod print;
+pub(crate) mod quote;
+pub(crate) mod too_deep;
+
+use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
+
+pub use ast::{Expr, Path, Place};
+
+/// How deep an expression may be: nested, or as a chain of operators.
+pub const MAX_DEPTH: u32 = 1000;
+
+/// Why a text is not an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SyntaxError {
+    /// It doesn't follow the grammar.
+    Unexpected(Unexpected),
+    /// It is deeper than [`MAX_DEPTH`].
+    TooDeep,
+}
+
+/// The last thing that could be read, which is where the problem is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unexpected {
+    /// Line and symbol in the line of the begin, both from 1; the end, behind the last symbol.
+    pub span: [(usize, usize); 2],
+    /// What stands there.
+    pub text: String,
+    /// The expression has more than one line.
+    pub lines: bool,
+    /// What is wrong, if more is known.
+    pub reason: Option<String>,
+}
+
+impl SyntaxError {
+    pub(crate) fn at(text: &[char], (begin, end): (usize, usize), reason: Option<String>) -> Self {
+        let position = |at: usize| {
+            let lines = text[..at].iter().filter(|c| **c == '\n').count();
+            let start = text[..at].iter().rposition(|c| *c == '\n').map_or(0, |newline| newline + 1);
+            (lines + 1, at - start + 1)
+        };
+        Self::Unexpected(Unexpected {
+            span: [position(begin), position(end)],
+            text: text[begin..end].iter().collect(),
+            lines: text.contains(&'\n'),
+            reason,
+        })
+    }
+}
+
+impl Display for SyntaxError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooDeep => write!(f, "expression is nested more than {MAX_DEPTH} levels deep"),
+            Self::Unexpected(Unexpected { span: [begin, end], text, lines, reason }) => {
+                if *lines {
+                    write!(
+                        f,
+                        "parse error near line {} symbol {} - line {} symbol {}: '{text}'",
+                        begin.0, begin.1, end.0, end.1
+                    )?;
+                } else {
+                    write!(f, "parse error near symbol {} - symbol {}: '{text}'", begin.1, end.1)?;
+                }
+                match reason {
+                    Some(reason) => write!(f, ": {reason}"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for SyntaxError {}
+
+/// Parses an expression, without the `((` and `))` around it.
+///
+/// # Errors
+/// With the last thing that could be read.
+pub fn parse(text: &str, place: &Place) -> Result<Arc<Expr>, SyntaxError> {
+    parser::Parser::new(text, place).run().map(|parsed| parsed.expr)
+}
+
+/// As [`parse`], and whether the expression depends on where it stands: others can be kept by their text.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_placed(text: &str, place: &Place) -> Result<(Arc<Expr>, bool), SyntaxError> {
+    parser::Parser::new(text, place).run().map(|parsed| (parsed.expr, parsed.uses_place))
+}

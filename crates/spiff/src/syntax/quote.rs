@@ -1,0 +1,117 @@
+//! String literals: read as JSON, written as Go quotes them.
+
+use std::fmt::Write;
+
+/// Text in double quotes with the escapes of Go's `strconv.Quote`.
+pub(crate) fn go_quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            c if is_printable(c) => out.push(c),
+            c if (c as u32) < 0x80 => {
+                let _ = write!(out, "\\x{:02x}", c as u32);
+            }
+            c if (c as u32) < 0x1_0000 => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => {
+                let _ = write!(out, "\\U{:08x}", c as u32);
+            }
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn is_printable(c: char) -> bool {
+    match c {
+        ' ' => true,
+        c if c.is_control() || c.is_whitespace() => false,
+        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => false,
+        '\u{e000}'..='\u{f8ff}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{f0000}'..='\u{10ffff}' => false,
+        _ => true,
+    }
+}
+
+/// The content of a literal with its quotes, or what is wrong with it in the words of Go's JSON reader.
+pub(crate) fn unquote(literal: &[char]) -> Result<String, String> {
+    let inner = &literal[1..literal.len() - 1];
+    let mut out = String::with_capacity(inner.len());
+    let mut at = 0;
+    while let Some(&c) = inner.get(at) {
+        at += 1;
+        match c {
+            '\\' => at = escape(inner, at, &mut out)?,
+            c if (c as u32) < 0x20 => {
+                return Err(format!("invalid character {} in string literal", go_quote_char(c)));
+            }
+            c => out.push(c),
+        }
+    }
+    Ok(out)
+}
+
+fn escape(text: &[char], at: usize, out: &mut String) -> Result<usize, String> {
+    let Some(&c) = text.get(at) else { return Err("unexpected end of JSON input".into()) };
+    out.push(match c {
+        '"' | '\\' | '/' => c,
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'u' => return unicode(text, at + 1, out),
+        c => return Err(format!("invalid escape sequence `\\{c}` in string")),
+    });
+    Ok(at + 1)
+}
+
+fn unicode(text: &[char], at: usize, out: &mut String) -> Result<usize, String> {
+    let first = hex4(text, at)?;
+    if (0xd800..0xdc00).contains(&first)
+        && text.get(at + 4) == Some(&'\\')
+        && text.get(at + 5) == Some(&'u')
+        && let Ok(second) = hex4(text, at + 6)
+        && (0xdc00..0xe000).contains(&second)
+    {
+        let code = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+        out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+        return Ok(at + 10);
+    }
+    out.push(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
+    Ok(at + 4)
+}
+
+fn hex4(text: &[char], at: usize) -> Result<u32, String> {
+    let mut value = 0;
+    for offset in 0..4 {
+        let Some(&c) = text.get(at + offset) else { return Err("unexpected end of JSON input".into()) };
+        let Some(digit) = c.to_digit(16) else {
+            let read: String = text[at..=at + offset].iter().collect();
+            return Err(format!("invalid escape sequence `\\u{read}` in string"));
+        };
+        value = value * 16 + digit;
+    }
+    Ok(value)
+}
+
+fn go_quote_char(c: char) -> String {
+    match c {
+        '\'' => "'\\''".into(),
+        '"' => "'\"'".into(),
+        c => {
+            let quoted = go_quote(&c.to_string());
+            format!("'{}'", &quoted[1..quoted.len() - 1])
+        }
+    }
+}
