@@ -13,11 +13,11 @@ use rustix::{fs::OFlags, io::Errno};
 use crate::{
     Found, Job, JobId, Outcome, Owner, RuntimeError, Volume,
     process::{
-        layout::{JobFolder, StateDir, entries, read_if_there, storage},
+        layout::{JobFolder, StateDir, entries, storage},
         look::{self, Look},
         options::ProcessOptions,
-        record::{JobRecord, from_json},
-        staging::{Staged, Staging, remove_tree},
+        record,
+        staging::{Staged, Staging},
         wire::{Request, line},
     },
 };
@@ -103,21 +103,18 @@ impl Disk {
         look::end_leftovers(self.folder(id).path()).map_err(storage("list processes in", Path::new("/proc")))
     }
 
-    /// Removes a job. First its folder goes out of sight as a whole. `false` if there was none.
-    pub(crate) fn remove(&self, id: &JobId) -> Result<bool, RuntimeError> {
+    /// Takes a job's folder out of sight as a whole, and returns where it is now; `None` if there was none.
+    pub(crate) fn put_away(&self, id: &JobId) -> Result<Option<PathBuf>, RuntimeError> {
         match self.look(id)? {
-            Look::Absent => return Ok(false),
+            Look::Absent => return Ok(None),
             Look::Running => return Err(RuntimeError::StillRunning { id: id.clone() }),
             Look::Ended(_) => {}
             Look::Gone => self.end_leftovers(id)?,
         }
         let (folder, away) = (self.folder(id), self.staging.fresh());
         match fs::rename(folder.path(), &away) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            moved => {
-                moved.and_then(|()| remove_tree(&away)).map_err(storage("remove", folder.path()))?;
-                Ok(true)
-            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            moved => moved.map(|()| Some(away)).map_err(storage("remove", folder.path())),
         }
     }
 
@@ -128,10 +125,7 @@ impl Disk {
     }
 
     fn is_of(&self, id: &JobId, owner: &Owner) -> bool {
-        let record = read_if_there(&self.folder(id).record()).ok().flatten();
-        record
-            .and_then(|json| from_json::<JobRecord>(&json).ok())
-            .is_some_and(|record| record.owner == *owner)
+        record::read(&self.folder(id)).ok().flatten().is_some_and(|record| record.job.owner == *owner)
     }
 
     /// Asks every supervisor: the one that has the job knows.

@@ -6,7 +6,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    io,
+    fs, io,
     num::NonZeroUsize,
     time::Duration,
 };
@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use crate::{
-    End, JobId, OnOwnerDeath, Owner, RuntimeError, Stream, Timestamp,
+    End, JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, Stream, Timestamp,
     process::{
         connection::{Connection, Problem, SupervisorCommand, unavailable},
         layout::{JobFolder, StateDir},
@@ -38,7 +38,7 @@ const ROOM: usize = 64;
 #[derive(Debug)]
 pub(crate) enum Order {
     /// Run this job when there is room. Answered when it is in place, or in the queue.
-    Submit { id: JobId, owner: Owner, fate: OnOwnerDeath, staged: Staged, reply: Submitter },
+    Submit { id: JobId, terms: Terms, staged: Staged, reply: Submitter },
     /// End this job. `false` if it isn't known here.
     Cancel { id: JobId, grace: Duration, reply: oneshot::Sender<bool> },
     /// Ring when this job has ended.
@@ -53,11 +53,30 @@ pub(crate) enum Order {
     Part { reply: oneshot::Sender<()> },
 }
 
+/// What is remembered of a job's request.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    pub(crate) owner: Owner,
+    pub(crate) fate: OnOwnerDeath,
+    pub(crate) wants: Wants,
+}
+
+/// What an outcome is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wants {
+    /// The two streams and nothing else: the supervisor can tell all of it.
+    Streams,
+    /// Files too, which are in the folder.
+    Files,
+}
+
 /// Why a bell rang.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Rung {
     /// Something has come to an end: look at the folder.
     Look,
+    /// It has ended, and this is what is in its folder.
+    Ended(Box<Outcome>),
     /// The job isn't known here: look at the folder, now and later.
     Unknown,
     /// The job waited in the queue and could then not be handed over.
@@ -117,6 +136,7 @@ struct Job {
     stage: Stage,
     owner: Owner,
     fate: OnOwnerDeath,
+    wants: Wants,
     started: Option<Timestamp>,
     /// Waits to hear that the job is in place, or in the queue.
     submitter: Option<Submitter>,
@@ -150,8 +170,8 @@ impl Dispatcher {
 
     async fn obey(&mut self, order: Order) {
         match order {
-            Order::Submit { id, owner, fate, staged, reply } => {
-                self.submit(id, Job::queued(owner, fate, staged, reply)).await;
+            Order::Submit { id, terms, staged, reply } => {
+                self.submit(id, Job::queued(terms, staged, reply)).await;
             }
             Order::Cancel { id, grace, reply } => {
                 let known = self.cancel(&id, grace).await;
@@ -210,7 +230,8 @@ impl Dispatcher {
             none => none.insert(Connection::open(&self.settings.supervisor, &self.settings.state).await?),
         };
         if let Stage::Queued(staged) = &job.stage {
-            let start = Request::Start { id: id.clone(), staged: staged.name().to_owned() };
+            let start =
+                Request::Start { id: id.clone(), staged: staged.name().to_owned(), stdin: staged.stdin() };
             if !connection.say(&start).await {
                 return Ok(false);
             }
@@ -300,10 +321,21 @@ impl Dispatcher {
             Reply::Refused { id, why } => {
                 self.fail(&id, &format!("the job's folder can't be put into place: {why}"));
             }
-            Reply::Exists { id } | Reply::Ended { id } => {
+            Reply::Exists { id } => {
                 if let Some(mut job) = self.jobs.remove(&id) {
                     job.answer(Ok(()));
                     ring(job.bells, &Rung::Look);
+                }
+            }
+            Reply::Ended { id, ending, written } => {
+                if let Some(mut job) = self.jobs.remove(&id) {
+                    job.answer(Ok(()));
+                    let told = written.filter(|_| job.wants == Wants::Streams);
+                    let why = told.map_or(Rung::Look, |written| {
+                        let folder = self.settings.state.job(&id);
+                        Rung::Ended(Box::new(look::told(&folder, ending, written)))
+                    });
+                    ring(job.bells, &why);
                 }
             }
         }
@@ -338,9 +370,10 @@ impl Dispatcher {
 }
 
 impl Job {
-    fn queued(owner: Owner, fate: OnOwnerDeath, staged: Staged, reply: Submitter) -> Self {
+    fn queued(terms: Terms, staged: Staged, reply: Submitter) -> Self {
+        let Terms { owner, fate, wants } = terms;
         let (stage, submitter) = (Stage::Queued(staged), Some(reply));
-        Self { stage, owner, fate, started: None, submitter, bells: Vec::new(), watchers: Vec::new() }
+        Self { stage, owner, fate, wants, started: None, submitter, bells: Vec::new(), watchers: Vec::new() }
     }
 
     fn answer(&mut self, answer: Result<(), RuntimeError>) {
@@ -376,7 +409,8 @@ fn ring(bells: Vec<oneshot::Sender<Rung>>, why: &Rung) {
 
 /// Puts a job into place that was cancelled before its turn, so that it is found as what it is.
 fn end_unstarted(staged: Staged, state: &StateDir, id: &JobId) -> io::Result<()> {
-    Ending::unstarted(End::Cancelled).write(staged.folder(), false)?;
+    let end_at = fs::metadata(staged.folder().record())?.len();
+    Ending::unstarted(End::Cancelled).write(staged.folder(), end_at, false)?;
     staged.put(&state.job(id))
 }
 

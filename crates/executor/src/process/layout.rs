@@ -2,13 +2,12 @@
 //!
 //! ```text
 //! <state>/<job id>/          0700, renamed into place with everything in it; locked by the supervisor that runs it
-//!           job.json         what is run; no stdin, no content of files
-//!           stdin            until the job starts, if it has one
+//!           job.json         what is run, no stdin, no content of files; a second line, written last: how it ended
+//!           stdin            until the job starts, if it has a long one
 //!           work/            its working folder
 //!           tmp/             its TMPDIR
 //!           stdout stderr    what it wrote, from the beginning, up to the limit
 //!           stdout.tail …    the end of it, if it wrote more
-//!           outcome.json     how it ended; written last
 //! <state>/.staging/<owner>/  jobs not yet started, and jobs being removed; locked by its owner
 //! <state>/.control/<pid>     one named pipe a supervisor, for cancelling jobs of another owner
 //! ```
@@ -70,7 +69,8 @@ impl JobFolder {
         self.0.join("job.json")
     }
 
-    pub(crate) fn ending(&self) -> PathBuf {
+    /// Where versions before the second line wrote how a job ended.
+    pub(crate) fn former_ending(&self) -> PathBuf {
         self.0.join("outcome.json")
     }
 

@@ -20,7 +20,8 @@ use crate::{
     process::{
         layout::{JobFolder, read_if_there},
         procfs,
-        record::{Ending, JobRecord, from_json},
+        record::{self, Ending, JobRecord},
+        wire::Written,
     },
 };
 
@@ -62,7 +63,11 @@ pub(crate) fn look(folder: &JobFolder) -> io::Result<Look> {
 }
 
 fn ending(folder: &JobFolder) -> io::Result<Option<Ending>> {
-    read_if_there(&folder.ending())?.map(|bytes| from_json(&bytes)).transpose()
+    match record::read(folder) {
+        // A power cut left a part of it: there is no end in it.
+        Err(error) if error.kind() == ErrorKind::InvalidData => Ok(None),
+        record => Ok(record?.and_then(|record| record.ending)),
+    }
 }
 
 /// Ends what is left of a job whose supervisor is dead: its main process died with it, others may not have.
@@ -88,6 +93,20 @@ pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome
     Ok(outcome)
 }
 
+/// Puts together the outcome that the supervisor told: the same that the folder has.
+pub(crate) fn told(folder: &JobFolder, ending: Ending, written: [Written; 2]) -> Outcome {
+    let [stdout, stderr] = written;
+    let captured = |stream, Written(bytes): Written| {
+        let spill = (!bytes.is_empty()).then(|| folder.spill(stream));
+        Captured::whole(bytes).with_spill(spill)
+    };
+    let mut outcome = Outcome::new(ending.end, ending.ended);
+    outcome.started = ending.started;
+    outcome.stdout = captured(Stream::Stdout, stdout);
+    outcome.stderr = captured(Stream::Stderr, stderr);
+    outcome
+}
+
 /// Puts together what there is of a job that is gone.
 pub(crate) fn lost(folder: &JobFolder, why: &str) -> io::Result<Outcome> {
     remains(folder, End::Lost(why.to_owned()), Timestamp::now(), |_| None)
@@ -100,7 +119,7 @@ fn remains(
     total: impl Fn(Stream) -> Option<u64>,
 ) -> io::Result<Outcome> {
     // Of a folder that a power cut left incomplete there may be less.
-    let record: Option<JobRecord> = read_if_there(&folder.record())?.and_then(|bytes| from_json(&bytes).ok());
+    let record = record::read(folder).ok().flatten().map(|record| record.job);
     let mut outcome = Outcome::new(end, ended);
     if let Some(JobRecord { limits, outputs, .. }) = record {
         outcome.stdout = captured(folder, Stream::Stdout, total(Stream::Stdout), limits.stdout_bytes)?;

@@ -1,21 +1,49 @@
-//! The two records in a job's folder: what is run, and how it ended.
+//! The record in a job's folder: a line that says what is run, and a line that says how it ended.
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    fs::File,
+    io,
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::Path,
 };
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    End, Limits, OnOwnerDeath, OutputRequest, Owner, Stream, Timestamp, outcome::Version,
-    process::layout::JobFolder,
+    End, Limits, OnOwnerDeath, OutputRequest, Owner, Stream, Timestamp,
+    outcome::Version,
+    process::layout::{JobFolder, read_if_there},
 };
 
-/// `job.json`: all that the supervisor needs to run a job, and an owner to find it again. It holds the whole
+/// What `job.json` says.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) job: JobRecord,
+    /// Where the second line begins.
+    pub(crate) end_at: u64,
+    pub(crate) ending: Option<Ending>,
+}
+
+/// Reads a job's record; `None` if there is none.
+///
+/// The second line counts when it ends: as long as it doesn't, it is still being written, or never will be.
+///
+/// # Errors
+/// Also [`io::ErrorKind::InvalidData`] when it is no record, of which a power cut may leave a part.
+pub(crate) fn read(folder: &JobFolder) -> io::Result<Option<Record>> {
+    let Some(bytes) = read_if_there(&folder.record())? else { return Ok(None) };
+    let first = bytes.iter().position(|byte| *byte == b'\n');
+    let (job, rest) = first.map_or((&bytes[..], None), |end| (&bytes[..end], Some(&bytes[end + 1..])));
+    let ending = match rest.and_then(|rest| rest.strip_suffix(b"\n")) {
+        Some(line) => Some(from_json(line)?),
+        // Before there was a second line there was a second file.
+        None => read_if_there(&folder.former_ending())?.map(|bytes| from_json(&bytes)).transpose()?,
+    };
+    Ok(Some(Record { job: from_json(job)?, end_at: job.len() as u64 + 1, ending }))
+}
+
+/// The first line of `job.json`: all that the supervisor needs to run a job, and an owner to find it again. It holds the whole
 /// environment, so that what a job saw can be read afterwards, and nothing secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,7 +61,7 @@ pub(crate) struct JobRecord {
     pub(crate) on_owner_death: OnOwnerDeath,
 }
 
-/// `outcome.json`: how a job ended. What it wrote and left is in the files beside it.
+/// The second line of `job.json`: how a job ended. What it wrote and left is in the files beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ending {
@@ -59,22 +87,23 @@ impl Ending {
         }
     }
 
-    /// Writes the record so that it is there as a whole or not at all; with `durable`, so that it outlasts a
-    /// power cut too.
+    /// Writes the line that begins at `end_at`, so that it is there as a whole or not at all; with `durable`, so that it
+    /// outlasts a power cut too. May be tried again.
     ///
     /// A process that dies, however it dies, loses nothing that it has written: the kernel has it. Only a power
     /// cut does, and only a job that must not run twice ([`OnOwnerDeath::Finish`]) is worth the disk's time.
-    pub(crate) fn write(&self, folder: &JobFolder, durable: bool) -> io::Result<()> {
-        let path = folder.ending();
-        let fresh = path.with_extension("new");
-        let mut file = create(&fresh, 0o600)?;
-        file.write_all(&to_json(self)?)?;
-        if durable {
-            file.sync_data()?;
-        }
-        fs::rename(&fresh, &path)?;
-        if durable { sync_folder(folder.path()) } else { Ok(()) }
+    pub(crate) fn write(&self, folder: &JobFolder, end_at: u64, durable: bool) -> io::Result<()> {
+        let file = File::options().write(true).open(folder.record())?;
+        file.write_all_at(&line(self)?, end_at)?;
+        if durable { file.sync_data() } else { Ok(()) }
     }
+}
+
+/// Makes a line of a record.
+pub(crate) fn line<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
+    let mut line = to_json(value)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 pub(crate) fn to_json<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
@@ -102,11 +131,41 @@ mod tests {
     const JOB_1: &str = r#"{"version":1,"program":"sh","args":["-c","true"],"env":{"A":"1"},"stdin":false,"outputs":[{"name":"o","path":"a/b","max_bytes":9}],"limits":{"timeout":{"secs":3600,"nanos":0},"grace":{"secs":5,"nanos":0},"stdout_bytes":4194304,"stderr_bytes":262144,"spill_bytes":67108864,"memory_bytes":null,"pids":null,"cpu_millis":null},"labels":{},"owner":"nobody","on_owner_death":"finish"}"#;
     const OUTCOME_1: &str = r#"{"version":1,"end":{"exited":7},"started":1,"ended":2,"stdout":3,"stderr":4}"#;
 
+    fn record(files: &[(&str, &str)]) -> io::Result<Option<Record>> {
+        let dir = tempfile::tempdir()?;
+        for (name, text) in files {
+            std::fs::write(dir.path().join(name), text)?;
+        }
+        read(&JobFolder::at(dir.path().to_owned()))
+    }
+
     #[test]
     fn records_of_version_1_are_read_and_written_the_same() {
         let record: JobRecord = from_json(JOB_1.as_bytes()).unwrap();
         assert_eq!(to_json(&record).unwrap(), JOB_1.as_bytes());
         let ending: Ending = from_json(OUTCOME_1.as_bytes()).unwrap();
         assert_eq!(to_json(&ending).unwrap(), OUTCOME_1.as_bytes());
+    }
+
+    #[test]
+    fn an_end_counts_when_its_line_is_whole() {
+        let (half, whole) = (format!("{JOB_1}\n{OUTCOME_1}"), format!("{JOB_1}\n{OUTCOME_1}\n"));
+        for (text, ended) in [(JOB_1.to_owned() + "\n", false), (half, false), (whole, true)] {
+            let record = record(&[("job.json", &text)]).unwrap().unwrap();
+            assert_eq!(record.ending.is_some(), ended, "{text}");
+            assert_eq!(record.end_at, JOB_1.len() as u64 + 1);
+        }
+    }
+
+    #[test]
+    fn an_end_in_a_file_of_its_own_is_read() {
+        let record = record(&[("job.json", JOB_1), ("outcome.json", OUTCOME_1)]).unwrap().unwrap();
+        assert_eq!(record.ending.unwrap().end, End::Exited(7));
+    }
+
+    #[test]
+    fn where_there_is_none_there_is_none_and_half_a_one_is_an_error() {
+        assert!(record(&[]).unwrap().is_none());
+        assert_eq!(record(&[("job.json", "{")]).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{Semaphore, mpsc, oneshot},
     task::spawn_blocking,
     time::sleep,
 };
@@ -18,9 +18,10 @@ use crate::{
         KIND, ProcessOptions, SupervisorCommand,
         connection::unavailable,
         disk::Disk,
-        dispatch::{self, Mark, Order, Orders, Rung, Settings},
+        dispatch::{self, Mark, Order, Orders, Rung, Settings, Terms, Wants},
         follow::Follower,
         look::Look,
+        staging::remove_tree,
         wire::Request,
     },
 };
@@ -28,6 +29,9 @@ use crate::{
 /// Between two looks at a job of another owner.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LAST_PAUSE: Duration = Duration::from_millis(250);
+
+/// How many folders may be on their way out at a time; who removes more, waits.
+const REMOVALS: u32 = 32;
 
 /// How many events may wait for their reader.
 const EVENTS: usize = 16;
@@ -43,6 +47,8 @@ pub struct ProcessRuntime {
     settings: Settings,
     /// There from the first submission on.
     orders: OnceLock<Orders>,
+    /// One permit a folder that is being removed.
+    removals: Arc<Semaphore>,
 }
 
 impl ProcessRuntime {
@@ -67,7 +73,8 @@ impl ProcessRuntime {
         let disk = Disk::open(&options)?;
         let ProcessOptions { supervisor, at_once, .. } = options;
         let settings = Settings { state: disk.state().clone(), supervisor, at_once };
-        Ok(Self { disk: Arc::new(disk), settings, orders: OnceLock::new() })
+        let removals = Arc::new(Semaphore::new(REMOVALS as usize));
+        Ok(Self { disk: Arc::new(disk), settings, orders: OnceLock::new(), removals })
     }
 
     /// Parts with the supervisor: jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) are ended, which is
@@ -78,6 +85,7 @@ impl ProcessRuntime {
     /// [`RuntimeError::Storage`] when the folders can't be read.
     pub async fn close(&self) -> Result<(), RuntimeError> {
         let _done = self.ask(|reply| Order::Part { reply }).await;
+        self.removed_all().await;
         self.tidy().await
     }
 
@@ -94,6 +102,31 @@ impl ProcessRuntime {
         let (reply, answer) = oneshot::channel();
         self.orders.get()?.send(order(reply)).await.ok()?;
         answer.await.ok()
+    }
+
+    /// Takes a job out of sight, which is what matters, and goes on to remove it behind the caller's back. `false` if
+    /// there was none.
+    async fn put_away(&self, id: &JobId) -> Result<bool, RuntimeError> {
+        let gone = || unavailable("the tokio runtime is shutting down");
+        let permit = self.removals.clone().acquire_owned().await.map_err(|_| gone())?;
+        let (disk, id) = (self.disk.clone(), id.clone());
+        let (reply, answer) = oneshot::channel();
+        spawn_blocking(move || {
+            let away = disk.put_away(&id);
+            let path = away.as_ref().ok().cloned().flatten();
+            let _gave_up = reply.send(away.map(|path| path.is_some()));
+            if let Some(path) = path {
+                // What can't be removed now is swept by the next who opens the folder.
+                let _left = remove_tree(&path);
+            }
+            drop(permit);
+        });
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Waits until everything that was removed is gone from the disk too.
+    async fn removed_all(&self) {
+        let _all = self.removals.acquire_many(REMOVALS).await;
     }
 
     /// Does something that may wait for the disk.
@@ -136,8 +169,9 @@ impl Runtime for ProcessRuntime {
         };
         let Some(staged) = staged else { return Ok(()) };
         self.orders.get_or_init(|| dispatch::start(self.settings.clone()));
-        let (id, owner, fate) = (id.clone(), job.owner.clone(), job.on_owner_death);
-        let submitted = self.ask(|reply| Order::Submit { id, owner, fate, staged, reply }).await;
+        let wants = if job.outputs.is_empty() { Wants::Streams } else { Wants::Files };
+        let (id, terms) = (id.clone(), Terms { owner: job.owner.clone(), fate: job.on_owner_death, wants });
+        let submitted = self.ask(|reply| Order::Submit { id, terms, staged, reply }).await;
         submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
     }
 
@@ -169,7 +203,10 @@ impl Runtime for ProcessRuntime {
     async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError> {
         let mut pause = FIRST_PAUSE;
         loop {
-            let rung = self.ask(|bell| Order::Wait { id: id.clone(), bell }).await;
+            let rung = match self.ask(|bell| Order::Wait { id: id.clone(), bell }).await {
+                Some(Rung::Ended(outcome)) => return Ok(*outcome),
+                rung => rung,
+            };
             let job = id.clone();
             match (self.on_disk(move |disk| disk.outcome(&job)).await, rung) {
                 (Ok(Some(outcome)), _) => return Ok(outcome),
@@ -197,8 +234,7 @@ impl Runtime for ProcessRuntime {
     }
 
     async fn remove(&self, id: &JobId) -> Result<(), RuntimeError> {
-        let job = id.clone();
-        let removed = self.on_disk(move |disk| disk.remove(&job)).await?;
+        let removed = self.put_away(id).await?;
         if !removed && self.has(id).await {
             return Err(RuntimeError::StillRunning { id: id.clone() });
         }

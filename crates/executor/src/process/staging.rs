@@ -12,17 +12,21 @@ use std::{
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 
 use crate::{
-    InputFile, Job, JobId, RuntimeError, Timestamp,
+    Content, InputFile, Job, JobId, RuntimeError, Timestamp,
     outcome::Version,
     process::{
         layout::{JobFolder, StateDir, entries, storage},
         procfs::MARK,
-        record::{JobRecord, create, to_json},
+        record::{JobRecord, create, line},
+        wire::Input,
     },
 };
 
 /// What every job's `PATH` is, unless it says otherwise.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A stdin up to this long is told to the supervisor, a longer one is a file.
+const SHORT: usize = 16 * 1024;
 
 /// How often a folder of our own is made again when others remove it.
 const TRIES: u32 = 10;
@@ -41,6 +45,8 @@ pub(crate) struct Staging {
 pub(crate) struct Staged {
     folder: JobFolder,
     name: String,
+    /// What the job reads, if that is short.
+    stdin: Content,
     taken: bool,
 }
 
@@ -70,7 +76,8 @@ impl Staging {
         volumes: &BTreeMap<String, String>,
     ) -> Result<Staged, RuntimeError> {
         let path = self.fresh();
-        let staged = Staged { name: self.name_of(&path), folder: JobFolder::at(path), taken: false };
+        let stdin = if job.stdin.len() > SHORT { Content::default() } else { job.stdin.clone() };
+        let staged = Staged { name: self.name_of(&path), folder: JobFolder::at(path), stdin, taken: false };
         fill(&staged.folder, &record(job, &state.job(id), volumes), job)?;
         Ok(staged)
     }
@@ -104,6 +111,11 @@ impl Staged {
     /// Its name, as the supervisor is told.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What the job reads, unless it is in the folder.
+    pub(crate) fn stdin(&self) -> Option<Input> {
+        (!self.stdin.is_empty()).then(|| Input(self.stdin.expose().to_vec()))
     }
 
     /// Moves it into place, where there must be nothing yet.
@@ -185,7 +197,7 @@ fn record(job: &Job, place: &JobFolder, volumes: &BTreeMap<String, String>) -> J
         program: job.program.clone(),
         args: job.args.clone(),
         env: environment(job, place, volumes),
-        stdin: !job.stdin.is_empty(),
+        stdin: job.stdin.len() > SHORT,
         outputs: job.outputs.clone(),
         limits: job.limits.clone(),
         labels: job.labels.clone(),
@@ -222,7 +234,7 @@ fn fill(folder: &JobFolder, record: &JobRecord, job: &Job) -> Result<(), Runtime
         place(file, &path).map_err(storage("write", &path))?;
     }
     let path = folder.record();
-    to_json(record).and_then(|json| write(&path, 0o600, &json)).map_err(storage("write", &path))
+    line(record).and_then(|json| write(&path, 0o600, &json)).map_err(storage("write", &path))
 }
 
 fn place(file: &InputFile, path: &Path) -> io::Result<()> {

@@ -3,22 +3,23 @@
 //! The owner speaks on the supervisor's stdin, the supervisor answers on its stdout, the hello first. The end of
 //! the supervisor's stdin is the death of its owner; the end of its stdout is its own.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{JobId, Stream, Timestamp};
+use crate::{JobId, Stream, Timestamp, process::record::Ending};
 
 /// The version of this language. Both sides are mostly the same file; they differ when the owner's program was
 /// replaced on disk while it ran.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// What an owner asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// Move this staged folder into place and run the job in it.
-    Start { id: JobId, staged: String },
+    /// Move this staged folder into place and run the job in it. What it reads comes along if that is short, else it is
+    /// in the folder.
+    Start { id: JobId, staged: String, stdin: Option<Input> },
     /// End this job.
     Cancel { id: JobId, grace_ms: u64 },
     /// Tell from now on what this job writes.
@@ -28,6 +29,17 @@ pub(crate) enum Request {
 impl Request {
     pub(crate) fn cancel(id: JobId, grace: Duration) -> Self {
         Self::Cancel { id, grace_ms: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) }
+    }
+}
+
+/// Bytes that a job reads, on their way. They may be secret: not shown.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Input(#[serde(with = "crate::bytes")] pub(crate) Vec<u8>);
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Input({} bytes)", self.0.len())
     }
 }
 
@@ -45,8 +57,19 @@ pub(crate) enum Reply {
     Refused { id: JobId, why: String },
     /// A watched job has written to its stream, which is now this long. Some of these may be left out.
     Output { id: JobId, stream: Stream, at: Timestamp, length: u64 },
-    /// The job has ended and its outcome is written.
-    Ended { id: JobId },
+    /// The job has ended and its outcome is written: this one. What it wrote comes along if that is short.
+    Ended { id: JobId, ending: Ending, written: Option<[Written; 2]> },
+}
+
+/// All that a job wrote to one stream.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Written(#[serde(with = "crate::bytes")] pub(crate) Vec<u8>);
+
+impl fmt::Debug for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Written({} bytes)", self.0.len())
+    }
 }
 
 /// Makes the line of a message.

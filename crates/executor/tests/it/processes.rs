@@ -209,8 +209,8 @@ async fn a_supervisor_that_is_none_is_named() {
         ),
         (
             "sh",
-            vec!["-c", "echo '{\"hello\":{\"version\":2}}'"],
-            "the runtime `process` is not available: its supervisor speaks version 2, this program 1: restart the older one",
+            vec!["-c", "echo '{\"hello\":{\"version\":3}}'"],
+            "the runtime `process` is not available: its supervisor speaks version 3, this program 2: restart the older one",
         ),
     ] {
         let command = SupervisorCommand::new(program, args);

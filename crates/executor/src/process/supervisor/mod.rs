@@ -4,6 +4,7 @@
 //! each job is a task of its own ([`run`]). It has no state that isn't in the jobs' folders too, but for who waits
 //! for whom.
 
+mod fork;
 mod members;
 mod program;
 mod pump;
@@ -47,8 +48,8 @@ use crate::{
     JobId, OnOwnerDeath, Timestamp,
     process::{
         layout::{JobFolder, StateDir},
-        record::{self, JobRecord},
-        wire::{Reply, Request, VERSION, line},
+        record::{self, Record},
+        wire::{Input, Reply, Request, VERSION, line},
     },
 };
 
@@ -126,6 +127,8 @@ pub(crate) struct Context {
     /// Told whenever a job is over.
     over: Notify,
     replies: mpsc::Sender<Reply>,
+    /// Where pumps read to, one at a time.
+    buffer: RefCell<Vec<u8>>,
 }
 
 impl Context {
@@ -165,7 +168,8 @@ impl Supervisor {
         let reaper = Reaper::default();
         spawn_local(reaper.clone().run(reaper::children()?));
         let (mains, jobs, over) = (Mains::default(), RefCell::default(), Notify::new());
-        let context = Rc::new(Context { reaper, mains, jobs, over, replies });
+        let buffer = RefCell::new(vec![0; pump::CHUNK]);
+        let context = Rc::new(Context { reaper, mains, jobs, over, replies, buffer });
         context.tell(Reply::Hello { version: VERSION }).await;
         let served = Self { state: state.clone(), context }.serve(owner, others).await;
         // Who comes last puts out the light.
@@ -201,7 +205,7 @@ impl Supervisor {
 
     async fn handle(&self, request: &str) {
         match serde_json::from_str(request) {
-            Ok(Request::Start { id, staged }) => self.start(id, &staged).await,
+            Ok(Request::Start { id, staged, stdin }) => self.start(id, &staged, stdin).await,
             Ok(Request::Cancel { id, grace_ms }) => self.cancel(&id, Duration::from_millis(grace_ms)),
             Ok(Request::Watch { id }) => self.watch(&id),
             // The hello told the owner which language is spoken here; what anybody else writes to the pipe is noise.
@@ -209,10 +213,11 @@ impl Supervisor {
         }
     }
 
-    async fn start(&self, id: JobId, staged: &str) {
+    async fn start(&self, id: JobId, staged: &str, stdin: Option<Input>) {
         let (wishes, receiver) = watch::channel(Wishes::default());
         match self.place(&id, staged) {
             Ok((folder, record, lock)) => {
+                let Record { job: record, end_at, .. } = record;
                 let lengths = Rc::new(Lengths::default());
                 let handle = Handle {
                     wishes,
@@ -222,7 +227,7 @@ impl Supervisor {
                 };
                 self.context.jobs.borrow_mut().insert(id.clone(), handle);
                 let context = self.context.clone();
-                let job = run::Job { id, folder, record, wishes: receiver, lengths, context };
+                let job = run::Job { id, folder, record, end_at, stdin, wishes: receiver, lengths, context };
                 spawn_local(job.run(lock));
             }
             Err(error) => self.refuse(id, staged, &error).await,
@@ -230,14 +235,15 @@ impl Supervisor {
     }
 
     /// Moves a staged folder into place, locked from before anybody could see it.
-    fn place(&self, id: &JobId, staged: &str) -> io::Result<(JobFolder, JobRecord, OwnedFd)> {
+    fn place(&self, id: &JobId, staged: &str) -> io::Result<(JobFolder, Record, OwnedFd)> {
         let staged = self.state.staging().join(staged);
         let lock = OwnedFd::from(File::open(&staged)?);
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-        let record: JobRecord = record::from_json(&fs::read(JobFolder::at(staged.clone()).record())?)?;
+        let missing = || io::Error::from(io::ErrorKind::NotFound);
+        let record = record::read(&JobFolder::at(staged.clone()))?.ok_or_else(missing)?;
         let folder = self.state.job(id);
         renameat_with(CWD, &staged, CWD, folder.path(), RenameFlags::NOREPLACE)?;
-        if record.on_owner_death == OnOwnerDeath::Finish {
+        if record.job.on_owner_death == OnOwnerDeath::Finish {
             // A job that must not run twice is found after a power cut too.
             record::sync_folder(self.state.path())?;
         }

@@ -6,18 +6,31 @@ use std::{
     io::{self, ErrorKind, Write},
     path::PathBuf,
     pin::pin,
+    rc::Rc,
     time::Duration,
 };
 
 use tokio::{net::unix::pipe::Receiver, sync::oneshot, time::sleep};
 
-use crate::process::record::create;
+use crate::process::{record::create, supervisor::Context};
 
 /// As much as a pipe holds.
-const CHUNK: usize = 64 * 1024;
+pub(crate) const CHUNK: usize = 64 * 1024;
 
 /// How long somebody else may hold on to a stream once the main process has ended.
 const DRAIN: Duration = Duration::from_millis(250);
+
+/// What is this short is remembered as a whole, so that the owner can be told without a look at the disk.
+const SHORT: usize = 4 * 1024;
+
+/// A stream that has ended.
+#[derive(Debug, Default)]
+pub(crate) struct Pumped {
+    /// How long it was.
+    pub(crate) total: u64,
+    /// All of it, if it was short.
+    pub(crate) short: Option<Vec<u8>>,
+}
 
 /// Where a stream goes.
 #[derive(Debug)]
@@ -28,6 +41,7 @@ pub(crate) struct Pump {
     keep: usize,
     tail_path: PathBuf,
     total: u64,
+    short: Option<Vec<u8>>,
 }
 
 impl Pump {
@@ -35,18 +49,18 @@ impl Pump {
     /// rest.
     pub(crate) fn new(spill_path: PathBuf, spill_bytes: u64, tail_path: PathBuf, keep: usize) -> Self {
         let spill = Spill { path: spill_path, file: None, stored: 0, limit: spill_bytes };
-        Self { spill, tail: VecDeque::new(), keep, tail_path, total: 0 }
+        Self { spill, tail: VecDeque::new(), keep, tail_path, total: 0, short: Some(Vec::new()) }
     }
 
     /// Pumps until the stream ends, or for a moment longer than the main process lives, which `ended` tells. `seen`
-    /// is told the length of the stream after each piece. Returns the length of all of it.
+    /// is told the length of the stream after each piece.
     pub(crate) async fn run(
         mut self,
         pipe: Receiver,
         ended: oneshot::Receiver<()>,
+        context: Rc<Context>,
         mut seen: impl FnMut(u64),
-    ) -> u64 {
-        let mut chunk = vec![0; CHUNK];
+    ) -> Pumped {
         let mut over = pin!(async {
             let _or_dropped = ended.await;
             sleep(DRAIN).await;
@@ -57,6 +71,7 @@ impl Pump {
                 () = &mut over => break,
                 _ = pipe.readable() => {}
             }
+            let mut chunk = context.buffer.borrow_mut();
             match pipe.try_read(&mut chunk) {
                 Ok(0) => break,
                 Ok(length) => {
@@ -72,17 +87,21 @@ impl Pump {
 
     fn take(&mut self, chunk: &[u8]) {
         self.total += chunk.len() as u64;
+        self.short = self.short.take().filter(|short| short.len() + chunk.len() <= SHORT);
+        if let Some(short) = &mut self.short {
+            short.extend_from_slice(chunk);
+        }
         let rest = self.spill.take(chunk);
         self.tail.extend(&rest[rest.len().saturating_sub(self.keep)..]);
         self.tail.drain(..self.tail.len().saturating_sub(self.keep));
     }
 
-    fn finish(mut self) -> u64 {
+    fn finish(mut self) -> Pumped {
         if !self.tail.is_empty() {
             // On a full disk the end of a flood is lost, and nothing else.
             let _full = fs::write(&self.tail_path, self.tail.make_contiguous());
         }
-        self.total
+        Pumped { total: self.total, short: self.short }
     }
 }
 

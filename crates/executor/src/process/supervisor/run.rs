@@ -1,6 +1,6 @@
 //! The life of one job, from its start to its written outcome.
 
-use std::{cell::Cell, io, os::fd::OwnedFd, process::Child, rc::Rc, time::Duration};
+use std::{cell::Cell, io, os::fd::OwnedFd, rc::Rc, time::Duration};
 
 use rustix::process::WaitStatus;
 use tokio::{
@@ -16,8 +16,13 @@ use crate::{
     process::{
         layout::JobFolder,
         record::{Ending, JobRecord},
-        supervisor::{Context, members::Members, pump::Pump, spawn},
-        wire::Reply,
+        supervisor::{
+            Context,
+            members::Members,
+            pump::{Pump, Pumped},
+            spawn::{self, Started},
+        },
+        wire::{Input, Reply, Written},
     },
 };
 
@@ -61,6 +66,10 @@ pub(crate) struct Job {
     pub(crate) id: JobId,
     pub(crate) folder: JobFolder,
     pub(crate) record: JobRecord,
+    /// Where in its file the line begins that says how it ended.
+    pub(crate) end_at: u64,
+    /// What it reads, unless that is in its folder.
+    pub(crate) stdin: Option<Input>,
     pub(crate) wishes: watch::Receiver<Wishes>,
     pub(crate) lengths: Rc<Lengths>,
     pub(crate) context: Rc<Context>,
@@ -73,29 +82,31 @@ impl Job {
         let started = self.start().await;
         let at = started.as_ref().ok().map(|running| running.started);
         self.context.tell(Reply::Accepted { id: self.id.clone(), at }).await;
-        let ending = match started {
+        let (ending, written) = match started {
             Ok(running) => running.end(&mut self).await,
-            Err(failure) => Ending::unstarted(End::NotStarted(failure)),
+            Err(failure) => {
+                (Ending::unstarted(End::NotStarted(failure)), Some([Written::default(), Written::default()]))
+            }
         };
         self.write(&ending).await;
         drop(lock);
         // Forgotten before it is told: the owner may use the id again at once.
         self.context.jobs.borrow_mut().remove(&self.id);
         self.context.over.notify_one();
-        self.context.tell(Reply::Ended { id: self.id }).await;
+        self.context.tell(Reply::Ended { id: self.id, ending, written }).await;
     }
 
-    async fn start(&self) -> Result<Running, StartFailure> {
-        let mut child = spawn::start(&self.folder, &self.record).await?;
-        let pid = i32::try_from(child.id()).expect("the kernel's process numbers fit");
+    async fn start(&mut self) -> Result<Running, StartFailure> {
+        let input = self.stdin.take().map(|Input(bytes)| bytes);
+        let Started { pid, stdout, stderr } = spawn::start(&self.folder, &self.record, input).await?;
         let running = Running {
             started: Timestamp::now(),
             status: self.context.reaper.status_of(pid),
             members: Members::new(pid, self.folder.path().to_owned(), self.context.mains.clone()),
-            pumps: Vec::new(),
+            pumps: None,
         };
-        match self.pumps(&mut child) {
-            Ok(pumps) => Ok(Running { pumps, ..running }),
+        match self.pumps(stdout, stderr) {
+            Ok(pumps) => Ok(Running { pumps: Some(pumps), ..running }),
             Err(error) => {
                 running.members.kill().await;
                 Err(StartFailure::Other(error.to_string()))
@@ -103,14 +114,11 @@ impl Job {
         }
     }
 
-    fn pumps(&self, child: &mut Child) -> io::Result<Vec<Pumping>> {
+    fn pumps(&self, stdout: OwnedFd, stderr: OwnedFd) -> io::Result<[Pumping; 2]> {
         let limits = &self.record.limits;
-        let stdout =
-            child.stdout.take().map(|pipe| (Stream::Stdout, OwnedFd::from(pipe), limits.stdout_bytes));
-        let stderr =
-            child.stderr.take().map(|pipe| (Stream::Stderr, OwnedFd::from(pipe), limits.stderr_bytes));
-        let pump = |(stream, pipe, keep)| Ok(self.pump(stream, Receiver::from_owned_fd(pipe)?, keep));
-        stdout.into_iter().chain(stderr).map(pump).collect()
+        let stdout = self.pump(Stream::Stdout, Receiver::from_owned_fd(stdout)?, limits.stdout_bytes);
+        let stderr = self.pump(Stream::Stderr, Receiver::from_owned_fd(stderr)?, limits.stderr_bytes);
+        Ok([stdout, stderr])
     }
 
     fn pump(&self, stream: Stream, pipe: Receiver, keep: u64) -> Pumping {
@@ -120,20 +128,20 @@ impl Job {
         let (ended, has_ended) = oneshot::channel();
         let (id, wishes, context) = (self.id.clone(), self.wishes.clone(), self.context.clone());
         let lengths = self.lengths.clone();
-        let total = spawn_local(pump.run(pipe, has_ended, move |length| {
+        let pumped = spawn_local(pump.run(pipe, has_ended, self.context.clone(), move |length| {
             lengths.of(stream).set(length);
             if wishes.borrow().watched {
                 context.mention(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
             }
         }));
-        Pumping { ended, total }
+        Pumping { ended, pumped }
     }
 
     /// Writes the outcome; when the disk is full it waits for room, since the outcome is what all this is for.
     async fn write(&self, ending: &Ending) {
         let durable = self.record.on_owner_death == OnOwnerDeath::Finish;
         for _ in 0..WRITE_TRIES {
-            if ending.write(&self.folder, durable).is_ok() {
+            if ending.write(&self.folder, self.end_at, durable).is_ok() {
                 return;
             }
             sleep(Duration::from_secs(1)).await;
@@ -147,30 +155,34 @@ struct Running {
     status: oneshot::Receiver<WaitStatus>,
     members: Members,
     /// stdout, stderr
-    pumps: Vec<Pumping>,
+    pumps: Option<[Pumping; 2]>,
 }
 
 /// A stream on its way.
 struct Pumping {
     /// Told when the main process has ended.
     ended: oneshot::Sender<()>,
-    /// Its length, when it has ended.
-    total: JoinHandle<u64>,
+    /// What there was, when it has ended.
+    pumped: JoinHandle<Pumped>,
 }
 
 impl Running {
-    async fn end(mut self, job: &mut Job) -> Ending {
+    async fn end(mut self, job: &mut Job) -> (Ending, Option<[Written; 2]>) {
         let end = self.main_end(job).await;
-        let totals = drained(self.pumps).await;
+        let [stdout, stderr] = drained(self.pumps).await;
         self.members.kill().await;
-        Ending {
+        let ending = Ending {
             version: Version,
             end,
             started: Some(self.started),
             ended: Timestamp::now(),
-            stdout: totals.first().copied().unwrap_or(0),
-            stderr: totals.get(1).copied().unwrap_or(0),
-        }
+            stdout: stdout.total,
+            stderr: stderr.total,
+        };
+        let kept = |pumped: Pumped, keep| (pumped.total <= keep).then_some(pumped.short?).map(Written);
+        let limits = &job.record.limits;
+        let written = kept(stdout, limits.stdout_bytes).zip(kept(stderr, limits.stderr_bytes));
+        (ending, written.map(|(stdout, stderr)| [stdout, stderr]))
     }
 
     /// Waits for the end of the main process, and brings it about when its time is over or somebody wishes it.
@@ -195,16 +207,12 @@ impl Running {
 }
 
 /// Takes the rest of the output, for a moment also what comes from processes that the main one left behind.
-async fn drained(pumps: Vec<Pumping>) -> Vec<u64> {
-    let mut totals = Vec::with_capacity(pumps.len());
-    let (ended, streams): (Vec<_>, Vec<_>) = pumps.into_iter().map(|pump| (pump.ended, pump.total)).unzip();
-    for pump in ended {
-        let _or_it_has_ended_before = pump.send(());
+async fn drained(pumps: Option<[Pumping; 2]>) -> [Pumped; 2] {
+    let Some([stdout, stderr]) = pumps else { return [Pumped::default(), Pumped::default()] };
+    for ended in [stdout.ended, stderr.ended] {
+        let _or_it_has_ended_before = ended.send(());
     }
-    for stream in streams {
-        totals.push(stream.await.unwrap_or(0));
-    }
-    totals
+    [stdout.pumped.await.unwrap_or_default(), stderr.pumped.await.unwrap_or_default()]
 }
 
 async fn cancelled(wishes: &mut watch::Receiver<Wishes>) {
