@@ -55,6 +55,7 @@
 //! | to read a document | [`load_one`], [`load()`], [`LoadOptions`], [`Limits`] |
 //! | to walk it | [`Node`], [`Mapping`], [`Scalar`] |
 //! | data, typed documents | [`Node::to_value`], [`Node::parse`], [`Reading`] |
+//! | data with infinities and bytes, as spiff has it | [`SpiffScalar`] |
 //! | the place of an error found elsewhere | [`Node::locate`] (a JSON pointer), [`Node::inside`] (within a text) |
 //! | to report | [`Diagnostic`], [`codes!`], [`suggest()`] |
 //! | to repair | [`Fix`], [`apply_fixes`] |
@@ -80,6 +81,7 @@ mod node;
 mod parse;
 mod reader;
 mod reading;
+mod spiff;
 mod suggest;
 mod text;
 
@@ -97,5 +99,6 @@ pub use load::{Dialect, DuplicateKeys, Limits, LoadOptions, Loaded, LoadedOne, M
 pub use node::{Entry, Key, Kind, Mapping, Node, Scalar, Style};
 pub use parse::Located;
 pub use reading::Reading;
+pub use spiff::SpiffScalar;
 pub use suggest::{suggest, suggest_unique};
 pub use text::{Place, Position, Source, Span};

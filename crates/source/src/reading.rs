@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use crate::{Scalar, Style};
+use crate::{Scalar, SpiffScalar, Style};
 
 /// How the text of scalars becomes data.
 ///
@@ -30,6 +30,9 @@ pub enum Reading {
     Script,
     /// As JSON has it. For documents of the dialect [`StrictJson`](crate::Dialect::StrictJson).
     Json,
+    /// As spiff reads it, which is close to YAML 1.1: see [`SpiffScalar`]. What JSON can't hold (bytes,
+    /// infinities, NaN) stays text here.
+    Spiff,
 }
 
 impl Reading {
@@ -37,6 +40,9 @@ impl Reading {
     /// core schema have it read as if it were plain, all others change nothing.
     pub(crate) fn resolve(self, scalar: &Scalar, tag: Option<&str>) -> Value {
         let text = scalar.text();
+        if self == Self::Spiff {
+            return spiff(SpiffScalar::read(scalar, tag), text);
+        }
         let plain = match tag {
             Some("!!str" | "!") => false,
             Some("!!null" | "!!bool" | "!!int" | "!!float") => true,
@@ -46,9 +52,21 @@ impl Reading {
             _ if !plain => None,
             Self::Text => null(text),
             Self::Script => script(text),
+            Self::Spiff => None,
             Self::Json => serde_json::from_str::<Value>(text).ok().filter(|_| exact(text)),
         };
         value.unwrap_or_else(|| Value::String(text.to_owned()))
+    }
+}
+
+/// What a scalar of spiff is as JSON.
+fn spiff(scalar: SpiffScalar, text: &str) -> Value {
+    match scalar {
+        SpiffScalar::Null => Value::Null,
+        SpiffScalar::Bool(value) => Value::Bool(value),
+        SpiffScalar::Int(value) => Value::from(value),
+        SpiffScalar::Float(value) => Number::from_f64(value).map_or_else(|| text.into(), Value::Number),
+        SpiffScalar::Text(text) | SpiffScalar::Binary(text) => Value::String(text),
     }
 }
 

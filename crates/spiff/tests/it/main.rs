@@ -1,3 +1,5 @@
 //! The crate through its public interface.
 
 mod corpus;
+mod corpus_yaml;
+mod typed;
