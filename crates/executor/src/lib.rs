@@ -74,6 +74,8 @@ mod capability;
 mod captured;
 mod clock;
 mod content;
+#[cfg(feature = "docker")]
+pub mod docker;
 mod event;
 mod id;
 mod job;

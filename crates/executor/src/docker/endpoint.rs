@@ -1,0 +1,381 @@
+//! Where an engine is: decided from a setting, the environment and the Docker client's contexts.
+
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::docker::Environment;
+
+/// The socket of a Docker engine that nobody configured.
+const DOCKER_SOCKET: &str = "/var/run/docker.sock";
+
+/// The socket of the Podman service of the host.
+const PODMAN_SOCKET: &str = "/run/podman/podman.sock";
+
+/// Which engine is asked for, as a location names it.
+///
+/// ```
+/// use windlass_executor::docker::EngineChoice;
+///
+/// assert_eq!("docker".parse(), Ok(EngineChoice::Docker));
+/// assert_eq!("podman".parse(), Ok(EngineChoice::Podman));
+/// assert!(matches!("tcp://build-1:2375".parse(), Ok(EngineChoice::Host(_))));
+/// assert!("dcoker".parse::<EngineChoice>().is_err());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EngineChoice {
+    /// What the Docker client would use: `DOCKER_HOST`, else the current context, else the usual socket.
+    #[default]
+    Docker,
+    /// The Podman service: the user's own socket if there is one, else that of the host.
+    Podman,
+    /// A context of the Docker client.
+    Context(String),
+    /// An engine at this address.
+    Host(Host),
+}
+
+/// The address of an engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Host {
+    /// A socket of this machine.
+    Unix(PathBuf),
+    /// A host and a port; encrypted if certificates are given with it.
+    Tcp(String),
+    /// A machine reached by `ssh`, on which `docker system dial-stdio` can be run: `user@host:port`.
+    Ssh(String),
+}
+
+/// Where an engine is and how it is spoken to. Made by [`Endpoint::resolve`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its address.
+    pub host: Host,
+    /// The certificates for TCP; without them it is spoken to in the clear.
+    pub tls: Option<Tls>,
+    /// What decided for it, for people: a variable, a context, a default.
+    pub source: String,
+}
+
+/// The files with which a client and an engine prove who they are, in PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    /// The certificate of the authority that the engine's is checked against.
+    pub ca: PathBuf,
+    /// The client's certificate.
+    pub cert: PathBuf,
+    /// The client's key.
+    pub key: PathBuf,
+}
+
+/// What keeps an engine from being found.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EndpointError {
+    /// The text names no engine.
+    #[error(
+        "`{found}` names no engine: expected docker, podman, or an address such as unix:///var/run/docker.sock, tcp://host:2375, ssh://user@host"
+    )]
+    Choice {
+        /// The text as given.
+        found: String,
+    },
+    /// There is no context of this name.
+    #[error("there is no Docker context `{name}` in `{}` (named by {by})", folder.display())]
+    NoContext {
+        /// The context's name.
+        name: String,
+        /// Where contexts are.
+        folder: PathBuf,
+        /// What named it.
+        by: String,
+    },
+    /// A file of the Docker client's configuration can't be read.
+    #[error("can't read `{}`: {problem}", path.display())]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// No socket of Podman is there.
+    #[error(
+        "no Podman service answers: there is none of {looked_at}; start one by `systemctl --user start podman.socket` or `podman system service`"
+    )]
+    NoPodman {
+        /// The sockets that were looked at.
+        looked_at: String,
+    },
+}
+
+impl FromStr for EngineChoice {
+    type Err = EndpointError;
+
+    fn from_str(text: &str) -> Result<Self, EndpointError> {
+        match text {
+            "docker" => Ok(Self::Docker),
+            "podman" => Ok(Self::Podman),
+            _ => match text.strip_prefix("context:") {
+                Some(name) => Ok(Self::Context(name.to_owned())),
+                None => text.parse().map(Self::Host),
+            },
+        }
+    }
+}
+
+impl PartialEq for EndpointError {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl FromStr for Host {
+    type Err = EndpointError;
+
+    fn from_str(text: &str) -> Result<Self, EndpointError> {
+        let wrong = || EndpointError::Choice { found: text.to_owned() };
+        let (scheme, rest) = text.split_once("://").ok_or_else(wrong)?;
+        let rest = rest.trim_end_matches('/');
+        match scheme {
+            _ if rest.is_empty() => Err(wrong()),
+            "unix" => Ok(Self::Unix(rest.into())),
+            "tcp" | "http" | "https" => Ok(Self::Tcp(with_port(rest, scheme))),
+            "ssh" => Ok(Self::Ssh(rest.to_owned())),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+fn with_port(rest: &str, scheme: &str) -> String {
+    let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    match (has_port, scheme) {
+        (true, _) => rest.to_owned(),
+        (false, "https") => format!("{rest}:2376"),
+        (false, _) => format!("{rest}:2375"),
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "unix://{}", path.display()),
+            Self::Tcp(address) => write!(f, "tcp://{address}"),
+            Self::Ssh(address) => write!(f, "ssh://{address}"),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tls = if self.tls.is_some() { " with TLS" } else { "" };
+        write!(f, "{}{tls}", self.host)
+    }
+}
+
+impl Endpoint {
+    /// Decides where an engine is. Reads the Docker client's configuration, and connects to nothing.
+    ///
+    /// # Errors
+    /// [`EndpointError`] when what is named isn't there.
+    pub fn resolve(choice: &EngineChoice, environment: &Environment) -> Result<Self, EndpointError> {
+        match choice {
+            EngineChoice::Docker => docker(environment),
+            EngineChoice::Podman => podman(environment),
+            EngineChoice::Context(name) => context(name, environment, "the location"),
+            EngineChoice::Host(host) => Ok(Self::at(host.clone(), environment, "the location")),
+        }
+    }
+
+    fn at(host: Host, environment: &Environment, source: &str) -> Self {
+        let tls = if matches!(host, Host::Tcp(_)) { tls(environment) } else { None };
+        Self { host, tls, source: source.to_owned() }
+    }
+}
+
+/// The order of the Docker client: the host wins over the context, a named context over the current one.
+fn docker(environment: &Environment) -> Result<Endpoint, EndpointError> {
+    if let Some(host) = environment.get("DOCKER_HOST") {
+        return Ok(Endpoint::at(host.parse()?, environment, "DOCKER_HOST"));
+    }
+    if let Some(name) = environment.get("DOCKER_CONTEXT") {
+        return context(name, environment, "DOCKER_CONTEXT");
+    }
+    if let Some((name, path)) = current_context(environment)? {
+        return context(&name, environment, &path.display().to_string());
+    }
+    Ok(usual())
+}
+
+fn usual() -> Endpoint {
+    Endpoint { host: Host::Unix(DOCKER_SOCKET.into()), tls: None, source: "the usual socket".to_owned() }
+}
+
+/// `DOCKER_TLS_VERIFY` asks for it; the files are in `DOCKER_CERT_PATH`, else with the client's configuration.
+fn tls(environment: &Environment) -> Option<Tls> {
+    environment.get("DOCKER_TLS_VERIFY").filter(|value| *value != "0")?;
+    let named = environment.get("DOCKER_CERT_PATH").map(PathBuf::from);
+    named.or_else(|| environment.config_dir()).map(|dir| Tls::below(&dir))
+}
+
+impl Tls {
+    /// Takes the files of a folder under their usual names.
+    pub fn below(dir: &Path) -> Self {
+        Self { ca: dir.join("ca.pem"), cert: dir.join("cert.pem"), key: dir.join("key.pem") }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct ClientConfig {
+    #[serde(rename = "currentContext")]
+    current_context: Option<String>,
+}
+
+/// `contexts/meta/<digest of the name>/meta.json`, as the Docker client writes it.
+#[derive(Debug, Deserialize)]
+struct ContextMeta {
+    #[serde(rename = "Endpoints")]
+    endpoints: Endpoints,
+}
+
+#[derive(Debug, Deserialize)]
+struct Endpoints {
+    docker: Option<ContextEndpoint>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ContextEndpoint {
+    #[serde(rename = "Host")]
+    host: Option<String>,
+}
+
+fn current_context(environment: &Environment) -> Result<Option<(String, PathBuf)>, EndpointError> {
+    let Some(path) = environment.config_dir().map(|dir| dir.join("config.json")) else { return Ok(None) };
+    let config: Option<ClientConfig> = read_json(&path)?;
+    let name = config.and_then(|config| config.current_context).filter(|name| !name.is_empty());
+    Ok(name.map(|name| (name, path)))
+}
+
+fn context(name: &str, environment: &Environment, by: &str) -> Result<Endpoint, EndpointError> {
+    if name == "default" {
+        return Ok(usual());
+    }
+    let folder = environment.config_dir().unwrap_or_default().join("contexts");
+    let digest = hex::encode(Sha256::digest(name.as_bytes()));
+    let missing =
+        || EndpointError::NoContext { name: name.to_owned(), folder: folder.clone(), by: by.to_owned() };
+    let meta: ContextMeta =
+        read_json(&folder.join("meta").join(&digest).join("meta.json"))?.ok_or_else(missing)?;
+    let host = meta.endpoints.docker.and_then(|docker| docker.host).ok_or_else(missing)?;
+    let certificates = folder.join("tls").join(&digest).join("docker");
+    let tls = certificates.join("ca.pem").exists().then(|| Tls::below(&certificates));
+    Ok(Endpoint { host: host.parse()?, tls, source: format!("the context `{name}`") })
+}
+
+fn podman(environment: &Environment) -> Result<Endpoint, EndpointError> {
+    let own = environment.get("XDG_RUNTIME_DIR").map(|dir| Path::new(dir).join("podman/podman.sock"));
+    let candidates: Vec<PathBuf> = own.into_iter().chain([PODMAN_SOCKET.into()]).collect();
+    let looked_at =
+        || candidates.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    let there = candidates.iter().find(|path| path.exists());
+    let path = there.ok_or_else(|| EndpointError::NoPodman { looked_at: looked_at() })?;
+    let source = "the socket of Podman's service".to_owned();
+    Ok(Endpoint { host: Host::Unix(path.clone()), tls: None, source })
+}
+
+/// Reads a file of the Docker client; `None` if it isn't there.
+pub(crate) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, EndpointError> {
+    let problem = |problem: String| EndpointError::Config { path: path.to_owned(), problem };
+    match fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| problem(error.to_string())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(problem(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(choice: &str, variables: &[(&str, &str)]) -> Result<String, String> {
+        let environment = variables.iter().copied().collect();
+        let choice: EngineChoice = choice.parse().map_err(|error: EndpointError| error.to_string())?;
+        let endpoint = Endpoint::resolve(&choice, &environment).map_err(|error| error.to_string())?;
+        Ok(format!("{endpoint}, by {}", endpoint.source))
+    }
+
+    #[test]
+    fn the_host_wins_over_contexts_and_the_default() {
+        for (choice, variables, expected) in [
+            ("docker", &[][..], "unix:///var/run/docker.sock, by the usual socket"),
+            ("docker", &[("DOCKER_HOST", "")], "unix:///var/run/docker.sock, by the usual socket"),
+            (
+                "docker",
+                &[("DOCKER_HOST", "tcp://a"), ("DOCKER_CONTEXT", "b")],
+                "tcp://a:2375, by DOCKER_HOST",
+            ),
+            ("docker", &[("DOCKER_CONTEXT", "default")], "unix:///var/run/docker.sock, by the usual socket"),
+            ("ssh://me@far:22", &[("DOCKER_HOST", "tcp://a")], "ssh://me@far:22, by the location"),
+            (
+                "docker",
+                &[("DOCKER_HOST", "tcp://a:1"), ("DOCKER_TLS_VERIFY", "1"), ("DOCKER_CERT_PATH", "/c")],
+                "tcp://a:1 with TLS, by DOCKER_HOST",
+            ),
+            (
+                "unix:///a",
+                &[("DOCKER_TLS_VERIFY", "1"), ("DOCKER_CERT_PATH", "/c")],
+                "unix:///a, by the location",
+            ),
+        ] {
+            assert_eq!(resolved(choice, variables).as_deref(), Ok(expected), "{choice} {variables:?}");
+        }
+    }
+
+    #[test]
+    fn a_context_is_found_by_the_digest_of_its_name() {
+        let home = tempfile::tempdir().unwrap();
+        let config = home.path().join(".docker");
+        let digest = hex::encode(Sha256::digest(b"far"));
+        let meta = config.join("contexts/meta").join(&digest);
+        fs::create_dir_all(&meta).unwrap();
+        let text = r#"{"Name":"far","Metadata":{},"Endpoints":{"docker":{"Host":"tcp://far:2376","SkipTLSVerify":false}}}"#;
+        fs::write(meta.join("meta.json"), text).unwrap();
+        fs::write(config.join("config.json"), r#"{"currentContext":"far","auths":{}}"#).unwrap();
+        let home = home.path().to_str().unwrap();
+        let expected = Ok("tcp://far:2376, by the context `far`".to_owned());
+        assert_eq!(resolved("docker", &[("HOME", home)]), expected);
+        assert_eq!(resolved("context:far", &[("HOME", home)]), expected);
+        let tls = config.join("contexts/tls").join(digest).join("docker");
+        fs::create_dir_all(&tls).unwrap();
+        fs::write(tls.join("ca.pem"), "").unwrap();
+        let expected = Ok("tcp://far:2376 with TLS, by the context `far`".to_owned());
+        assert_eq!(resolved("docker", &[("HOME", home), ("DOCKER_CONTEXT", "far")]), expected);
+        let error = resolved("docker", &[("HOME", home), ("DOCKER_CONTEXT", "near")]).unwrap_err();
+        assert!(error.starts_with("there is no Docker context `near` in"), "{error}");
+        assert!(error.ends_with("(named by DOCKER_CONTEXT)"), "{error}");
+    }
+
+    #[test]
+    fn the_users_own_podman_comes_first() {
+        let run = tempfile::tempdir().unwrap();
+        let socket = run.path().join("podman/podman.sock");
+        fs::create_dir_all(socket.parent().unwrap()).unwrap();
+        fs::write(&socket, "").unwrap();
+        let expected = format!("unix://{}, by the socket of Podman's service", socket.display());
+        assert_eq!(resolved("podman", &[("XDG_RUNTIME_DIR", run.path().to_str().unwrap())]), Ok(expected));
+    }
+
+    #[test]
+    fn what_names_no_engine_is_refused() {
+        for text in ["", "dockr", "unix://", "ftp://x", "/var/run/docker.sock"] {
+            let error = resolved(text, &[]).unwrap_err();
+            assert!(error.starts_with(&format!("`{text}` names no engine")), "{error}");
+        }
+    }
+}

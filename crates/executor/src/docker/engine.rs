@@ -1,0 +1,221 @@
+//! A connection to an engine.
+
+use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
+
+use bollard::{API_DEFAULT_VERSION, Docker, models::SystemInfo, models::SystemVersion};
+use tokio::time::timeout;
+
+use crate::{
+    Capability,
+    docker::{Endpoint, EngineChoice, EngineError, Environment, Host, error::classified},
+};
+
+/// How long an engine may take to say that it is there.
+const PING_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long an engine may take for one call, unless it is said otherwise.
+pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
+
+/// Bollard counts in seconds; it must not be the first to lose its patience.
+const NEVER: u64 = 24 * 60 * 60;
+
+/// A connection to an engine, cheap to clone.
+///
+/// Its version is negotiated once. It reconnects by itself: a connection is made for each call.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    docker: Docker,
+    endpoint: Arc<Endpoint>,
+    limit: Duration,
+}
+
+/// What an engine is and what it enforces, for people and for deciding what a job may ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Description {
+    /// Where it is and what decided for it.
+    pub endpoint: Endpoint,
+    /// What kind of engine answers.
+    pub kind: EngineKind,
+    /// Its version.
+    pub version: String,
+    /// The version of its interface that is spoken, after negotiation.
+    pub api: String,
+    /// Whether it runs without root.
+    pub rootless: bool,
+    /// The version of the control groups that limits are enforced by: `1` or `2`.
+    pub cgroup: String,
+    /// What it does of what only some runtimes do; a limit that is missing here would be silently ignored by it.
+    pub capabilities: BTreeSet<Capability>,
+    /// Its security options: `seccomp`, `apparmor`, `selinux`, `userns`.
+    pub security: Vec<String>,
+    /// Whether jobs survive a restart of the engine.
+    pub live_restore: bool,
+    /// How many processors it has.
+    pub processors: usize,
+    /// The processor's architecture, as images name it.
+    pub architecture: String,
+    /// Whether this way of reaching it is covered by tests. `ssh` is not.
+    pub tested: bool,
+}
+
+/// The kinds of engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EngineKind {
+    /// Docker, or something that says it is.
+    Docker,
+    /// Podman.
+    Podman,
+}
+
+impl Engine {
+    /// Connects to an engine and agrees on a version.
+    ///
+    /// # Errors
+    /// [`EngineError`] when it isn't known where it is, or it doesn't answer within two seconds.
+    pub async fn connect(choice: &EngineChoice, environment: &Environment) -> Result<Self, EngineError> {
+        Self::connect_to(Endpoint::resolve(choice, environment)?).await
+    }
+
+    /// Connects to the engine at an endpoint.
+    ///
+    /// # Errors
+    /// [`EngineError::Unreachable`] or [`EngineError::Slow`].
+    pub async fn connect_to(endpoint: Endpoint) -> Result<Self, EngineError> {
+        let docker = open(&endpoint)?;
+        let engine = Self { docker, endpoint: Arc::new(endpoint), limit: CALL_LIMIT };
+        engine.ping().await?;
+        let negotiated = engine.docker.clone().negotiate_version();
+        let docker = engine.within(PING_LIMIT, "agree on a version", negotiated).await?;
+        Ok(Self { docker, ..engine })
+    }
+
+    /// Gives each call at the most this long.
+    #[must_use]
+    pub fn with_call_limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Returns where it is.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Asks whether it is there.
+    ///
+    /// # Errors
+    /// [`EngineError::Unreachable`] or [`EngineError::Slow`], after two seconds at the latest.
+    pub async fn ping(&self) -> Result<(), EngineError> {
+        self.within(PING_LIMIT.min(self.limit), "say that it is there", self.docker.ping()).await?;
+        Ok(())
+    }
+
+    /// Asks what it is and what it enforces.
+    ///
+    /// # Errors
+    /// [`EngineError`] when it doesn't answer.
+    pub async fn describe(&self) -> Result<Description, EngineError> {
+        let version = self.call("tell its version", self.docker.version()).await?;
+        let info = self.call("describe itself", self.docker.info()).await?;
+        Ok(self.description(&version, &info))
+    }
+
+    fn description(&self, version: &SystemVersion, info: &SystemInfo) -> Description {
+        let security = info.security_options.clone().unwrap_or_default();
+        let rootless = security.iter().any(|option| option.contains("rootless"));
+        let cgroup = info.cgroup_version.map_or_else(|| "1".to_owned(), |version| version.to_string());
+        Description {
+            endpoint: (*self.endpoint).clone(),
+            kind: kind(version),
+            version: version.version.clone().unwrap_or_default(),
+            api: self.docker.client_version().to_string(),
+            rootless,
+            capabilities: capabilities(info, rootless, &cgroup),
+            cgroup,
+            security: security.iter().map(|option| named(option)).collect(),
+            live_restore: info.live_restore_enabled.unwrap_or(false),
+            processors: info.ncpu.and_then(|count| usize::try_from(count).ok()).unwrap_or(1),
+            architecture: version.arch.clone().unwrap_or_default(),
+            tested: !matches!(self.endpoint.host, Host::Ssh(_)),
+        }
+    }
+
+    /// Makes one call, within its time. `action` goes on from "asked to".
+    pub(crate) async fn call<T>(
+        &self,
+        action: &str,
+        call: impl Future<Output = Result<T, bollard::errors::Error>>,
+    ) -> Result<T, EngineError> {
+        self.within(self.limit, action, call).await
+    }
+
+    pub(crate) async fn within<T>(
+        &self,
+        limit: Duration,
+        action: &str,
+        call: impl Future<Output = Result<T, bollard::errors::Error>>,
+    ) -> Result<T, EngineError> {
+        match timeout(limit, call).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(self.error(action, error)),
+            Err(_) => Err(EngineError::Slow {
+                endpoint: self.endpoint.to_string(),
+                action: action.to_owned(),
+                limit,
+            }),
+        }
+    }
+
+    pub(crate) fn error(&self, action: &str, error: bollard::errors::Error) -> EngineError {
+        classified(&self.endpoint.to_string(), action, self.limit, error)
+    }
+}
+
+fn open(endpoint: &Endpoint) -> Result<Docker, EngineError> {
+    let address = endpoint.host.to_string();
+    let docker = match (&endpoint.host, &endpoint.tls) {
+        (Host::Unix(path), _) => {
+            Docker::connect_with_unix(&path.to_string_lossy(), NEVER, API_DEFAULT_VERSION)
+        }
+        (Host::Tcp(_), None) => Docker::connect_with_http(&address, NEVER, API_DEFAULT_VERSION),
+        (Host::Tcp(_), Some(tls)) => {
+            Docker::connect_with_ssl(&address, &tls.key, &tls.cert, &tls.ca, NEVER, API_DEFAULT_VERSION)
+        }
+        (Host::Ssh(_), _) => Docker::connect_with_ssh(&address, NEVER, API_DEFAULT_VERSION, None),
+    };
+    docker.map_err(|error| classified(&endpoint.to_string(), "connect", PING_LIMIT, error))
+}
+
+fn kind(version: &SystemVersion) -> EngineKind {
+    let components = version.components.iter().flatten();
+    if components.into_iter().any(|component| component.name.contains("Podman")) {
+        EngineKind::Podman
+    } else {
+        EngineKind::Docker
+    }
+}
+
+/// What is enforced. An engine without root ignores limits silently where the control groups are of version 1.
+fn capabilities(info: &SystemInfo, rootless: bool, cgroup: &str) -> BTreeSet<Capability> {
+    let enforces = !rootless || cgroup != "1";
+    let mut all: BTreeSet<_> =
+        [Capability::Image, Capability::Network, Capability::User, Capability::TmpLimit].into();
+    for (limit, told) in [
+        (Capability::MemoryLimit, info.memory_limit),
+        (Capability::PidsLimit, info.pids_limit),
+        (Capability::CpuLimit, info.cpu_cfs_quota),
+    ] {
+        if enforces && told.unwrap_or(true) {
+            all.insert(limit);
+        }
+    }
+    all
+}
+
+/// `name=seccomp,profile=default` → `seccomp`
+fn named(option: &str) -> String {
+    let name = option.split(',').find_map(|part| part.strip_prefix("name="));
+    name.unwrap_or(option).to_owned()
+}

@@ -1,0 +1,48 @@
+//! The variables of the environment that say where an engine is.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// The environment of the user, as far as it matters for finding an engine.
+///
+/// It is read by whoever embeds this crate and handed in, so that what is connected to depends on nothing but the
+/// arguments.
+///
+/// ```
+/// use windlass_executor::docker::Environment;
+///
+/// let environment: Environment = [("DOCKER_HOST", "tcp://build-1:2375")].into_iter().collect();
+/// assert_eq!(environment.get("DOCKER_HOST"), Some("tcp://build-1:2375"));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    /// The variables that are looked at. The others need not be handed in, but for those that a credential helper needs.
+    pub const READ: [&'static str; 8] = [
+        "DOCKER_HOST",
+        "DOCKER_CONTEXT",
+        "DOCKER_CONFIG",
+        "DOCKER_TLS_VERIFY",
+        "DOCKER_CERT_PATH",
+        "HOME",
+        "PATH",
+        "XDG_RUNTIME_DIR",
+    ];
+
+    /// Returns a variable. One that is empty is as good as none.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The folder of the Docker client's configuration: `DOCKER_CONFIG`, else `.docker` in the home.
+    pub(crate) fn config_dir(&self) -> Option<PathBuf> {
+        let named = self.get("DOCKER_CONFIG").map(PathBuf::from);
+        named.or_else(|| Some(PathBuf::from(self.get("HOME")?).join(".docker")))
+    }
+}
+
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Self {
+        Self(variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}

@@ -1,0 +1,16 @@
+//! Jobs in containers of Docker or Podman.
+
+mod endpoint;
+mod engine;
+mod environment;
+mod error;
+
+pub use self::{
+    endpoint::{Endpoint, EndpointError, EngineChoice, Host, Tls},
+    engine::{Description, Engine, EngineKind},
+    environment::Environment,
+    error::EngineError,
+};
+
+/// The kind of this runtime, as locations name it.
+const KIND: &str = "docker";

@@ -1,0 +1,6 @@
+//! Jobs in containers, against the engines that answer here.
+//!
+//! Where none answers these tests say `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1` demands one.
+
+mod connection;
+mod engines;
