@@ -75,6 +75,12 @@ pub trait Host {
     /// With the report of the inner documents.
     fn merge(&mut self, documents: &[Node]) -> Result<Node, FunctionError>;
 
+    /// Processes a document in the scope of the call, or with a root of its own.
+    ///
+    /// # Errors
+    /// With the report of the document.
+    fn process(&mut self, document: Node, own_root: bool) -> Result<Node, FunctionError>;
+
     /// Makes a template value of a document.
     fn template(&mut self, document: Node) -> Value;
 
