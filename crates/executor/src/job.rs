@@ -71,6 +71,9 @@ pub struct Job {
     pub owner: Owner,
     /// What becomes of it when the process that submitted it dies.
     pub on_owner_death: OnOwnerDeath,
+    /// Whether it must not run where another job has run or will run: for secrets, and for what isn't trusted. A
+    /// [pool](crate::pool) gives it a fresh container; other runtimes do so in any case, or isolate nothing.
+    pub alone: bool,
 }
 
 /// A file placed in the working folder before the job starts. Its folders are made as needed.
@@ -179,6 +182,7 @@ impl Job {
             labels: BTreeMap::new(),
             owner: Owner::default(),
             on_owner_death: OnOwnerDeath::default(),
+            alone: false,
         }
     }
 
@@ -279,6 +283,12 @@ impl Job {
     /// Says what becomes of the job when the process that submitted it dies.
     pub fn on_owner_death(mut self, fate: OnOwnerDeath) -> Self {
         self.on_owner_death = fate;
+        self
+    }
+
+    /// Asks for a place where no other job runs before, beside or after it.
+    pub fn alone(mut self) -> Self {
+        self.alone = true;
         self
     }
 

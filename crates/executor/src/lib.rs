@@ -66,6 +66,7 @@
 //! - [`Outcome`]: how it [`End`]ed, what it wrote ([`Captured`]), what it left ([`Output`]).
 //! - [`Found`]: what is known of a job that somebody, perhaps a former life of ours, has submitted.
 //!
+//! [`runner`] is a program of ours that runs jobs inside containers, [`pool`] keeps such containers warm.
 //! [`process`] is the runtime of this host. The conformance suite for all runtimes is the module `testing`, behind the
 //! feature of that name.
 
@@ -81,7 +82,9 @@ mod id;
 mod job;
 mod limits;
 mod outcome;
+pub mod pool;
 pub mod process;
+pub mod runner;
 mod runtime;
 #[cfg(feature = "testing")]
 pub mod testing;

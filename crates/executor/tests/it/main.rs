@@ -5,5 +5,7 @@
 mod conformance;
 mod docker;
 mod place;
+mod pool;
 mod processes;
+mod runner;
 mod survival;

@@ -25,6 +25,10 @@ impl Place {
         Self(tempfile::tempdir().unwrap())
     }
 
+    pub(crate) fn folder(&self) -> &Path {
+        self.0.path()
+    }
+
     pub(crate) fn state(&self) -> PathBuf {
         self.0.path().join("jobs")
     }
@@ -90,5 +94,14 @@ pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     while !is_so().await {
         assert!(begun.elapsed() < LIMIT, "waited in vain until {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The same where there is nothing else to do.
+pub(crate) fn blocking_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < LIMIT, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,0 +1,208 @@
+//! The containers of a pool: who has one, who waits for one, which are kept and which replaced.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use super::{
+    carrier::{Carrier, Shape, StartError},
+    line::{BEAT, Line},
+};
+use crate::RuntimeError;
+
+/// How many jobs a container runs at the most. What jobs leave that nobody sees (memory of the kernel, numbers of
+/// processes) goes with it.
+const JOBS: u32 = 500;
+
+/// How long one may take to end a container when the pool is closed.
+const CLOSE_LIMIT: Duration = Duration::from_secs(30);
+
+/// The containers of one pool.
+pub(crate) struct Berths {
+    carrier: Arc<dyn Carrier>,
+    kind: String,
+    /// One permit for each container that may be there.
+    room: Arc<Semaphore>,
+    size: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Containers that nobody uses, the one used last at the end.
+    idle: VecDeque<(Shape, Line)>,
+    /// How many there are: used, unused, just being started or ended.
+    there: usize,
+    reaped: bool,
+    keeper: bool,
+    ending: JoinSet<()>,
+}
+
+/// A container that somebody uses.
+pub(crate) struct Berth {
+    pub(crate) line: Line,
+    shape: Shape,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Berths {
+    pub(crate) fn new(carrier: Arc<dyn Carrier>, kind: &str, size: usize) -> Self {
+        let room = Arc::new(Semaphore::new(size));
+        Self { carrier, kind: kind.to_owned(), room, size, state: Mutex::default() }
+    }
+
+    pub(crate) fn carrier(&self) -> &dyn Carrier {
+        &*self.carrier
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes what dead owners have left, once.
+    pub(crate) async fn reap(&self) -> Result<(), RuntimeError> {
+        if !self.state().reaped {
+            self.carrier.reap().await?;
+            self.state().reaped = true;
+        }
+        Ok(())
+    }
+
+    /// Waits for room for one more container in use. The longest waiting come first.
+    pub(crate) async fn room(&self) -> Result<OwnedSemaphorePermit, RuntimeError> {
+        self.room.clone().acquire_owned().await.map_err(|_| self.unavailable("the pool is closed"))
+    }
+
+    /// Takes a container of this shape, and starts one if none is there. To be awaited to its end: else nobody knows of
+    /// a container that was just being started.
+    pub(crate) async fn take(
+        self: Arc<Self>,
+        room: OwnedSemaphorePermit,
+        shape: Shape,
+    ) -> Result<Berth, StartError> {
+        let (found, evicted) = {
+            let mut state = self.state();
+            let found =
+                state.idle.iter().rposition(|(of, _)| *of == shape).and_then(|at| state.idle.remove(at));
+            // Whoever was unused for longest makes room.
+            let is_full = found.is_none() && state.there >= self.size;
+            let evicted = if is_full { state.idle.pop_front() } else { None };
+            if found.is_none() {
+                state.there += 1;
+            }
+            (found, evicted)
+        };
+        if let Some((_, line)) = evicted {
+            self.retire(line);
+        }
+        let line = match found {
+            Some((_, line)) => line,
+            None => self.start(&shape).await.inspect_err(|_| self.state().there -= 1)?,
+        };
+        self.keep_alive();
+        Ok(Berth { line, shape, _room: room })
+    }
+
+    async fn start(&self, shape: &Shape) -> Result<Line, StartError> {
+        self.reap().await?;
+        let vessel = self.carrier.start(shape).await?;
+        match Line::open(vessel).await {
+            Ok(line) => Ok(line),
+            Err((broken, end)) => {
+                let why = end.end().await.map(|why| format!(": {why}")).unwrap_or_default();
+                Err(self
+                    .unavailable(&format!("a warm container can't be spoken to: {}{why}", broken.0))
+                    .into())
+            }
+        }
+    }
+
+    fn unavailable(&self, problem: &str) -> RuntimeError {
+        RuntimeError::Unavailable { runtime: self.kind.clone(), problem: problem.to_owned() }
+    }
+
+    /// Gives a container back, to be used again if it can be.
+    pub(crate) fn give(&self, berth: Berth, as_new: bool) {
+        let Berth { line, shape, _room: room } = berth;
+        if as_new && line.is_whole() && line.jobs() < JOBS && !self.room.is_closed() {
+            self.state().idle.push_back((shape, line));
+        } else {
+            self.retire(line);
+        }
+        drop(room);
+    }
+
+    /// Ends a container that can't be spoken to any more, and tells what is known of the reason.
+    pub(crate) async fn lose(&self, berth: Berth) -> Option<String> {
+        let why = berth.line.end().await;
+        self.state().there -= 1;
+        why
+    }
+
+    /// Ends a container while others go on.
+    fn retire(&self, line: Line) {
+        let mut state = self.state();
+        state.there -= 1;
+        while state.ending.try_join_next().is_some() {}
+        state.ending.spawn(async move {
+            line.end().await;
+        });
+    }
+
+    /// Starts to speak to unused containers now and then, so that they know that we live, and we that they do.
+    fn keep_alive(self: &Arc<Self>) {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.keeper, true) {
+            return;
+        }
+        let berths = Arc::downgrade(self);
+        tokio::spawn(keep_alive(berths));
+    }
+
+    async fn beat(&self) {
+        let count = self.state().idle.len();
+        for _ in 0..count {
+            let Some((shape, mut line)) = self.state().idle.pop_front() else { return };
+            if line.ping().await.is_ok() {
+                self.state().idle.push_back((shape, line));
+            } else {
+                self.retire(line);
+            }
+        }
+    }
+
+    /// Ends all containers, and waits until they are gone. Nobody may use one any more.
+    pub(crate) async fn close(&self) {
+        self.room.close();
+        let mut ending = {
+            let mut state = self.state();
+            let mut ending = std::mem::take(&mut state.ending);
+            for (_, line) in std::mem::take(&mut state.idle) {
+                ending.spawn(async move {
+                    line.end().await;
+                });
+            }
+            ending
+        };
+        let _or_left_to_the_next =
+            timeout(CLOSE_LIMIT, async { while ending.join_next().await.is_some() {} }).await;
+    }
+}
+
+async fn keep_alive(berths: Weak<Berths>) {
+    loop {
+        sleep(BEAT).await;
+        match berths.upgrade() {
+            Some(berths) => berths.beat().await,
+            None => return,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! A job in the pool, as those see it who wait for it, follow it or cancel it.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::watch, time::Instant};
+
+use super::kept::Kept;
+use crate::{EventSender, Job, JobEvent, JobId, Outcome, Owner, Stream, Timestamp};
+
+/// The longest grace there is: a day.
+const LONGEST_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How much is handed on at a time.
+const CHUNK: u64 = 64 * 1024;
+
+/// A job in the pool.
+pub(crate) struct PooledJob {
+    pub(crate) id: JobId,
+    pub(crate) job: Job,
+    kept: Mutex<[Kept; 2]>,
+    progress: watch::Sender<Progress>,
+    wish: watch::Sender<Option<Instant>>,
+}
+
+/// How far a job is.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Progress {
+    started: Option<Timestamp>,
+    /// How many of the first bytes of stdout and stderr are here.
+    lengths: [u64; 2],
+    outcome: Option<Arc<Outcome>>,
+}
+
+impl PooledJob {
+    /// `folder` is where long output is kept.
+    pub(crate) fn new(id: JobId, job: Job, folder: &Path) -> Self {
+        let kept = ["stdout", "stderr"].map(|name| Kept::new(folder.join(format!("{id}.{name}"))));
+        let (progress, wish) = (watch::Sender::default(), watch::Sender::default());
+        Self { id, job, kept: Mutex::new(kept), progress, wish }
+    }
+
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.job.owner
+    }
+
+    fn kept(&self) -> MutexGuard<'_, [Kept; 2]> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for its end; of several wishes the most impatient counts.
+    pub(crate) fn cancel(&self, grace: Duration) {
+        let until = Instant::now() + grace.min(LONGEST_GRACE);
+        self.wish.send_if_modified(|wish| {
+            let sooner = wish.is_none_or(|wish| until < wish);
+            if sooner {
+                *wish = Some(until);
+            }
+            sooner
+        });
+    }
+
+    pub(crate) fn wishes(&self) -> watch::Receiver<Option<Instant>> {
+        self.wish.subscribe()
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.wish.borrow().is_some()
+    }
+
+    pub(crate) fn has_started(&self, at: Timestamp) {
+        self.progress.send_modify(|progress| progress.started = Some(at));
+    }
+
+    pub(crate) fn has_written(&self, stream: usize, bytes: &[u8]) {
+        let length = {
+            let kept = &mut self.kept()[stream];
+            kept.push(bytes);
+            kept.length()
+        };
+        self.progress.send_modify(|progress| progress.lengths[stream] = length);
+    }
+
+    pub(crate) fn has_tail(&self, stream: usize, bytes: &[u8]) {
+        self.kept()[stream].push_tail(bytes);
+    }
+
+    /// Ends it: what was kept of its streams, of which it wrote these many bytes, goes into the outcome.
+    pub(crate) fn has_ended(&self, mut outcome: Outcome, totals: Option<[u64; 2]>) {
+        let limits = &self.job.limits;
+        {
+            let kept = self.kept();
+            let total = |at: usize| totals.map_or(kept[at].length(), |totals| totals[at]);
+            outcome.stdout = kept[0].captured(total(0), limits.stdout_bytes).unwrap_or_default();
+            outcome.stderr = kept[1].captured(total(1), limits.stderr_bytes).unwrap_or_default();
+        }
+        outcome.started = self.progress.borrow().started;
+        self.progress.send_modify(|progress| progress.outcome = Some(Arc::new(outcome)));
+    }
+
+    pub(crate) fn outcome(&self) -> Option<Arc<Outcome>> {
+        self.progress.borrow().outcome.clone()
+    }
+
+    /// Waits for its end. It does end: whoever runs it holds it as well, and says so whatever happens.
+    pub(crate) async fn wait(&self) -> Option<Arc<Outcome>> {
+        let mut progress = self.progress.subscribe();
+        let ended = progress.wait_for(|progress| progress.outcome.is_some()).await.ok()?;
+        ended.outcome.clone()
+    }
+
+    /// Tells one listener all of it from the beginning. A slow one keeps nobody waiting: what it missed is still there.
+    pub(crate) async fn follow(self: Arc<Self>, events: EventSender) {
+        let mut progress = self.progress.subscribe();
+        let (mut started, mut shown) = (false, [0, 0]);
+        loop {
+            let now = progress.borrow_and_update().clone();
+            if let (false, Some(at)) = (started, now.started) {
+                started = true;
+                if !events.send(JobEvent::Started { at }).await {
+                    return;
+                }
+            }
+            if !self.show(&now, &mut shown, &events).await {
+                return;
+            }
+            if let Some(outcome) = &now.outcome {
+                return finish(outcome, shown, &events).await;
+            }
+            tokio::select! {
+                changed = progress.changed() => if changed.is_err() { return },
+                () = events.closed() => return,
+            }
+        }
+    }
+
+    async fn show(&self, now: &Progress, shown: &mut [u64; 2], events: &EventSender) -> bool {
+        for (at, stream) in [Stream::Stdout, Stream::Stderr].into_iter().enumerate() {
+            while shown[at] < now.lengths[at] {
+                let chunk = self.kept()[at].read(shown[at], CHUNK.min(now.lengths[at] - shown[at]));
+                let Ok(chunk) = chunk else { return false };
+                shown[at] += chunk.len() as u64;
+                if !events.send(JobEvent::Output { stream, at: Timestamp::now(), chunk }).await {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}
+
+async fn finish(outcome: &Outcome, shown: [u64; 2], events: &EventSender) {
+    let streams = [(Stream::Stdout, &outcome.stdout, shown[0]), (Stream::Stderr, &outcome.stderr, shown[1])];
+    for (stream, captured, shown) in streams {
+        let bytes = captured.total().saturating_sub(shown);
+        if bytes > 0 && !events.send(JobEvent::Omitted { stream, bytes }).await {
+            return;
+        }
+    }
+    events.send(JobEvent::Ended).await;
+}

@@ -1,0 +1,154 @@
+//! What is kept of one stream of a job in the pool.
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::PathBuf,
+};
+
+use crate::Captured;
+
+/// Up to this many bytes are kept in memory; short jobs write less.
+const MEMORY: usize = 256 << 10;
+
+/// The first bytes of a stream, in memory while they are few, else in a file.
+///
+/// It writes to the page cache of a local disk from within async tasks: that is a matter of microseconds, and less than
+/// handing it to another thread.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    memory: Vec<u8>,
+    file: Option<File>,
+    path: PathBuf,
+    length: u64,
+    /// The last bytes of what did not come as the first.
+    tail: Vec<u8>,
+}
+
+impl Kept {
+    /// `path` is where the file is made if one is needed.
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { memory: Vec::new(), file: None, path, length: 0, tail: Vec::new() }
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Takes the next of the first bytes. A full disk is a limit like the other: what was kept until then stays.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        if self.file.is_none() && self.memory.len() + bytes.len() <= MEMORY {
+            self.memory.extend_from_slice(bytes);
+            self.length = self.memory.len() as u64;
+        } else if self.write(bytes).is_ok() {
+            self.length += bytes.len() as u64;
+        }
+    }
+
+    /// Takes the next of the last bytes.
+    pub(crate) fn push_tail(&mut self, bytes: &[u8]) {
+        self.tail.extend_from_slice(bytes);
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => {
+                if let Some(folder) = self.path.parent() {
+                    fs::create_dir_all(folder)?;
+                }
+                let file = File::options()
+                    .read(true)
+                    .write(true)
+                    .create(true)
+                    .truncate(true)
+                    .mode(0o600)
+                    .open(&self.path)?;
+                file.write_all_at(&std::mem::take(&mut self.memory), 0)?;
+                none.insert(file)
+            }
+        };
+        file.write_all_at(bytes, self.length)
+    }
+
+    /// Reads a part of the first bytes, as much of it as there is.
+    pub(crate) fn read(&self, from: u64, length: u64) -> io::Result<Vec<u8>> {
+        let end = self.length.min(from.saturating_add(length));
+        let wanted = usize::try_from(end.saturating_sub(from)).unwrap_or(usize::MAX);
+        if let Some(file) = &self.file {
+            let mut bytes = vec![0; wanted];
+            file.read_exact_at(&mut bytes, from)?;
+            return Ok(bytes);
+        }
+        let from = usize::try_from(from).unwrap_or(usize::MAX).min(self.memory.len());
+        Ok(self.memory[from..from + wanted].to_vec())
+    }
+
+    /// Takes `keep` bytes of a stream of `total`, half of them from its end.
+    pub(crate) fn captured(&self, total: u64, keep: u64) -> io::Result<Captured> {
+        let tail_room = keep.div_ceil(2);
+        let head = self.read(0, keep - tail_room)?;
+        let tail =
+            &self.tail[self.tail.len().saturating_sub(usize::try_from(tail_room).unwrap_or(usize::MAX))..];
+        // Where first and last bytes meet, the last may be too few to be the whole tail.
+        let between = if total == self.length + self.tail.len() as u64 {
+            let after_head = self.length - head.len() as u64;
+            let wanted = tail_room.saturating_sub(tail.len() as u64).min(after_head);
+            self.read(self.length - wanted, wanted)?
+        } else {
+            Vec::new()
+        };
+        let captured = Captured::new(head, [&between, tail].concat(), total);
+        Ok(captured.with_spill(self.file.is_some().then(|| self.path.clone())))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            let _gone = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn head_and_tail_come_from_wherever_they_are() {
+        for (first, last, total, keep, text) in [
+            ("0123", "", 4, 8, "0123"),
+            ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),
+            ("0123456789", "", 10, 5, "01[… 5 bytes left out …]789"),
+            ("01234", "56789", 10, 10, "0123456789"),
+            ("01234567", "89", 10, 8, "0123[… 2 bytes left out …]6789"),
+            ("0123", "89", 10, 4, "01[… 6 bytes left out …]89"),
+            ("0123", "", 4, 0, "[… 4 bytes left out …]"),
+        ] {
+            let mut kept = Kept::new(PathBuf::from("/nowhere"));
+            kept.push(first.as_bytes());
+            kept.push_tail(last.as_bytes());
+            assert_eq!(kept.captured(total, keep).unwrap().text(), text, "{first} {last} {keep}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_much_for_memory_is_in_a_file_that_goes_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("job/stdout");
+        let mut kept = Kept::new(path.clone());
+        let bytes: Vec<u8> = (0..MEMORY * 3).map(|at| (at % 251).to_le_bytes()[0]).collect();
+        for piece in bytes.chunks(100_000) {
+            kept.push(piece);
+        }
+        assert!(path.exists());
+        assert_eq!(kept.read(0, u64::MAX).unwrap(), bytes);
+        assert_eq!(kept.read(300_000, 5).unwrap(), bytes[300_000..300_005]);
+        let captured = kept.captured(bytes.len() as u64, 10).unwrap();
+        assert_eq!((captured.head(), captured.tail()), (&bytes[..5], &bytes[bytes.len() - 5..]));
+        drop(kept);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,345 @@
+//! The line to one runner: one job after the other.
+
+use std::{collections::BTreeMap, io, time::Duration};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    time::{Instant, sleep, timeout},
+};
+
+use super::{
+    carrier::{EndVessel, Vessel},
+    job::PooledJob,
+};
+use crate::{
+    End, Job, Outcome, Output, StartFailure, Timestamp,
+    runner::protocol::{
+        CHUNK, Ending, FileSpec, Frames, How, MAX_FRAME, OutputSpec, OutputState, Reply, Request, Spec,
+        VERSION, encode_data,
+    },
+};
+
+/// What every job's `PATH` is, unless it says otherwise.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A runner that hears nothing for this long ends its jobs and itself.
+const LEASE: Duration = Duration::from_secs(60);
+
+/// How often a runner hears something, at the least.
+pub(crate) const BEAT: Duration = Duration::from_secs(15);
+
+/// How long a runner may take to answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A frame may have this much beside the spec.
+const ROOM: usize = 64;
+
+/// The line to one runner.
+pub(crate) struct Line {
+    input: Box<dyn AsyncWrite + Send + Unpin>,
+    output: Box<dyn tokio::io::AsyncRead + Send + Unpin>,
+    frames: Frames,
+    buffer: Vec<u8>,
+    end: Box<dyn EndVessel>,
+    image_digest: Option<String>,
+    jobs: u32,
+    /// Something may have been sent by half: nothing more can be said.
+    cut: bool,
+}
+
+/// The runner can't be spoken to any more.
+#[derive(Debug)]
+pub(crate) struct Broken(pub(crate) String);
+
+impl From<io::Error> for Broken {
+    fn from(error: io::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl Line {
+    /// Says hello.
+    pub(crate) async fn open(vessel: Vessel) -> Result<Self, (Broken, Box<dyn EndVessel>)> {
+        let Vessel { input, output, image_digest, end } = vessel;
+        let frames = Frames::default();
+        let mut line =
+            Self { input, output, frames, buffer: vec![0; CHUNK], end, image_digest, jobs: 0, cut: false };
+        match line.greet().await {
+            Ok(()) => Ok(line),
+            Err(broken) => Err((broken, line.end)),
+        }
+    }
+
+    async fn greet(&mut self) -> Result<(), Broken> {
+        let lease_ms = u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX);
+        self.say(&Request::Hello { version: VERSION, lease_ms }).await?;
+        match self.answer().await? {
+            Reply::Hello { version: VERSION, .. } => Ok(()),
+            Reply::Hello { version, .. } => {
+                Err(Broken(format!("its runner speaks version {version}, this program {VERSION}")))
+            }
+            _ => Err(Broken("its runner says something before hello".to_owned())),
+        }
+    }
+
+    /// Asks whether it is there.
+    pub(crate) async fn ping(&mut self) -> Result<(), Broken> {
+        let number = self.jobs;
+        self.say(&Request::Ping { number }).await?;
+        match self.answer().await? {
+            Reply::Pong { number: came } if came == number => Ok(()),
+            _ => Err(Broken("its runner answers something else".to_owned())),
+        }
+    }
+
+    async fn say(&mut self, request: &Request) -> Result<(), Broken> {
+        let mut bytes = Vec::new();
+        request.encode(&mut bytes);
+        let said = async {
+            self.input.write_all(&bytes).await?;
+            self.input.flush().await
+        };
+        match timeout(PATIENCE, said).await {
+            Ok(said) => Ok(said?),
+            Err(_) => Err(Broken("its runner doesn't listen".to_owned())),
+        }
+    }
+
+    async fn answer(&mut self) -> Result<Reply, Broken> {
+        let Self { output, frames, buffer, .. } = self;
+        match timeout(PATIENCE, next(output, frames, buffer)).await {
+            Ok(reply) => reply,
+            Err(_) => Err(Broken("its runner doesn't answer".to_owned())),
+        }
+    }
+
+    /// Returns how many jobs it has run.
+    pub(crate) fn jobs(&self) -> u32 {
+        self.jobs
+    }
+
+    /// Tells whether another job can be run after this one.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.cut
+    }
+
+    /// Ends the container.
+    pub(crate) async fn end(self) -> Option<String> {
+        // Its runner goes when nobody speaks to it.
+        drop((self.input, self.output));
+        self.end.end().await
+    }
+
+    /// Runs a job to its end.
+    pub(crate) async fn run(&mut self, job: &PooledJob, env: Vec<(String, String)>) -> Result<Ended, Broken> {
+        self.jobs += 1;
+        let number = self.jobs;
+        let spec = spec(&job.job, job.id.as_str(), env);
+        let Self { input, output, frames, buffer, cut, .. } = self;
+        let feed = feed(input, number, spec, job, cut);
+        let hear = hear(output, frames, buffer, number, job);
+        let (ending, files) = tokio::select! {
+            biased;
+            heard = hear => heard?,
+            broken = feed => return Err(broken),
+        };
+        let mut outcome = Outcome::new(end(ending.how, &job.job), Timestamp::from_millis(ending.ended_ms));
+        outcome.image_digest.clone_from(&self.image_digest);
+        let states = job.job.outputs.iter().zip(ending.outputs).enumerate();
+        let mut files = files;
+        outcome.outputs = states
+            .map(|(at, (request, state))| (request.name.clone(), brought(state, files.remove(&at))))
+            .collect();
+        Ok(Ended { end: outcome.end.clone(), outcome, totals: ending.totals })
+    }
+}
+
+/// How a job ended, to be told when its container has been given back.
+pub(crate) struct Ended {
+    pub(crate) end: End,
+    outcome: Outcome,
+    totals: [u64; 2],
+}
+
+impl Ended {
+    pub(crate) fn tell(self, job: &PooledJob) {
+        job.has_ended(self.outcome, Some(self.totals));
+    }
+}
+
+/// Tells whether a job can be described in one frame.
+pub(crate) fn fits(job: &Job, id: &str, env: Vec<(String, String)>) -> bool {
+    spec(job, id, env).to_file().len() + ROOM < MAX_FRAME
+}
+
+/// The variables of a job but for those that the runner sets.
+pub(crate) fn environment(
+    job: &Job,
+    volumes: impl IntoIterator<Item = (String, String)>,
+) -> Vec<(String, String)> {
+    let given = [("PATH", PATH), ("LANG", "C.UTF-8")];
+    let mut env: BTreeMap<String, String> =
+        given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    env.extend(job.env.clone());
+    env.extend(volumes);
+    env.into_iter().collect()
+}
+
+fn spec(job: &Job, id: &str, env: Vec<(String, String)>) -> Spec {
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let limits = &job.limits;
+    let keep = [limits.stdout_bytes, limits.stderr_bytes];
+    Spec {
+        mark: id.to_owned(),
+        program: job.program.clone(),
+        args: job.args.clone(),
+        env,
+        files: job
+            .files
+            .iter()
+            .map(|file| FileSpec {
+                path: file.path.to_string(),
+                mode: file.mode,
+                length: file.content.len() as u64,
+            })
+            .collect(),
+        stdin: job.stdin.len() as u64,
+        outputs: job
+            .outputs
+            .iter()
+            .map(|output| OutputSpec { path: output.path.to_string(), max_bytes: output.max_bytes })
+            .collect(),
+        timeout_ms: millis(limits.timeout),
+        grace_ms: millis(limits.grace),
+        spill: keep.map(|keep| limits.spill_bytes.max(keep)),
+        keep: keep.map(|keep| keep.div_ceil(2)),
+    }
+}
+
+/// Says all there is to say, then keeps the line alive and hands on wishes. Returns only when it can't.
+async fn feed(
+    input: &mut (dyn AsyncWrite + Send + Unpin),
+    number: u32,
+    spec: Spec,
+    job: &PooledJob,
+    cut: &mut bool,
+) -> Broken {
+    let fed = async {
+        *cut = true;
+        let mut bytes = Vec::new();
+        Request::Start { job: number, spec: Box::new(spec) }.encode(&mut bytes);
+        let contents = job.job.files.iter().map(|file| &file.content).chain([&job.job.stdin]);
+        for piece in contents.flat_map(|content| content.expose().chunks(CHUNK)) {
+            if bytes.len() > CHUNK {
+                input.write_all(&bytes).await?;
+                bytes.clear();
+            }
+            encode_data(&mut bytes, number, piece);
+        }
+        input.write_all(&bytes).await?;
+        input.flush().await?;
+        *cut = false;
+        let mut wishes = job.wishes();
+        wishes.mark_changed();
+        loop {
+            let request = tokio::select! {
+                Ok(()) = wishes.changed() => {
+                    let Some(until) = *wishes.borrow_and_update() else { continue };
+                    let grace = until.saturating_duration_since(Instant::now());
+                    Request::Cancel { job: number, grace_ms: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) }
+                }
+                () = sleep(BEAT) => Request::Ping { number },
+            };
+            bytes.clear();
+            request.encode(&mut bytes);
+            *cut = true;
+            input.write_all(&bytes).await?;
+            input.flush().await?;
+            *cut = false;
+        }
+    };
+    let result: io::Result<std::convert::Infallible> = fed.await;
+    match result {
+        Ok(never) => match never {},
+        Err(error) => error.into(),
+    }
+}
+
+type Files = BTreeMap<usize, Vec<u8>>;
+
+/// Hears all there is to hear of a job.
+async fn hear(
+    output: &mut (dyn tokio::io::AsyncRead + Send + Unpin),
+    frames: &mut Frames,
+    buffer: &mut [u8],
+    number: u32,
+    job: &PooledJob,
+) -> Result<(Ending, Files), Broken> {
+    let mut files = Files::new();
+    loop {
+        let reply = next(output, frames, buffer).await?;
+        match reply {
+            Reply::Started { job: of, at_ms } if of == number => {
+                job.has_started(Timestamp::from_millis(at_ms));
+            }
+            Reply::Output { job: of, stream, bytes } if of == number => {
+                job.has_written(stream.into(), &bytes);
+            }
+            Reply::Tail { job: of, stream, bytes } if of == number => job.has_tail(stream.into(), &bytes),
+            Reply::File { job: of, index, bytes } if of == number => {
+                let index = usize::try_from(index).unwrap_or(usize::MAX);
+                let most = job.job.outputs.get(index).map_or(0, |output| output.max_bytes);
+                let file = files.entry(index).or_default();
+                file.extend_from_slice(&bytes);
+                if file.len() as u64 > most {
+                    return Err(Broken("its runner sends more than it was asked for".to_owned()));
+                }
+            }
+            Reply::Ended { job: of, ending } if of == number => return Ok((*ending, files)),
+            Reply::Pong { .. } => {}
+            _ => return Err(Broken("its runner speaks of another job".to_owned())),
+        }
+    }
+}
+
+async fn next(
+    output: &mut (dyn tokio::io::AsyncRead + Send + Unpin),
+    frames: &mut Frames,
+    buffer: &mut [u8],
+) -> Result<Reply, Broken> {
+    loop {
+        if let Some(frame) = frames.next_frame().map_err(|error| Broken(error.to_string()))? {
+            return Reply::decode(frame).map_err(|error| Broken(error.to_string()));
+        }
+        match output.read(buffer).await? {
+            0 => return Err(Broken("its runner has gone".to_owned())),
+            length => frames.push(&buffer[..length]),
+        }
+    }
+}
+
+fn end(how: How, job: &Job) -> End {
+    let program = job.program.clone();
+    End::NotStarted(match how {
+        How::Exited(code) => return End::Exited(code),
+        How::Signalled(signal) => return End::Signalled(signal),
+        How::TimedOut => return End::TimedOut,
+        How::Cancelled => return End::Cancelled,
+        How::OutOfMemory => return End::OutOfMemory,
+        How::NotFound => StartFailure::NotFound { program },
+        How::InterpreterNotFound(interpreter) => StartFailure::InterpreterNotFound { program, interpreter },
+        How::NotExecutable(why) => StartFailure::NotExecutable { program, why },
+        How::NotStarted(why) => StartFailure::Other(why),
+    })
+}
+
+fn brought(state: OutputState, content: Option<Vec<u8>>) -> Output {
+    match state {
+        OutputState::Content(_) => Output::Content(content.unwrap_or_default()),
+        OutputState::Missing => Output::Missing,
+        OutputState::TooLarge(bytes) => Output::TooLarge { bytes },
+        OutputState::Outside => Output::Outside,
+        OutputState::NotAFile => Output::NotAFile,
+        OutputState::Unreadable(why) => Output::Unreadable(why),
+    }
+}

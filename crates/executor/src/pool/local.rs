@@ -1,0 +1,108 @@
+//! A carrier without containers: runners as children of this process, for tests of runner and pool where there is no
+//! engine. Nothing is isolated.
+
+use std::{
+    path::PathBuf,
+    process::Stdio,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use async_trait::async_trait;
+use tokio::process::{Child, Command};
+
+use super::{Carrier, EndVessel, Shape, StartError, Vessel};
+use crate::{Capabilities, Job, RuntimeError, runner};
+
+/// Starts runners as children of this process.
+#[derive(Debug)]
+pub struct LocalCarrier {
+    folder: PathBuf,
+    next: AtomicU64,
+}
+
+impl LocalCarrier {
+    /// Puts the runner, and the folders in which its jobs run, into a folder, which must be there.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), next: AtomicU64::new(0) }
+    }
+
+    fn runner(&self) -> Result<PathBuf, RuntimeError> {
+        let unavailable =
+            |problem: String| RuntimeError::Unavailable { runtime: "local".to_owned(), problem };
+        let path = self.folder.join("windlass-runner");
+        let program = runner::program().ok_or_else(|| unavailable("there is no runner".to_owned()))?;
+        crate::pool::local::place(&path, program).map_err(|error| unavailable(error.to_string()))?;
+        Ok(path)
+    }
+}
+
+/// Makes an executable file, if it isn't there.
+fn place(path: &std::path::Path, program: &[u8]) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    if path.exists() {
+        return Ok(());
+    }
+    // In place only when it is whole, and never open for writing while a runner is started.
+    let fresh = path.with_extension("new");
+    std::fs::remove_file(&fresh).or_else(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })?;
+    let mut file = std::fs::File::options().write(true).create_new(true).mode(0o755).open(&fresh)?;
+    std::io::Write::write_all(&mut file, program)?;
+    drop(file);
+    std::fs::rename(fresh, path)
+}
+
+#[async_trait]
+impl Carrier for LocalCarrier {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::none()
+    }
+
+    fn shape(&self, job: &Job) -> Option<Shape> {
+        job.volumes.is_empty().then(Shape::default)
+    }
+
+    async fn start(&self, _shape: &Shape) -> Result<Vessel, StartError> {
+        let problem = |error: std::io::Error| RuntimeError::Unavailable {
+            runtime: "local".to_owned(),
+            problem: error.to_string(),
+        };
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let folder = self.folder.join(number.to_string());
+        std::fs::create_dir(&folder).map_err(problem)?;
+        let mut child = Command::new(self.runner()?)
+            .arg("serve")
+            .arg(&folder)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(problem)?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(problem(std::io::Error::other("the runner has no streams")).into());
+        };
+        let end = Box::new(LocalVessel { child, folder });
+        Ok(Vessel { input: Box::new(input), output: Box::new(output), image_digest: None, end })
+    }
+
+    async fn reap(&self) -> Result<(), RuntimeError> {
+        Ok(())
+    }
+}
+
+struct LocalVessel {
+    child: Child,
+    folder: PathBuf,
+}
+
+#[async_trait]
+impl EndVessel for LocalVessel {
+    async fn end(mut self: Box<Self>) -> Option<String> {
+        let status = self.child.wait().await;
+        let _gone = std::fs::remove_dir_all(&self.folder);
+        status.ok().map(|status| status.to_string())
+    }
+}

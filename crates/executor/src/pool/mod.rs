@@ -1,0 +1,253 @@
+//! Warm containers: kept ones with a [runner](crate::runner) inside, for jobs that are short and can be repeated.
+//!
+//! To start a container takes a hundred milliseconds, to run a job in one that runs already takes two. So a pool keeps
+//! up to `size` containers, each with a runner as its first process, and gives each job one of them for itself. When the job has ended, the runner
+//! ends whatever it has left behind and empties the folders that can be written; then the next job may follow.
+//!
+//! A job goes to the pool if it is [`OnOwnerDeath::Kill`], does not ask to be [alone](Job::alone), and needs nothing
+//! that a kept container can't have. All others get a fresh container, from the runtime that the pool is put before.
+//! What is the same container for two jobs is their [`Shape`]: image, network, user, limits, volumes.
+//!
+//! The jobs of a pool live and die with the process that submitted them: it is at the other end of the line to their
+//! runner, and a runner whose line ends ends its job and itself. So to a later life they are [`Never`](Found::Never):
+//! nothing of them runs, nothing of them can be known, and to submit them again is right.
+
+mod berths;
+mod carrier;
+mod job;
+mod kept;
+mod line;
+#[cfg(feature = "testing")]
+pub mod local;
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use tokio::{task::JoinSet, time::timeout};
+
+pub use self::carrier::{Carrier, EndVessel, Shape, StartError, Vessel};
+use self::{berths::Berths, job::PooledJob};
+use crate::{
+    Capabilities, End, Events, Found, Job, JobId, OnOwnerDeath, Outcome, Owner, Runtime, RuntimeError,
+    StartFailure, Timestamp,
+};
+
+/// How many events may wait for their reader.
+const EVENTS: usize = 16;
+
+/// How long jobs may take to end when the pool is closed.
+const CLOSE_LIMIT: Duration = Duration::from_secs(30);
+
+/// A pool of warm containers before a runtime of fresh ones.
+pub struct PoolRuntime {
+    fresh: Arc<dyn Runtime>,
+    berths: Arc<Berths>,
+    folder: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The jobs that were submitted to the pool and not removed.
+    jobs: BTreeMap<JobId, Arc<PooledJob>>,
+    running: JoinSet<()>,
+}
+
+impl PoolRuntime {
+    /// Puts a pool of at the most `size` containers, at the least one, before a runtime. `folder` is where long output
+    /// of its jobs is kept, made when it is needed.
+    pub fn new(
+        fresh: Arc<dyn Runtime>,
+        carrier: Arc<dyn Carrier>,
+        size: usize,
+        folder: impl Into<PathBuf>,
+    ) -> Self {
+        let berths = Arc::new(Berths::new(carrier, fresh.kind(), size.max(1)));
+        Self { fresh, berths, folder: folder.into(), state: Mutex::default() }
+    }
+
+    /// Returns the runtime of fresh containers behind it.
+    pub fn fresh(&self) -> &Arc<dyn Runtime> {
+        &self.fresh
+    }
+
+    /// Ends the jobs of the pool and removes its containers. The pool takes no job after it; what it knows of those
+    /// that have ended it still tells.
+    pub async fn close(&self) {
+        let mut running = {
+            let mut state = self.state();
+            state.jobs.values().for_each(|job| job.cancel(Duration::ZERO));
+            std::mem::take(&mut state.running)
+        };
+        let _or_with_us = timeout(CLOSE_LIMIT, async { while running.join_next().await.is_some() {} }).await;
+        self.berths.close().await;
+        let _in_use = std::fs::remove_dir(&self.folder);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn job(&self, id: &JobId) -> Option<Arc<PooledJob>> {
+        self.state().jobs.get(id).cloned()
+    }
+
+    /// Returns the container that a job needs if it may have one of the pool, and the variables it gets there.
+    fn shape(&self, id: &JobId, job: &Job) -> Option<(Shape, Vec<(String, String)>)> {
+        if job.on_owner_death != OnOwnerDeath::Kill || job.alone {
+            return None;
+        }
+        let shape = self.berths.carrier().shape(job)?;
+        let volumes = job.volumes.iter().map(|volume| (volume.variable(), volume.path.clone()));
+        let env = line::environment(job, volumes);
+        line::fits(job, id.as_str(), env.clone()).then_some((shape, env))
+    }
+}
+
+/// Runs one job in a container of the pool, whatever comes.
+async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, berths: Arc<Berths>) {
+    let ended = |end: End| job.has_ended(Outcome::new(end, Timestamp::now()), None);
+    let mut wishes = job.wishes();
+    let room = tokio::select! {
+        biased;
+        _ = wishes.wait_for(Option::is_some) => return ended(End::Cancelled),
+        room = berths.room() => room,
+    };
+    let room = match room {
+        Ok(room) => room,
+        Err(error) => return ended(End::NotStarted(StartFailure::Other(error.to_string()))),
+    };
+    let mut taking = tokio::spawn(berths.clone().take(room, shape));
+    let taken = tokio::select! {
+        biased;
+        taken = &mut taking => taken,
+        _ = wishes.wait_for(Option::is_some) => {
+            // The container that is being started will be the next one's.
+            tokio::spawn(async move {
+                if let Ok(Ok(berth)) = taking.await {
+                    berths.give(berth, true);
+                }
+            });
+            return ended(End::Cancelled);
+        }
+    };
+    let mut berth = match taken {
+        Ok(Ok(berth)) => berth,
+        Ok(Err(StartError::Image { image, why })) => {
+            return ended(End::NotStarted(StartFailure::ImageNotFound { image, why }));
+        }
+        Ok(Err(StartError::Runtime(error))) => {
+            return ended(End::NotStarted(StartFailure::Other(error.to_string())));
+        }
+        Err(_) => return ended(End::Lost("the tokio runtime is shutting down".to_owned())),
+    };
+    match berth.line.run(&job, env).await {
+        Ok(outcome) => {
+            let as_new = matches!(outcome.end, End::Exited(_) | End::Signalled(_) | End::NotStarted(_));
+            // First the container, so that who waited for the job finds it.
+            berths.give(berth, as_new);
+            outcome.tell(&job);
+        }
+        Err(broken) => {
+            let why = berths.lose(berth).await.map(|why| format!(" ({why})")).unwrap_or_default();
+            if job.is_cancelled() {
+                ended(End::Cancelled);
+            } else {
+                ended(End::Lost(format!("its warm container can't be spoken to: {}{why}", broken.0)));
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Runtime for PoolRuntime {
+    fn kind(&self) -> &str {
+        self.fresh.kind()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.fresh.capabilities()
+    }
+
+    async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
+        self.capabilities().check(self.kind(), job)?;
+        let Some((shape, env)) = self.shape(id, job) else {
+            if self.job(id).is_some() {
+                return Ok(());
+            }
+            return self.fresh.submit(id, job).await;
+        };
+        let mut state = self.state();
+        if state.jobs.contains_key(id) {
+            return Ok(());
+        }
+        let job = Arc::new(PooledJob::new(id.clone(), job.clone(), &self.folder));
+        state.jobs.insert(id.clone(), job.clone());
+        while state.running.try_join_next().is_some() {}
+        state.running.spawn(run(job, shape, env, self.berths.clone()));
+        Ok(())
+    }
+
+    async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
+        if let Some(job) = self.job(id) {
+            return Ok(job
+                .outcome()
+                .map_or(Found::Running, |outcome| Found::Ended(Box::new((*outcome).clone()))));
+        }
+        let found = self.fresh.find(id).await?;
+        if found == Found::Never {
+            // It may have been one of a former life's pool, and what is left of that may still run.
+            self.berths.reap().await?;
+        }
+        Ok(found)
+    }
+
+    async fn events(&self, id: &JobId) -> Result<Events, RuntimeError> {
+        let Some(job) = self.job(id) else { return self.fresh.events(id).await };
+        let (sender, events) = Events::channel(EVENTS);
+        tokio::spawn(job.follow(sender));
+        Ok(events)
+    }
+
+    async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError> {
+        let Some(job) = self.job(id) else { return self.fresh.wait(id).await };
+        match job.wait().await {
+            Some(outcome) => Ok((*outcome).clone()),
+            None => Err(RuntimeError::UnknownJob { id: id.clone() }),
+        }
+    }
+
+    async fn cancel(&self, id: &JobId, grace: Duration) -> Result<(), RuntimeError> {
+        let Some(job) = self.job(id) else { return self.fresh.cancel(id, grace).await };
+        job.cancel(grace);
+        Ok(())
+    }
+
+    async fn remove(&self, id: &JobId) -> Result<(), RuntimeError> {
+        let Some(job) = self.job(id) else { return self.fresh.remove(id).await };
+        if job.outcome().is_none() {
+            return Err(RuntimeError::StillRunning { id: id.clone() });
+        }
+        self.state().jobs.remove(id);
+        Ok(())
+    }
+
+    async fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError> {
+        let mut ids = self.fresh.list(owner).await?;
+        let state = self.state();
+        ids.extend(state.jobs.values().filter(|job| job.owner() == owner).map(|job| job.id.clone()));
+        ids.sort();
+        Ok(ids)
+    }
+}
+
+impl std::fmt::Debug for PoolRuntime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PoolRuntime").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,297 @@
+//! The life of one job, from its start until nothing of it is left.
+
+use std::{
+    collections::VecDeque,
+    fs::{self, File},
+    io,
+    os::fd::{AsFd, AsRawFd, OwnedFd, RawFd},
+    time::{Duration, Instant, SystemTime},
+};
+
+use crate::{
+    files::{self, Folders},
+    launch,
+    processes::{Others, Processes},
+    protocol::{Ending, How, OutputState, Spec},
+    sys,
+};
+
+/// As much as a pipe holds.
+const PIPE: usize = 64 << 10;
+
+/// How long somebody else may hold on to a stream once the main process has ended.
+const DRAIN: Duration = Duration::from_millis(250);
+
+/// The longest time there is.
+const FOREVER: Duration = Duration::from_secs(1 << 31);
+
+/// Where the output of a job goes.
+pub(crate) trait Sink {
+    /// Takes the next bytes among the first of a stream.
+    fn take(&mut self, stream: usize, bytes: &[u8]);
+
+    /// Whether there is room for more. If not, the job waits.
+    fn has_room(&self) -> bool;
+}
+
+/// A job that runs, or is just being ended.
+pub(crate) struct Job {
+    spec: Spec,
+    folders: Folders,
+    main: i32,
+    processes: Processes,
+    streams: [Stream; 2],
+    started: u64,
+    time_over: Instant,
+    ooms: u64,
+    forced: Option<How>,
+    /// Until when those who were asked may go by themselves.
+    patience: Option<Instant>,
+    status: Option<i32>,
+    drain_until: Option<Instant>,
+}
+
+/// A stream on its way.
+struct Stream {
+    pipe: Option<OwnedFd>,
+    total: u64,
+    passed: u64,
+    spill: u64,
+    tail: VecDeque<u8>,
+    keep: usize,
+}
+
+/// What is left of a job once all its processes are gone.
+pub(crate) struct Remains {
+    pub(crate) ending: Ending,
+    pub(crate) tails: [Vec<u8>; 2],
+    /// The output files that were found, in the order of the request.
+    pub(crate) files: Vec<Option<File>>,
+}
+
+impl Remains {
+    /// What is left of a job that never ran.
+    pub(crate) fn unstarted(spec: &Spec, how: How) -> Self {
+        let outputs = spec.outputs.iter().map(|_| OutputState::Missing).collect();
+        let ending = Ending { how, started_ms: None, ended_ms: now(), totals: [0, 0], outputs };
+        Self { ending, tails: [Vec::new(), Vec::new()], files: spec.outputs.iter().map(|_| None).collect() }
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(0)
+}
+
+/// A moment from now; far away if there is no such moment.
+pub(crate) fn from_now(milliseconds: u64) -> Instant {
+    Instant::now() + Duration::from_millis(milliseconds).min(FOREVER)
+}
+
+impl Job {
+    /// Starts a job whose files are in place.
+    pub(crate) fn start(spec: Spec, folders: Folders) -> Result<Self, Remains> {
+        match Self::try_start(&spec, &folders) {
+            Ok((main, pipes)) => {
+                let [out, err] = pipes;
+                Ok(Self {
+                    main,
+                    processes: Processes::new(main, &spec.mark),
+                    streams: [
+                        Stream::new(out, spec.spill[0], spec.keep[0]),
+                        Stream::new(err, spec.spill[1], spec.keep[1]),
+                    ],
+                    started: now(),
+                    time_over: from_now(spec.timeout_ms),
+                    ooms: ooms(),
+                    forced: None,
+                    patience: None,
+                    status: None,
+                    drain_until: None,
+                    spec,
+                    folders,
+                })
+            }
+            Err(how) => {
+                let mut remains = Remains::unstarted(&spec, how);
+                // What was placed may have been asked back.
+                (remains.ending.outputs, remains.files) = outputs(&spec, &folders);
+                Err(remains)
+            }
+        }
+    }
+
+    fn try_start(spec: &Spec, folders: &Folders) -> Result<(i32, [OwnedFd; 2]), How> {
+        let failed = |error: io::Error| How::NotStarted(error.to_string());
+        let stdin = if spec.stdin == 0 { File::open("/dev/null") } else { File::open(folders.stdin()) };
+        let stdin = stdin.map_err(failed)?;
+        // The job may be kept for long, and secrets need not.
+        let _or_none = fs::remove_file(folders.stdin());
+        let (out, out_end) = sys::pipe().map_err(failed)?;
+        let (err, err_end) = sys::pipe().map_err(failed)?;
+        for pipe in [&out, &err] {
+            sys::never_wait(pipe.as_raw_fd()).map_err(failed)?;
+        }
+        let streams = [stdin.as_fd(), out_end.as_fd(), err_end.as_fd()];
+        let main = launch::start(spec, &folders.work(), &folders.tmp(), streams)?;
+        Ok((main, [out, err]))
+    }
+
+    pub(crate) fn main(&self) -> i32 {
+        self.main
+    }
+
+    pub(crate) fn started(&self) -> u64 {
+        self.started
+    }
+
+    pub(crate) fn folders(&self) -> &Folders {
+        &self.folders
+    }
+
+    /// The pipes that may have something to read.
+    pub(crate) fn pipes(&self) -> impl Iterator<Item = (usize, RawFd)> + '_ {
+        let open = |(at, stream): (usize, &Stream)| Some((at, stream.pipe.as_ref()?.as_raw_fd()));
+        self.streams.iter().enumerate().filter_map(open)
+    }
+
+    /// Takes what a stream has.
+    pub(crate) fn pump(&mut self, stream: usize, sink: &mut dyn Sink) {
+        self.streams[stream].pump(|bytes| sink.take(stream, bytes));
+    }
+
+    /// Says that the main process has ended.
+    pub(crate) fn main_ended(&mut self, status: i32) {
+        self.status = Some(status);
+        self.drain_until = Some(Instant::now() + DRAIN);
+    }
+
+    /// Wishes for an end.
+    pub(crate) fn cancel(&mut self, grace_ms: u64) {
+        if self.status.is_some() && self.forced.is_none() {
+            return;
+        }
+        self.forced.get_or_insert(How::Cancelled);
+        let until = from_now(grace_ms);
+        self.patience = Some(self.patience.map_or(until, |patience| patience.min(until)));
+    }
+
+    /// When to look again if nothing happens.
+    pub(crate) fn look_at(&self) -> Instant {
+        if let Some(drained) = self.drain_until {
+            let open = self.streams.iter().any(|stream| stream.pipe.is_some());
+            return if open { drained.min(self.processes.look_at()) } else { self.processes.look_at() };
+        }
+        match self.patience {
+            Some(patience) => patience.min(self.processes.look_at()),
+            None => self.time_over,
+        }
+    }
+
+    /// Goes on with ending the job as far as it can be. Tells whether nothing of it runs any more.
+    pub(crate) fn step(&mut self, others: Others<'_>, sink: &mut dyn Sink) -> bool {
+        if self.status.is_none() && self.forced.is_none() && Instant::now() >= self.time_over {
+            self.forced = Some(How::TimedOut);
+            self.patience = Some(from_now(self.spec.grace_ms));
+        }
+        if let Some(patience) = self.patience {
+            let gone = Instant::now() < patience && self.processes.ask(others);
+            let killed = Instant::now() >= patience && self.processes.kill(others);
+            if !gone && !killed {
+                return false;
+            }
+        }
+        let Some(drained) = self.drain_until else { return false };
+        if Instant::now() < drained && self.streams.iter().any(|stream| stream.pipe.is_some()) {
+            return false;
+        }
+        if !self.processes.kill(others) {
+            return false;
+        }
+        for stream in 0..2 {
+            self.pump(stream, sink);
+            self.streams[stream].pipe = None;
+        }
+        true
+    }
+
+    /// Puts together what is left.
+    pub(crate) fn remains(self) -> Remains {
+        let (outputs, files) = outputs(&self.spec, &self.folders);
+        let how = self.forced.unwrap_or_else(|| natural(self.status.unwrap_or(0), ooms() > self.ooms));
+        let [out, err] = self.streams;
+        let ending = Ending {
+            how,
+            started_ms: Some(self.started),
+            ended_ms: now(),
+            totals: [out.total, err.total],
+            outputs,
+        };
+        Remains { ending, tails: [out.tail.into(), err.tail.into()], files }
+    }
+}
+
+impl Stream {
+    fn new(pipe: OwnedFd, spill: u64, keep: u64) -> Self {
+        let keep = usize::try_from(keep).unwrap_or(usize::MAX);
+        Self { pipe: Some(pipe), total: 0, passed: 0, spill, tail: VecDeque::new(), keep }
+    }
+
+    /// Reads once, at the most what a pipe holds.
+    fn pump(&mut self, mut pass: impl FnMut(&[u8])) {
+        let Some(pipe) = &self.pipe else { return };
+        let mut buffer = [0; PIPE];
+        match sys::read_some(pipe.as_raw_fd(), &mut buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(length) => {
+                let bytes = &buffer[..length];
+                self.total += length as u64;
+                let room = usize::try_from(self.spill - self.passed).unwrap_or(usize::MAX);
+                let (fits, rest) = bytes.split_at(room.min(length));
+                if !fits.is_empty() {
+                    self.passed += fits.len() as u64;
+                    pass(fits);
+                }
+                self.tail.extend(&rest[rest.len().saturating_sub(self.keep)..]);
+                self.tail.drain(..self.tail.len().saturating_sub(self.keep));
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => self.pipe = None,
+        }
+    }
+}
+
+fn outputs(spec: &Spec, folders: &Folders) -> (Vec<OutputState>, Vec<Option<File>>) {
+    let work = folders.work();
+    spec.outputs.iter().map(|request| files::output(&work, request)).unzip()
+}
+
+/// Reads a wait status. The kernel says nowhere which process of a container it has ended for want of memory; that it
+/// has ended one while this job ran is taken for the reason of any other end than success.
+fn natural(status: i32, out_of_memory: bool) -> How {
+    let (signal, code) = (status & 0x7f, (status >> 8) & 0xff);
+    match (signal, code) {
+        (0, 0) => How::Exited(0),
+        _ if out_of_memory => How::OutOfMemory,
+        (0, code) => How::Exited(code),
+        (signal, _) => How::Signalled(signal),
+    }
+}
+
+/// How often the kernel has ended a process of this container for want of memory. Outside of one it would count those
+/// of everybody.
+fn ooms() -> u64 {
+    if std::process::id() != 1 {
+        return 0;
+    }
+    ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"]
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .flat_map(|text| {
+            text.lines()
+                .filter_map(|line| line.strip_prefix("oom_kill ")?.parse::<u64>().ok())
+                .collect::<Vec<_>>()
+        })
+        .sum()
+}

@@ -1,0 +1,513 @@
+//! Runs the jobs that an owner sends.
+//!
+//! All that is sent to the owner goes through one buffer. While that is long, nothing is read of what jobs write, nor of
+//! output files, nor of the owner's requests beyond what is there: so an owner that doesn't listen makes jobs wait, and the runner
+//! stays small. When the owner goes away, or is silent for longer than its lease, all jobs are ended and the runner goes.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, ErrorKind, Read, Write},
+    os::fd::AsRawFd,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    files::{self, Folders},
+    job::{Job, Remains, Sink, from_now},
+    processes::Others,
+    protocol::{CHUNK, Frames, How, OutputState, Reply, Request, Spec, VERSION},
+    sys::{self, POLLIN, POLLOUT, PollFd},
+};
+
+/// More than this is not collected for the owner.
+const ENOUGH: usize = 1 << 20;
+
+/// How long jobs may take to be ended when the owner has gone.
+const LAST: Duration = Duration::from_secs(5);
+
+/// Serves until the owner is gone.
+pub(crate) fn serve(folder: &Path, scrub: &[&str]) -> io::Result<()> {
+    sys::settle();
+    let signals = sys::signals(&[sys::SIGCHLD, sys::SIGTERM])?;
+    for fd in [0, 1] {
+        sys::never_wait(fd)?;
+    }
+    let mut runner = Runner {
+        folder: folder.to_owned(),
+        scrub: scrub.iter().map(PathBuf::from).collect(),
+        jobs: BTreeMap::new(),
+        out: Out::default(),
+        frames: Frames::default(),
+        lease: None,
+        heard: Instant::now(),
+        childless: true,
+    };
+    let served = runner.run(signals.as_raw_fd());
+    runner.end_all();
+    served
+}
+
+struct Runner {
+    folder: PathBuf,
+    scrub: Vec<PathBuf>,
+    jobs: BTreeMap<u32, Phase>,
+    out: Out,
+    frames: Frames,
+    lease: Option<Duration>,
+    heard: Instant,
+    childless: bool,
+}
+
+/// How far a job is.
+enum Phase {
+    Filling(Filling),
+    Running(Box<Job>),
+    Delivering(Delivering),
+}
+
+/// A job of which not everything is here yet.
+struct Filling {
+    spec: Box<Spec>,
+    folders: Folders,
+    /// The next of its files; after these its stdin.
+    next: usize,
+    open: Option<(File, u64)>,
+    failed: Option<String>,
+    cancelled: bool,
+}
+
+/// A job of which not everything has been sent yet.
+struct Delivering {
+    remains: Remains,
+    folders: Option<Folders>,
+    stream: usize,
+    sent: usize,
+    file: usize,
+}
+
+/// What waits to be sent.
+#[derive(Default)]
+struct Out {
+    bytes: Vec<u8>,
+    from: usize,
+}
+
+impl Out {
+    fn len(&self) -> usize {
+        self.bytes.len() - self.from
+    }
+
+    fn say(&mut self, reply: &Reply) {
+        reply.encode(&mut self.bytes);
+    }
+
+    /// Sends what there is room for; tells whether that was anything.
+    fn write(&mut self) -> io::Result<bool> {
+        let before = self.len();
+        while self.from < self.bytes.len() {
+            match sys::write_some(1, &self.bytes[self.from..]) {
+                Ok(length) => self.from += length,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        let left = self.len();
+        if left == 0 {
+            self.bytes.clear();
+            self.from = 0;
+        } else if self.from > ENOUGH {
+            self.bytes.drain(..self.from);
+            self.from = 0;
+        }
+        Ok(left < before)
+    }
+}
+
+/// The output of one job on its way to the owner.
+struct ToOwner<'a> {
+    job: u32,
+    out: &'a mut Out,
+}
+
+impl Sink for ToOwner<'_> {
+    fn take(&mut self, stream: usize, bytes: &[u8]) {
+        let stream = u8::from(stream == 1);
+        self.out.say(&Reply::Output { job: self.job, stream, bytes: bytes.to_vec() });
+    }
+
+    fn has_room(&self) -> bool {
+        self.out.len() < ENOUGH
+    }
+}
+
+/// What is polled beside the pipes of jobs.
+const FIXED: usize = 3;
+
+impl Runner {
+    fn run(&mut self, signals: i32) -> io::Result<()> {
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            self.step_all();
+            match self.out.write() {
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+                // Who reads is alive, also while we don't listen.
+                Ok(true) => self.heard = Instant::now(),
+                Ok(false) => {}
+                Err(error) => return Err(error),
+            }
+            let (mut fds, pipes) = self.watched(signals);
+            let left = self.next_look().saturating_duration_since(Instant::now());
+            // Rounded up, so as not to wake a moment too early again and again.
+            let left = i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
+            sys::wait(&mut fds, left);
+            if fds[2].revents != 0 && sys::signals_seen(signals).contains(&sys::SIGTERM) {
+                return Ok(());
+            }
+            // In this order: what a process has written is in its pipe when it is known to have ended.
+            for (fd, (job, stream)) in fds[FIXED..].iter().zip(pipes) {
+                if fd.revents != 0
+                    && let Some(Phase::Running(running)) = self.jobs.get_mut(&job)
+                {
+                    running.pump(stream, &mut ToOwner { job, out: &mut self.out });
+                }
+            }
+            if fds[2].revents != 0 {
+                self.reap();
+            }
+            if fds[0].revents != 0 {
+                match sys::read_some(0, &mut buffer) {
+                    Ok(0) => return Ok(()),
+                    Ok(length) => self.hear(&buffer[..length])?,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            if self.lease.is_some_and(|lease| self.heard.elapsed() > lease) {
+                return Err(io::Error::other("the owner has been silent for too long"));
+            }
+        }
+    }
+
+    fn watched(&self, signals: i32) -> (Vec<PollFd>, Vec<(u32, usize)>) {
+        let room = self.out.len() < ENOUGH;
+        let poll = |fd, events| PollFd { fd, events, revents: 0 };
+        let mut fds = vec![
+            poll(if room { 0 } else { -1 }, POLLIN),
+            poll(if self.out.len() > 0 { 1 } else { -1 }, POLLOUT),
+            poll(signals, POLLIN),
+        ];
+        let mut pipes = Vec::new();
+        for (job, phase) in &self.jobs {
+            if let Phase::Running(running) = phase
+                && room
+            {
+                for (stream, fd) in running.pipes() {
+                    fds.push(poll(fd, POLLIN));
+                    pipes.push((*job, stream));
+                }
+            }
+        }
+        (fds, pipes)
+    }
+
+    fn next_look(&self) -> Instant {
+        let lease = self.lease.map(|lease| self.heard + lease + Duration::from_millis(1));
+        let looks = self.jobs.values().filter_map(|phase| match phase {
+            Phase::Running(job) => Some(job.look_at()),
+            Phase::Delivering(_) if self.out.len() < ENOUGH => Some(Instant::now()),
+            _ => None,
+        });
+        looks.chain(lease).min().unwrap_or_else(|| from_now(u64::MAX))
+    }
+
+    fn hear(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.heard = Instant::now();
+        self.frames.push(bytes);
+        loop {
+            let request = match self.frames.next_frame().map_err(io::Error::other)? {
+                Some(frame) => Request::decode(frame).map_err(io::Error::other)?,
+                None => return Ok(()),
+            };
+            match request {
+                Request::Hello { version, lease_ms } => {
+                    self.out.say(&Reply::Hello { version: VERSION, pid: std::process::id() });
+                    if version != VERSION {
+                        self.out.write()?;
+                        return Err(io::Error::other(format!(
+                            "the owner speaks version {version}, this is {VERSION}"
+                        )));
+                    }
+                    self.lease = Some(Duration::from_millis(lease_ms)).filter(|lease| !lease.is_zero());
+                }
+                Request::Start { job, spec } => self.start(job, spec),
+                Request::Data { job, bytes } => self.data(job, &bytes),
+                Request::Cancel { job, grace_ms } => match self.jobs.get_mut(&job) {
+                    Some(Phase::Filling(filling)) => filling.cancelled = true,
+                    Some(Phase::Running(running)) => running.cancel(grace_ms),
+                    // It has ended.
+                    _ => {}
+                },
+                Request::Ping { number } => self.out.say(&Reply::Pong { number }),
+            }
+        }
+    }
+
+    fn start(&mut self, job: u32, spec: Box<Spec>) {
+        if self.jobs.contains_key(&job) {
+            // A mistake of the owner, which it notices by the answers that it gets.
+            return;
+        }
+        let taken = |root: &PathBuf| {
+            self.jobs.values().any(|phase| phase.folders().is_some_and(|folders| folders.root == *root))
+        };
+        let places = (0..).map(|number| self.folder.join(format!("job-{number}")));
+        let Some(root) = places.into_iter().find(|root| !taken(root)) else { return };
+        let folders = Folders { root };
+        files::remove(&folders.root);
+        let failed = folders.make().err().map(|error| error.to_string());
+        let mut filling = Filling { spec, folders, next: 0, open: None, failed, cancelled: false };
+        filling.open_next();
+        self.jobs.insert(job, Phase::Filling(filling));
+        self.launch_if_filled(job);
+    }
+
+    fn data(&mut self, job: u32, bytes: &[u8]) {
+        if let Some(Phase::Filling(filling)) = self.jobs.get_mut(&job) {
+            filling.take(bytes);
+            self.launch_if_filled(job);
+        }
+    }
+
+    fn launch_if_filled(&mut self, number: u32) {
+        if !matches!(self.jobs.get(&number), Some(Phase::Filling(filling)) if filling.open.is_none()) {
+            return;
+        }
+        let Some(Phase::Filling(filling)) = self.jobs.remove(&number) else { return };
+        let Filling { spec, folders, failed, cancelled, .. } = filling;
+        let started = if let Some(why) = failed {
+            Err(Remains::unstarted(&spec, How::NotStarted(why)))
+        } else if cancelled {
+            Err(Remains::unstarted(&spec, How::Cancelled))
+        } else {
+            Job::start(*spec, folders.clone())
+        };
+        let phase = match started {
+            Ok(job) => {
+                self.childless = false;
+                self.out.say(&Reply::Started { job: number, at_ms: job.started() });
+                Phase::Running(Box::new(job))
+            }
+            Err(remains) => Phase::Delivering(Delivering::new(remains, folders)),
+        };
+        self.jobs.insert(number, phase);
+    }
+
+    /// Collects all children that have ended.
+    fn reap(&mut self) {
+        loop {
+            match sys::reap() {
+                Ok(Some((pid, status))) => {
+                    for phase in self.jobs.values_mut() {
+                        if let Phase::Running(job) = phase
+                            && job.main() == pid
+                        {
+                            job.main_ended(status);
+                        }
+                    }
+                }
+                Ok(None) => {
+                    self.childless = false;
+                    return;
+                }
+                Err(_) => {
+                    self.childless = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Goes on with every job that can be gone on with.
+    fn step_all(&mut self) {
+        let numbers: Vec<u32> = self.jobs.keys().copied().collect();
+        for number in numbers {
+            self.step(number);
+        }
+    }
+
+    fn step(&mut self, number: u32) {
+        let mains: Vec<i32> = self
+            .jobs
+            .values()
+            .filter_map(|phase| if let Phase::Running(job) = phase { Some(job.main()) } else { None })
+            .collect();
+        let others = Others { mains: &mains, childless: self.childless };
+        let Some(phase) = self.jobs.get_mut(&number) else { return };
+        if let Phase::Running(job) = phase {
+            let due = Instant::now() >= job.look_at() || self.childless;
+            if !due || !job.step(others, &mut ToOwner { job: number, out: &mut self.out }) {
+                return;
+            }
+            let Some(Phase::Running(job)) = self.jobs.remove(&number) else { return };
+            let folders = job.folders().clone();
+            self.jobs.insert(number, Phase::Delivering(Delivering::new(job.remains(), folders)));
+        }
+        let Some(Phase::Delivering(delivering)) = self.jobs.get_mut(&number) else { return };
+        if delivering.deliver(number, &mut self.out) {
+            self.jobs.remove(&number);
+            if self.jobs.is_empty() && std::process::id() == 1 {
+                // Nobody else is here, so nothing that is left here is anybody's.
+                self.scrub.iter().for_each(|folder| files::scrub(folder));
+            }
+        }
+    }
+
+    /// Ends all jobs, without telling anybody.
+    fn end_all(&mut self) {
+        let limit = Instant::now() + LAST;
+        for phase in self.jobs.values_mut() {
+            if let Phase::Running(job) = phase {
+                job.cancel(0);
+            }
+        }
+        while Instant::now() < limit && self.jobs.values().any(|phase| matches!(phase, Phase::Running(_))) {
+            self.reap();
+            self.step_all();
+            self.out = Out::default();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        for phase in self.jobs.values() {
+            if let Some(folders) = phase.folders() {
+                files::remove(&folders.root);
+            }
+        }
+    }
+}
+
+impl Phase {
+    fn folders(&self) -> Option<&Folders> {
+        match self {
+            Self::Filling(filling) => Some(&filling.folders),
+            Self::Running(job) => Some(job.folders()),
+            Self::Delivering(delivering) => delivering.folders.as_ref(),
+        }
+    }
+}
+
+impl Filling {
+    /// Opens the next file that has something in it; makes those that have nothing.
+    fn open_next(&mut self) {
+        while let Some(file) = self.spec.files.get(self.next) {
+            self.next += 1;
+            let (length, made) = (file.length, self.folders.place(&file.path, file.mode));
+            if self.opened(made.map_err(|error| format!("can't place `{}`: {error}", file.path)), length) {
+                return;
+            }
+        }
+        if self.next == self.spec.files.len() {
+            self.next += 1;
+            let (length, path) = (self.spec.stdin, self.folders.stdin());
+            if length > 0 {
+                let made = File::create(path).map_err(|error| format!("can't write its stdin: {error}"));
+                self.opened(made, length);
+            }
+        }
+    }
+
+    /// Takes a file to be filled; tells whether there is anything to fill it with.
+    fn opened(&mut self, made: Result<File, String>, length: u64) -> bool {
+        let file = made.or_else(|why| {
+            self.failed.get_or_insert(why);
+            // What is sent for it is taken all the same.
+            File::options().write(true).open("/dev/null")
+        });
+        match file {
+            Ok(file) if length > 0 => {
+                self.open = Some((file, length));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn take(&mut self, mut bytes: &[u8]) {
+        while let Some((file, left)) = &mut self.open {
+            let length = bytes.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+            let (now, rest) = bytes.split_at(length);
+            if let Err(error) = file.write_all(now) {
+                self.failed.get_or_insert(format!("can't write what it is given: {error}"));
+            }
+            *left -= length as u64;
+            bytes = rest;
+            if *left > 0 {
+                return;
+            }
+            self.open = None;
+            self.open_next();
+        }
+    }
+}
+
+impl Delivering {
+    fn new(remains: Remains, folders: Folders) -> Self {
+        Self { remains, folders: Some(folders), stream: 0, sent: 0, file: 0 }
+    }
+
+    /// Sends as much as there is room for; tells whether that was all.
+    fn deliver(&mut self, job: u32, out: &mut Out) -> bool {
+        while let Some(tail) = self.remains.tails.get(self.stream) {
+            let piece = &tail[self.sent..tail.len().min(self.sent + CHUNK)];
+            if piece.is_empty() {
+                (self.stream, self.sent) = (self.stream + 1, 0);
+                continue;
+            }
+            if out.len() >= ENOUGH {
+                return false;
+            }
+            let stream = u8::from(self.stream == 1);
+            out.say(&Reply::Tail { job, stream, bytes: piece.to_vec() });
+            self.sent += piece.len();
+        }
+        while let Some(file) = self.remains.files.get_mut(self.file) {
+            if out.len() >= ENOUGH {
+                return false;
+            }
+            let state = &mut self.remains.ending.outputs[self.file];
+            if !send_piece(job, self.file, file, state, out) {
+                self.file += 1;
+            }
+        }
+        if let Some(folders) = self.folders.take() {
+            files::remove(&folders.root);
+        }
+        let ending = Box::new(self.remains.ending.clone());
+        out.say(&Reply::Ended { job, ending });
+        true
+    }
+}
+
+/// Sends the next piece of an output; tells whether there may be more.
+fn send_piece(
+    job: u32,
+    index: usize,
+    file: &mut Option<File>,
+    state: &mut OutputState,
+    out: &mut Out,
+) -> bool {
+    let (Some(open), OutputState::Content(length)) = (file.as_mut(), &*state) else { return false };
+    let mut bytes = Vec::new();
+    match open.take(CHUNK as u64).read_to_end(&mut bytes) {
+        Ok(0) => false,
+        Ok(_) => {
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            out.say(&Reply::File { job, index, bytes });
+            *length > CHUNK as u64
+        }
+        Err(error) => {
+            *state = OutputState::Unreadable(error.to_string());
+            false
+        }
+    }
+}

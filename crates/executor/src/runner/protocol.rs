@@ -1,0 +1,652 @@
+//! What owner and runner say to each other: frames, each a length, a kind and fields.
+//!
+//! This file is compiled twice, into this crate and into the runner, which has nothing but the standard library. All
+//! numbers are little-endian. A frame is `u32` length of the rest, `u8` kind, fields; a text or a list starts with its
+//! length as `u32`. What is longer than [`MAX_FRAME`] is not a frame but an error, so that neither side can be made to
+//! keep more; contents of any length go in pieces of [`CHUNK`].
+//!
+//! # The order
+//! Both say `Hello`, the owner first, and part if the versions differ. Then for each job, which has a number that the
+//! owner chooses: `Start`, then `Data` until all files and the stdin are there (their lengths are in the
+//! [`Spec`]); back come `Started` unless it could not be, `Output`, and when all of the job's processes are gone `Tail`, `File`, `Ended`.
+//! `Ended` is the last of a job; its number may be used again after it. Jobs don't wait for each other.
+
+/// The version of this language.
+pub const VERSION: u16 = 1;
+
+/// The longest frame there is, without its length.
+pub const MAX_FRAME: usize = 4 << 20;
+
+/// How much of a content goes into one frame.
+pub const CHUNK: usize = 64 << 10;
+
+/// What an owner says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// The first frame.
+    Hello {
+        /// The version that the owner speaks.
+        version: u16,
+        /// Whoever hears nothing for this many milliseconds takes the owner for dead.
+        lease_ms: u64,
+    },
+    /// A job.
+    Start {
+        /// Its number.
+        job: u32,
+        /// What it is.
+        spec: Box<Spec>,
+    },
+    /// The next piece of what a job is given: its files in their order, then its stdin.
+    Data {
+        /// The job.
+        job: u32,
+        /// The piece.
+        bytes: Vec<u8>,
+    },
+    /// A job shall end. Of several wishes the most impatient counts.
+    Cancel {
+        /// The job.
+        job: u32,
+        /// How long it may take to do so by itself.
+        grace_ms: u64,
+    },
+    /// Are you there?
+    Ping {
+        /// Comes back.
+        number: u32,
+    },
+}
+
+/// What a runner says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The first frame.
+    Hello {
+        /// The version that the runner speaks.
+        version: u16,
+        /// Its process, as its own namespace counts: 1 where it rules alone.
+        pid: u32,
+    },
+    /// A job's main process runs.
+    Started {
+        /// The job.
+        job: u32,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// A job wrote something; comes for the first [`Spec::spill`] bytes of a stream.
+    Output {
+        /// The job.
+        job: u32,
+        /// 0 for stdout, 1 for stderr.
+        stream: u8,
+        /// What.
+        bytes: Vec<u8>,
+    },
+    /// The next piece of a stream's end, of that what did not come as `Output`.
+    Tail {
+        /// The job.
+        job: u32,
+        /// 0 for stdout, 1 for stderr.
+        stream: u8,
+        /// The piece.
+        bytes: Vec<u8>,
+    },
+    /// The next piece of an output file.
+    File {
+        /// The job.
+        job: u32,
+        /// Which of [`Spec::outputs`].
+        index: u32,
+        /// The piece.
+        bytes: Vec<u8>,
+    },
+    /// A job is over: no process of it is left, nor any file.
+    Ended {
+        /// The job.
+        job: u32,
+        /// How.
+        ending: Box<Ending>,
+    },
+    /// The answer to `Ping`.
+    Pong {
+        /// What the ping had.
+        number: u32,
+    },
+}
+
+/// A job as a runner sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Spec {
+    /// What its processes are marked with, in `WINDLASS_JOB`: its id.
+    pub mark: String,
+    /// What is run: a path, or a name that is looked up in the `PATH` of `env`.
+    pub program: String,
+    /// The arguments after the program's name.
+    pub args: Vec<String>,
+    /// The variables. `HOME` and `TMPDIR` are set by the runner where they are not given.
+    pub env: Vec<(String, String)>,
+    /// The files that are placed.
+    pub files: Vec<FileSpec>,
+    /// How many bytes of stdin there are.
+    pub stdin: u64,
+    /// The files that are brought back.
+    pub outputs: Vec<OutputSpec>,
+    /// How long it may run.
+    pub timeout_ms: u64,
+    /// How long it may take to end when its time is over.
+    pub grace_ms: u64,
+    /// How many of the first bytes of stdout and stderr are passed on.
+    pub spill: [u64; 2],
+    /// How many of the last bytes of stdout and stderr are kept, if they are not among the first.
+    pub keep: [u64; 2],
+}
+
+/// A file that is placed in the working folder.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileSpec {
+    /// Its path there.
+    pub path: String,
+    /// Its permission bits.
+    pub mode: u32,
+    /// How many bytes it has.
+    pub length: u64,
+}
+
+/// A file that is brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OutputSpec {
+    /// Its path in the working folder.
+    pub path: String,
+    /// The most bytes it may have.
+    pub max_bytes: u64,
+}
+
+/// How a job ended and what there is of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// How it ended.
+    pub how: How,
+    /// When its main process started, in milliseconds since 1970.
+    pub started_ms: Option<u64>,
+    /// When it was over.
+    pub ended_ms: u64,
+    /// How many bytes it wrote on stdout and stderr.
+    pub totals: [u64; 2],
+    /// What became of each of [`Spec::outputs`].
+    pub outputs: Vec<OutputState>,
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum How {
+    /// Its main process exited.
+    Exited(i32),
+    /// A signal ended its main process, and not by the runner's doing.
+    Signalled(i32),
+    /// Its time was over.
+    TimedOut,
+    /// Somebody wished for it.
+    Cancelled,
+    /// It needed more memory than there is.
+    OutOfMemory,
+    /// The program is not there.
+    NotFound,
+    /// The program is there, its interpreter, which this names, is not.
+    InterpreterNotFound(String),
+    /// The program is no program; this says why.
+    NotExecutable(String),
+    /// It could not be started for a reason that is none of its own.
+    NotStarted(String),
+}
+
+/// What became of an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutputState {
+    /// It was there, with this many bytes.
+    Content(u64),
+    /// It was not there.
+    Missing,
+    /// It had this many bytes.
+    TooLarge(u64),
+    /// It was a link to the outside.
+    Outside,
+    /// It was a folder, device, pipe or socket.
+    NotAFile,
+    /// It could not be read; this says why.
+    Unreadable(String),
+}
+
+/// Why bytes are no frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed(pub &'static str);
+
+impl std::fmt::Display for Malformed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "what was received is not of this protocol: {}", self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// Puts pieces of a stream together to frames.
+#[derive(Debug, Default)]
+pub struct Frames {
+    bytes: Vec<u8>,
+    from: usize,
+}
+
+impl Frames {
+    /// Takes what was read.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.from == self.bytes.len() {
+            self.bytes.clear();
+            self.from = 0;
+        } else if self.from > CHUNK {
+            self.bytes.drain(..self.from);
+            self.from = 0;
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Returns the next frame without its length, if it is there as a whole.
+    ///
+    /// # Errors
+    /// When it is longer than [`MAX_FRAME`], or empty.
+    pub fn next_frame(&mut self) -> Result<Option<&[u8]>, Malformed> {
+        let Some((length, rest)) = self.bytes[self.from..].split_first_chunk::<4>() else { return Ok(None) };
+        let length = u32::from_le_bytes(*length) as usize;
+        if length == 0 || length > MAX_FRAME {
+            return Err(Malformed("a frame has an impossible length"));
+        }
+        if rest.len() < length {
+            return Ok(None);
+        }
+        let start = self.from + 4;
+        self.from = start + length;
+        Ok(Some(&self.bytes[start..self.from]))
+    }
+}
+
+impl Request {
+    /// Appends the frame.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Hello { version, lease_ms } => {
+                frame(out, 0, |out| {
+                    put_u16(out, *version);
+                    put_u64(out, *lease_ms);
+                });
+            }
+            Self::Start { job, spec } => {
+                frame(out, 1, |out| {
+                    put_u32(out, *job);
+                    spec.encode(out);
+                });
+            }
+            Self::Data { job, bytes } => encode_data(out, *job, bytes),
+            Self::Cancel { job, grace_ms } => {
+                frame(out, 3, |out| {
+                    put_u32(out, *job);
+                    put_u64(out, *grace_ms);
+                });
+            }
+            Self::Ping { number } => frame(out, 4, |out| put_u32(out, *number)),
+        }
+    }
+
+    /// Reads a frame.
+    ///
+    /// # Errors
+    /// When it is none that an owner sends.
+    pub fn decode(frame: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Reader(frame);
+        let request = match from.u8()? {
+            0 => Self::Hello { version: from.u16()?, lease_ms: from.u64()? },
+            1 => Self::Start { job: from.u32()?, spec: Box::new(Spec::decode(&mut from)?) },
+            2 => Self::Data { job: from.u32()?, bytes: from.rest() },
+            3 => Self::Cancel { job: from.u32()?, grace_ms: from.u64()? },
+            4 => Self::Ping { number: from.u32()? },
+            _ => return Err(Malformed("a request is of no known kind")),
+        };
+        from.end()?;
+        Ok(request)
+    }
+}
+
+/// Appends the frame of a `Data` without copying its bytes twice.
+pub fn encode_data(out: &mut Vec<u8>, job: u32, bytes: &[u8]) {
+    frame(out, 2, |out| {
+        put_u32(out, job);
+        out.extend_from_slice(bytes);
+    });
+}
+
+/// Appends the frame of an `Output` (kind 2), `Tail` (3) or `File` (4).
+fn encode_piece(out: &mut Vec<u8>, kind: u8, job: u32, which: u32, bytes: &[u8]) {
+    frame(out, kind, |out| {
+        put_u32(out, job);
+        put_u32(out, which);
+        out.extend_from_slice(bytes);
+    });
+}
+
+impl Reply {
+    /// Appends the frame.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Hello { version, pid } => {
+                frame(out, 0, |out| {
+                    put_u16(out, *version);
+                    put_u32(out, *pid);
+                });
+            }
+            Self::Started { job, at_ms } => {
+                frame(out, 1, |out| {
+                    put_u32(out, *job);
+                    put_u64(out, *at_ms);
+                });
+            }
+            Self::Output { job, stream, bytes } => encode_piece(out, 2, *job, u32::from(*stream), bytes),
+            Self::Tail { job, stream, bytes } => encode_piece(out, 3, *job, u32::from(*stream), bytes),
+            Self::File { job, index, bytes } => encode_piece(out, 4, *job, *index, bytes),
+            Self::Ended { job, ending } => {
+                frame(out, 5, |out| {
+                    put_u32(out, *job);
+                    ending.encode(out);
+                });
+            }
+            Self::Pong { number } => frame(out, 6, |out| put_u32(out, *number)),
+        }
+    }
+
+    /// Reads a frame.
+    ///
+    /// # Errors
+    /// When it is none that a runner sends.
+    pub fn decode(frame: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Reader(frame);
+        let reply = match from.u8()? {
+            0 => Self::Hello { version: from.u16()?, pid: from.u32()? },
+            1 => Self::Started { job: from.u32()?, at_ms: from.u64()? },
+            2 => Self::Output { job: from.u32()?, stream: from.stream()?, bytes: from.rest() },
+            3 => Self::Tail { job: from.u32()?, stream: from.stream()?, bytes: from.rest() },
+            4 => Self::File { job: from.u32()?, index: from.u32()?, bytes: from.rest() },
+            5 => Self::Ended { job: from.u32()?, ending: Box::new(Ending::decode(&mut from)?) },
+            6 => Self::Pong { number: from.u32()? },
+            _ => return Err(Malformed("a reply is of no known kind")),
+        };
+        from.end()?;
+        Ok(reply)
+    }
+}
+
+impl Spec {
+    /// Returns the spec as the file that the mode `init` reads: the version, then the fields.
+    pub fn to_file(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_u16(&mut out, VERSION);
+        self.encode(&mut out);
+        out
+    }
+
+    /// Reads such a file.
+    ///
+    /// # Errors
+    /// When it is none, or of another version.
+    pub fn from_file(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Reader(bytes);
+        from.version()?;
+        let spec = Self::decode(&mut from)?;
+        from.end()?;
+        Ok(spec)
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_text(out, &self.mark);
+        put_text(out, &self.program);
+        put_list(out, &self.args, |out, arg| put_text(out, arg));
+        put_list(out, &self.env, |out, (name, value)| {
+            put_text(out, name);
+            put_text(out, value);
+        });
+        put_list(out, &self.files, |out, file| {
+            put_text(out, &file.path);
+            put_u32(out, file.mode);
+            put_u64(out, file.length);
+        });
+        put_u64(out, self.stdin);
+        put_list(out, &self.outputs, |out, output| {
+            put_text(out, &output.path);
+            put_u64(out, output.max_bytes);
+        });
+        for number in
+            [self.timeout_ms, self.grace_ms, self.spill[0], self.spill[1], self.keep[0], self.keep[1]]
+        {
+            put_u64(out, number);
+        }
+    }
+
+    fn decode(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self {
+            mark: from.text()?,
+            program: from.text()?,
+            args: from.list(Reader::text)?,
+            env: from.list(|from| Ok((from.text()?, from.text()?)))?,
+            files: from
+                .list(|from| Ok(FileSpec { path: from.text()?, mode: from.u32()?, length: from.u64()? }))?,
+            stdin: from.u64()?,
+            outputs: from.list(|from| Ok(OutputSpec { path: from.text()?, max_bytes: from.u64()? }))?,
+            timeout_ms: from.u64()?,
+            grace_ms: from.u64()?,
+            spill: [from.u64()?, from.u64()?],
+            keep: [from.u64()?, from.u64()?],
+        })
+    }
+}
+
+impl Ending {
+    /// Returns the ending as the file that the mode `init` writes: the version, then the fields.
+    pub fn to_file(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_u16(&mut out, VERSION);
+        self.encode(&mut out);
+        out
+    }
+
+    /// Reads such a file.
+    ///
+    /// # Errors
+    /// When it is none, or of another version.
+    pub fn from_file(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Reader(bytes);
+        from.version()?;
+        let ending = Self::decode(&mut from)?;
+        from.end()?;
+        Ok(ending)
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.how.encode(out);
+        put_u64(out, self.started_ms.map_or(0, |at| at.saturating_add(1)));
+        put_u64(out, self.ended_ms);
+        put_u64(out, self.totals[0]);
+        put_u64(out, self.totals[1]);
+        put_list(out, &self.outputs, |out, state| state.encode(out));
+    }
+
+    fn decode(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self {
+            how: How::decode(from)?,
+            started_ms: from.u64()?.checked_sub(1),
+            ended_ms: from.u64()?,
+            totals: [from.u64()?, from.u64()?],
+            outputs: from.list(OutputState::decode)?,
+        })
+    }
+}
+
+impl How {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let (kind, number, text) = match self {
+            Self::Exited(code) => (0, *code, ""),
+            Self::Signalled(signal) => (1, *signal, ""),
+            Self::TimedOut => (2, 0, ""),
+            Self::Cancelled => (3, 0, ""),
+            Self::OutOfMemory => (4, 0, ""),
+            Self::NotFound => (5, 0, ""),
+            Self::InterpreterNotFound(name) => (6, 0, name.as_str()),
+            Self::NotExecutable(why) => (7, 0, why.as_str()),
+            Self::NotStarted(why) => (8, 0, why.as_str()),
+        };
+        out.push(kind);
+        put_u32(out, number.cast_unsigned());
+        put_text(out, text);
+    }
+
+    fn decode(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (kind, number, text) = (from.u8()?, from.u32()?.cast_signed(), from.text()?);
+        Ok(match kind {
+            0 => Self::Exited(number),
+            1 => Self::Signalled(number),
+            2 => Self::TimedOut,
+            3 => Self::Cancelled,
+            4 => Self::OutOfMemory,
+            5 => Self::NotFound,
+            6 => Self::InterpreterNotFound(text),
+            7 => Self::NotExecutable(text),
+            8 => Self::NotStarted(text),
+            _ => return Err(Malformed("an end is of no known kind")),
+        })
+    }
+}
+
+impl OutputState {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let (kind, number, text) = match self {
+            Self::Content(bytes) => (0, *bytes, ""),
+            Self::Missing => (1, 0, ""),
+            Self::TooLarge(bytes) => (2, *bytes, ""),
+            Self::Outside => (3, 0, ""),
+            Self::NotAFile => (4, 0, ""),
+            Self::Unreadable(why) => (5, 0, why.as_str()),
+        };
+        out.push(kind);
+        put_u64(out, number);
+        put_text(out, text);
+    }
+
+    fn decode(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (kind, number, text) = (from.u8()?, from.u64()?, from.text()?);
+        Ok(match kind {
+            0 => Self::Content(number),
+            1 => Self::Missing,
+            2 => Self::TooLarge(number),
+            3 => Self::Outside,
+            4 => Self::NotAFile,
+            5 => Self::Unreadable(text),
+            _ => return Err(Malformed("an output is of no known kind")),
+        })
+    }
+}
+
+fn frame(out: &mut Vec<u8>, kind: u8, fields: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    out.push(kind);
+    fields(out);
+    // A longer one is refused by whoever reads it; that it fits is the caller's to see to.
+    let length = u32::try_from(out.len() - start - 4).unwrap_or(u32::MAX);
+    out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+fn put_u16(out: &mut Vec<u8>, number: u16) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+fn put_u32(out: &mut Vec<u8>, number: u32) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+fn put_u64(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    put_u32(out, u32::try_from(text.len()).unwrap_or(u32::MAX));
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn put_list<T>(out: &mut Vec<u8>, items: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
+    put_u32(out, u32::try_from(items.len()).unwrap_or(u32::MAX));
+    for item in items {
+        put(out, item);
+    }
+}
+
+/// Takes fields off the front of a frame.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or(Malformed("a frame is too short"))?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn u8(&mut self) -> Result<u8, Malformed> {
+        Ok(self.take::<1>()?[0])
+    }
+
+    fn u16(&mut self) -> Result<u16, Malformed> {
+        Ok(u16::from_le_bytes(self.take()?))
+    }
+
+    fn u32(&mut self) -> Result<u32, Malformed> {
+        Ok(u32::from_le_bytes(self.take()?))
+    }
+
+    fn u64(&mut self) -> Result<u64, Malformed> {
+        Ok(u64::from_le_bytes(self.take()?))
+    }
+
+    fn version(&mut self) -> Result<(), Malformed> {
+        if self.u16()? == VERSION { Ok(()) } else { Err(Malformed("it is of another version")) }
+    }
+
+    fn stream(&mut self) -> Result<u8, Malformed> {
+        match self.u32()? {
+            0 => Ok(0),
+            1 => Ok(1),
+            _ => Err(Malformed("there are two streams")),
+        }
+    }
+
+    fn text(&mut self) -> Result<String, Malformed> {
+        let length = self.u32()? as usize;
+        if length > self.0.len() {
+            return Err(Malformed("a text is longer than its frame"));
+        }
+        let (text, rest) = self.0.split_at(length);
+        self.0 = rest;
+        String::from_utf8(text.to_vec()).map_err(|_| Malformed("a text is not UTF-8"))
+    }
+
+    fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, Malformed>) -> Result<Vec<T>, Malformed> {
+        let length = self.u32()? as usize;
+        // Every item takes a byte at the least, so that no length makes us ask for more memory than was sent.
+        if length > self.0.len() {
+            return Err(Malformed("a list is longer than its frame"));
+        }
+        (0..length).map(|_| item(self)).collect()
+    }
+
+    fn rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.0).to_vec()
+    }
+
+    fn end(&self) -> Result<(), Malformed> {
+        if self.0.is_empty() { Ok(()) } else { Err(Malformed("a frame is too long")) }
+    }
+}

@@ -1,0 +1,176 @@
+//! The protocol as such: what is written is read, and what is no frame is an error and never more.
+
+use super::protocol::{
+    CHUNK, Ending, FileSpec, Frames, How, MAX_FRAME, Malformed, OutputSpec, OutputState, Reply, Request,
+    Spec, VERSION,
+};
+
+fn spec() -> Spec {
+    Spec {
+        mark: "job-1".into(),
+        program: "sh".into(),
+        args: vec!["-c".into(), String::new()],
+        env: vec![("A".into(), "é".into())],
+        files: vec![FileSpec { path: "a/b".into(), mode: 0o755, length: u64::MAX }],
+        stdin: 3,
+        outputs: vec![OutputSpec { path: "out".into(), max_bytes: 7 }],
+        timeout_ms: 1,
+        grace_ms: 2,
+        spill: [3, 6],
+        keep: [4, 5],
+    }
+}
+
+fn endings() -> Vec<Ending> {
+    let hows = [
+        How::Exited(255),
+        How::Signalled(9),
+        How::TimedOut,
+        How::Cancelled,
+        How::OutOfMemory,
+        How::NotFound,
+        How::InterpreterNotFound("/x".into()),
+        How::NotExecutable("why".into()),
+        How::NotStarted(String::new()),
+    ];
+    let outputs = vec![
+        OutputState::Content(1),
+        OutputState::Missing,
+        OutputState::TooLarge(2),
+        OutputState::Outside,
+        OutputState::NotAFile,
+        OutputState::Unreadable("why".into()),
+    ];
+    let ending =
+        |how| Ending { how, started_ms: None, ended_ms: 7, totals: [1, 2], outputs: outputs.clone() };
+    let mut endings: Vec<_> = hows.into_iter().map(ending).collect();
+    endings[0].started_ms = Some(0);
+    endings
+}
+
+fn requests() -> Vec<Request> {
+    vec![
+        Request::Hello { version: VERSION, lease_ms: 30_000 },
+        Request::Start { job: 7, spec: Box::new(spec()) },
+        Request::Data { job: 7, bytes: vec![0, 255] },
+        Request::Data { job: 7, bytes: Vec::new() },
+        Request::Cancel { job: 7, grace_ms: u64::MAX },
+        Request::Ping { number: u32::MAX },
+    ]
+}
+
+fn replies() -> Vec<Reply> {
+    let mut replies = vec![
+        Reply::Hello { version: VERSION, pid: 1 },
+        Reply::Started { job: 7, at_ms: 1 },
+        Reply::Output { job: 7, stream: 1, bytes: vec![b'x'; CHUNK] },
+        Reply::Tail { job: 7, stream: 0, bytes: vec![1] },
+        Reply::File { job: 7, index: 3, bytes: vec![2] },
+        Reply::Pong { number: 0 },
+    ];
+    replies.extend(endings().into_iter().map(|ending| Reply::Ended { job: 7, ending: Box::new(ending) }));
+    replies
+}
+
+/// All requests, all replies.
+fn encoded() -> (Vec<u8>, Vec<u8>) {
+    let (mut asked, mut answered) = (Vec::new(), Vec::new());
+    for request in requests() {
+        request.encode(&mut asked);
+    }
+    for reply in replies() {
+        reply.encode(&mut answered);
+    }
+    (asked, answered)
+}
+
+fn frames(bytes: &[u8], piece: usize) -> Result<Vec<Vec<u8>>, Malformed> {
+    let (mut frames, mut found) = (Frames::default(), Vec::new());
+    for piece in bytes.chunks(piece) {
+        frames.push(piece);
+        while let Some(frame) = frames.next_frame()? {
+            found.push(frame.to_vec());
+        }
+    }
+    Ok(found)
+}
+
+#[test]
+fn what_is_said_is_heard_however_it_is_cut() {
+    let (asked, answered) = encoded();
+    for piece in [1, 3, 100, 1 << 20] {
+        let heard = frames(&asked, piece).unwrap();
+        let heard: Vec<_> = heard.iter().map(|frame| Request::decode(frame).unwrap()).collect();
+        assert_eq!(heard, requests());
+        let heard = frames(&answered, piece).unwrap();
+        let heard: Vec<_> = heard.iter().map(|frame| Reply::decode(frame).unwrap()).collect();
+        assert_eq!(heard, replies());
+    }
+}
+
+#[test]
+fn files_are_read_back_and_other_versions_refused() {
+    assert_eq!(Spec::from_file(&spec().to_file()).unwrap(), spec());
+    for ending in endings() {
+        assert_eq!(Ending::from_file(&ending.to_file()).unwrap(), ending);
+    }
+    let mut newer = spec().to_file();
+    newer[0] += 1;
+    assert_eq!(Spec::from_file(&newer).unwrap_err(), Malformed("it is of another version"));
+}
+
+/// The files of version 1, byte by byte: containers that an older program has left are read by a newer one.
+#[test]
+fn version_1_is_this() {
+    let spec = Spec { mark: "m".into(), program: "p".into(), stdin: 1, ..Spec::default() };
+    let expected = "0100 010000006d 0100000070 00000000 00000000 00000000 0100000000000000 00000000 \
+        0000000000000000 0000000000000000 0000000000000000 0000000000000000 0000000000000000 \
+        0000000000000000";
+    assert_eq!(hex::encode(spec.to_file()), expected.replace(' ', ""));
+    let ending = Ending {
+        how: How::NotExecutable("w".into()),
+        started_ms: Some(1),
+        ended_ms: 2,
+        totals: [3, 4],
+        outputs: vec![OutputState::TooLarge(5)],
+    };
+    let expected = "0100 07 00000000 0100000077 0200000000000000 0200000000000000 0300000000000000 \
+        0400000000000000 01000000 02 0500000000000000 00000000";
+    assert_eq!(hex::encode(ending.to_file()), expected.replace(' ', ""));
+}
+
+#[test]
+fn every_frame_that_is_cut_or_longer_is_an_error() {
+    let (asked, answered) = encoded();
+    for frame in frames(&asked, 100).unwrap().into_iter().filter(|frame| frame[0] != 2) {
+        for length in 0..frame.len() {
+            assert!(Request::decode(&frame[..length]).is_err());
+        }
+        assert!(Request::decode(&[&frame[..], b"x"].concat()).is_err());
+    }
+    for frame in frames(&answered, 100).unwrap().into_iter().filter(|frame| !(2..=4).contains(&frame[0])) {
+        for length in 0..frame.len() {
+            assert!(Reply::decode(&frame[..length]).is_err());
+        }
+        assert!(Reply::decode(&[&frame[..], b"x"].concat()).is_err());
+    }
+    assert!(Request::decode(&[9]).is_err() && Reply::decode(&[9]).is_err());
+}
+
+/// No bytes make either side panic or ask for more memory than it was sent.
+#[test]
+fn noise_is_an_error() {
+    let mut state = 1_u64;
+    for _ in 0..20_000 {
+        let bytes: Vec<u8> = (0..40)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 56).to_le_bytes()[0] & if state & 64 == 0 { 3 } else { 255 }
+            })
+            .collect();
+        let _any = (Request::decode(&bytes), Reply::decode(&bytes), Spec::from_file(&bytes));
+    }
+    let too_long = u32::try_from(MAX_FRAME + 1).unwrap().to_le_bytes();
+    assert!(frames(&too_long, 4).is_err());
+    assert!(frames(&[0; 4], 4).is_err());
+}

@@ -1,0 +1,140 @@
+//! The pool and its runner, without containers: runners as children of the test, put to the same suite.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use windlass_executor::{
+    End, Found, Job, JobId, Runtime, RuntimeError,
+    pool::{PoolRuntime, local::LocalCarrier},
+    runner,
+    testing::{
+        Subject,
+        leftovers::{self, Leftovers},
+    },
+};
+
+use crate::place::Place;
+
+/// A pool of runners that are children of this process, before a process runtime.
+struct World {
+    place: Place,
+    fresh: Arc<windlass_executor::process::ProcessRuntime>,
+    pool: Arc<PoolRuntime>,
+}
+
+impl World {
+    fn new(size: usize) -> Self {
+        let place = Place::new();
+        let fresh = Arc::new(place.runtime());
+        let runners = place.folder().join("runners");
+        std::fs::create_dir(&runners).unwrap();
+        let carrier = Arc::new(LocalCarrier::new(runners));
+        let pool = PoolRuntime::new(fresh.clone(), carrier, size, place.folder().join("output"));
+        Self { place, fresh, pool: Arc::new(pool) }
+    }
+
+    fn host(&self) -> BTreeSet<String> {
+        let mark = self.place.folder().to_str().unwrap();
+        let files = leftovers::files(self.place.folder()).into_iter();
+        let files = files.filter(|file| !file.ends_with("/runners") && !file.ends_with("/windlass-runner"));
+        files.chain(leftovers::processes(mark)).collect()
+    }
+
+    async fn close(self) {
+        self.pool.close().await;
+        self.fresh.close().await.unwrap();
+    }
+}
+
+async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
+    assert!(runner::program().is_some(), "the runner was not built: is there a static C library?");
+    let world = World::new(4);
+    let before = Leftovers::before(async || world.host()).await;
+    Subject::new(world.pool.clone(), case, Job::command("sh")).check(run).await;
+    world.pool.close().await;
+    world.fresh.close().await.unwrap();
+    before.after(async || world.host()).await;
+}
+
+windlass_executor::conformance_tests!(check);
+
+fn id(text: &str) -> JobId {
+    text.parse().unwrap()
+}
+
+fn sh(script: &str) -> Job {
+    Job::command("sh").args(["-c", script])
+}
+
+async fn printed(world: &World, name: &str, job: &Job) -> String {
+    world.pool.run(&id(name), job).await.unwrap().stdout.text().trim().to_owned()
+}
+
+#[tokio::test]
+async fn jobs_follow_each_other_in_one_container_until_one_is_ended_by_force() {
+    let world = World::new(1);
+    // Who started it: the runner.
+    let parent = sh("echo $PPID");
+    let first = printed(&world, "first", &parent).await;
+    assert_eq!(printed(&world, "second", &parent).await, first);
+    assert_eq!(world.pool.run(&id("fails"), &sh("kill -9 $$")).await.unwrap().end, End::Signalled(9));
+    assert_eq!(printed(&world, "third", &parent).await, first);
+    let slow = sh("sleep 600").timeout(Duration::from_millis(50));
+    assert_eq!(world.pool.run(&id("slow"), &slow).await.unwrap().end, End::TimedOut);
+    assert_ne!(printed(&world, "fourth", &parent).await, first);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn who_must_be_alone_or_finish_gets_a_fresh_one() {
+    let world = World::new(1);
+    let parent = sh("echo $PPID");
+    let warm = printed(&world, "warm", &parent).await;
+    let fate = windlass_executor::OnOwnerDeath::Finish;
+    assert_ne!(printed(&world, "finish", &parent.clone().on_owner_death(fate)).await, warm);
+    assert_ne!(printed(&world, "alone", &parent.clone().alone()).await, warm);
+    assert_eq!(printed(&world, "again", &parent).await, warm);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn what_a_job_leaves_is_gone_before_the_next_begins() {
+    let world = World::new(1);
+    let leaves = "setsid sleep 600 & echo left > left; echo left > $TMPDIR/left; pwd";
+    let folder = printed(&world, "leaves", &sh(leaves)).await;
+    let looks = format!("ls {folder} {folder}/../tmp | grep left; pgrep -P $PPID sleep; pwd");
+    assert_eq!(printed(&world, "looks", &sh(&looks)).await, folder);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_runner_that_dies_loses_its_job_and_nothing_else() {
+    let world = World::new(1);
+    let outcome =
+        world.pool.run(&id("kills"), &sh("echo said; sleep 0.1; kill -9 $PPID; sleep 600")).await.unwrap();
+    assert!(
+        matches!(&outcome.end, End::Lost(why) if why.contains("its runner has gone")),
+        "{:?}",
+        outcome.end
+    );
+    assert_eq!(outcome.stdout.text(), "said\n");
+    assert_eq!(printed(&world, "next", &sh("echo next")).await, "next");
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_closed_pool_has_ended_its_jobs_and_takes_no_more() {
+    let world = World::new(1);
+    world.pool.submit(&id("runs"), &sh("sleep 600")).await.unwrap();
+    world.pool.submit(&id("waits"), &sh("sleep 600")).await.unwrap();
+    world.pool.close().await;
+    for job in ["runs", "waits"] {
+        assert_eq!(world.pool.wait(&id(job)).await.unwrap().end, End::Cancelled);
+        world.pool.remove(&id(job)).await.unwrap();
+        assert_eq!(world.pool.find(&id(job)).await.unwrap(), Found::Never);
+    }
+    let late = world.pool.run(&id("late"), &sh(":")).await.unwrap();
+    assert!(matches!(late.end, End::NotStarted(_)), "{:?}", late.end);
+    let unknown = world.pool.wait(&id("unknown")).await;
+    assert!(matches!(unknown, Err(RuntimeError::UnknownJob { .. })));
+    world.close().await;
+}
