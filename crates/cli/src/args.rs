@@ -40,6 +40,7 @@ pub(crate) enum Command {
     Log(LogArgs),
     Plan(PlanArgs),
     Check(CheckArgs),
+    Resolve(ResolveArgs),
     Retry(RetryArgs),
     Explain(ExplainArgs),
 }
@@ -195,6 +196,25 @@ Examples:
   windlass plan fixtures/assemblies/h_bta
   windlass plan shop.yaml -p nodes=3 --format json")]
 pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) assembly: AssemblyArgs,
+
+    /// Print as
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// Print an assembly's descriptor with everything filled in that is known.
+///
+/// What is printed is a descriptor in canonical form. A reference whose value is not known yet stays, with the reason
+/// behind it; secrets are not shown.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass resolve fixtures/assemblies/h_bta
+  windlass resolve shop.yaml --name shop-test -p nodes=3
+  windlass resolve shop.yaml --params production.yaml --format json")]
+pub(crate) struct ResolveArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
 

@@ -16,6 +16,8 @@
 //! | [`catalog`] | where other descriptors come from |
 //! | [`check`](mod@check) | what reading alone can't see |
 //! | [`compose`](mod@compose) | one flat, bound topology |
+//! | [`emit`](mod@emit) | descriptors as text in one canonical form |
+//! | [`resolve`](mod@resolve) | a descriptor with everything filled in that is known |
 //! | [`codes`] | the codes of all messages |
 
 mod assembly;
@@ -25,8 +27,10 @@ pub mod codes;
 pub mod compose;
 mod cycle;
 pub mod document;
+pub mod emit;
 pub mod property;
 mod read;
+pub mod resolve;
 pub mod resource;
 mod scope;
 pub mod template;
@@ -35,5 +39,7 @@ pub use catalog::{Catalog, MemoryCatalog};
 pub use check::{Missing, check};
 pub use compose::{Composed, Existing, Request, compose};
 pub use document::{AssemblyDescriptor, Descriptor, Read, read};
+pub use emit::emit;
 pub use read::Spanned;
+pub use resolve::{Resolved, resolve};
 pub use resource::ResourceDescriptor;

@@ -56,6 +56,17 @@ pub fn emit(value: &Value, style: EmitStyle) -> String {
     out
 }
 
+/// Writes a text as a double-quoted scalar, which every reader of YAML 1.1 or 1.2 takes as this text.
+///
+/// ```
+/// assert_eq!(windlass_source::quote("a \"b\"\n"), r#""a \"b\"\n""#);
+/// ```
+pub fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    string(&mut out, text);
+    out
+}
+
 /// Writes the items; `inline` when the first one goes on the line of a `- ` already written.
 fn sequence(out: &mut String, items: &[Value], depth: usize, mut inline: bool) {
     for item in items {

@@ -92,7 +92,7 @@ mod readme {}
 
 pub use code::{Code, CodeInfo, code_problems};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
-pub use emit::{EmitStyle, emit};
+pub use emit::{EmitStyle, emit, quote};
 pub use fix::{Edit, Fix, apply_fixes};
 pub use inside::Inside;
 pub use load::{Dialect, DuplicateKeys, Limits, LoadOptions, Loaded, LoadedOne, MergeKeys, load, load_one};

@@ -21,11 +21,11 @@ use crate::view::plan::PlanView;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Order {
-    file: PathBuf,
-    name: Option<AssemblyName>,
-    parameters: BTreeMap<String, Value>,
-    open: Vec<String>,
-    catalog: Vec<PathBuf>,
+    pub(crate) file: PathBuf,
+    pub(crate) name: Option<AssemblyName>,
+    pub(crate) parameters: BTreeMap<String, Value>,
+    pub(crate) open: Vec<String>,
+    pub(crate) catalog: Vec<PathBuf>,
 }
 
 impl Order {

@@ -8,6 +8,7 @@
 //! | [`intent`] | what can be asked: up, down, retry |
 //! | [`check`](mod@check) | all problems of descriptors, packages and project files |
 //! | [`repair`](mod@repair) | repairs of what a check has found |
+//! | [`resolve`](mod@resolve) | a descriptor with what is known filled in |
 //! | [`view`] | what can be looked at: status, log, plan; typed, versioned, ready for JSON |
 //! | [`explain`](mod@explain) | the codes of all crates |
 //!
@@ -22,6 +23,7 @@ pub mod intent;
 pub mod open;
 mod places;
 pub mod repair;
+pub mod resolve;
 mod system;
 pub mod view;
 

@@ -6,6 +6,7 @@ mod explain;
 mod log;
 mod plan;
 mod process;
+mod resolve;
 mod retry;
 mod status;
 mod up;
@@ -35,6 +36,7 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Log(args) => log::run(args).await,
         Command::Plan(args) => plan::run(args).await,
         Command::Check(args) => check::run(&args),
+        Command::Resolve(args) => resolve::run(&args),
         Command::Explain(args) => explain::run(&args),
     }
 }

@@ -20,6 +20,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       log      Show what was done for an assembly: steps, jobs, activity log
       plan     Show what up would do, and why each step waits
       check    Check descriptors, packages and project files, and report all problems at once
+      resolve  Print an assembly's descriptor with everything filled in that is known
       retry    Go on with what was last asked of an assembly
       explain  Explain the code of a message
       help     Print this message or the help of the given subcommand(s)
@@ -47,7 +48,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
 
 #[rstest]
 fn each_command_has_examples(
-    #[values("up", "down", "status", "log", "plan", "check", "retry", "explain")] command: &str,
+    #[values("up", "down", "status", "log", "plan", "check", "resolve", "retry", "explain")] command: &str,
 ) {
     let env = TestEnv::bare();
     let help = env.ok(&[command, "--help"]).stdout;
@@ -64,7 +65,10 @@ fn every_command_has_a_help_that_was_tested() {
     let (_, rest) = help.split_once("Commands:\n").unwrap();
     let (commands, _) = rest.split_once("\n\n").unwrap();
     let names: Vec<&str> = commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names, ["up", "down", "status", "log", "plan", "check", "retry", "explain", "help"]);
+    assert_eq!(
+        names,
+        ["up", "down", "status", "log", "plan", "check", "resolve", "retry", "explain", "help"]
+    );
 }
 
 #[test]

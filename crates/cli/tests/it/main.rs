@@ -18,6 +18,7 @@ mod interrupt;
 mod json;
 mod kill;
 mod project;
+mod resolve;
 mod scripts;
 mod secrets;
 mod store;

@@ -31,6 +31,7 @@ use crate::read::{Spanned, origin};
 use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
 use bind::Binder;
+pub(crate) use parameters::refused;
 
 /// The most elements that an assembly may have.
 pub const MAX_ELEMENTS: usize = 200_000;

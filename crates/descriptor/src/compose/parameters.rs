@@ -14,11 +14,7 @@ impl Composer<'_> {
     /// Checks the given parameters, and that none is missing.
     pub(super) fn parameters(&mut self, assembly: &AssemblyDescriptor) {
         for name in self.request.parameters.keys() {
-            let problem = match assembly.properties.get(name.as_str()) {
-                None => Some(unknown(assembly, name)),
-                Some(decl) => fixed(assembly, name, decl),
-            };
-            self.diagnostics.extend(problem);
+            self.diagnostics.extend(refused(assembly, name));
         }
         for (name, decl) in &assembly.properties {
             let given = self.request.parameters.get(name.as_str()).is_some_and(|value| !value.is_null());
@@ -31,6 +27,14 @@ impl Composer<'_> {
                 self.missing.insert(name.clone());
             }
         }
+    }
+}
+
+/// Says why a value for a property can't be given, if it can't.
+pub(crate) fn refused(assembly: &AssemblyDescriptor, name: &str) -> Option<Diagnostic> {
+    match assembly.properties.get(name) {
+        None => Some(unknown(assembly, name)),
+        Some(decl) => fixed(assembly, name, decl),
     }
 }
 

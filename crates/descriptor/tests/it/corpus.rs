@@ -19,7 +19,7 @@ fn say(line: &str) {
 
 /// A folder of the corpus, or a loud word that it was skipped.
 #[expect(clippy::disallowed_methods, reason = "the tests' own setting: where the corpus is")]
-fn folder(name: &str) -> Option<PathBuf> {
+pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let given = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
     let demanded = given.is_some();
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
@@ -33,7 +33,7 @@ fn folder(name: &str) -> Option<PathBuf> {
 }
 
 /// All files below a folder, sorted.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let below = entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] });
     let mut files: Vec<_> = below.collect();
@@ -147,7 +147,7 @@ fn corpus_examples_that_are_not_yaml_are_refused() {
     report("corpus_examples_that_are_not_yaml", passed, &failed, &excluded);
 }
 
-fn report(name: &str, passed: usize, failed: &[String], excluded: &BTreeMap<&str, usize>) {
+pub(crate) fn report(name: &str, passed: usize, failed: &[String], excluded: &BTreeMap<&str, usize>) {
     let reasons: Vec<_> = excluded.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
     let count: usize = excluded.values().sum();
     say(&format!(

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windlass_descriptor::{
-    AssemblyDescriptor, Composed, Descriptor, Existing, MemoryCatalog, Missing, Read, Request, check,
-    compose, read,
+    AssemblyDescriptor, Composed, Descriptor, Existing, MemoryCatalog, Missing, Read, Request, Resolved,
+    check, compose, read, resolve,
 };
 use windlass_model::assembly::{Property, Relationship};
 use windlass_model::{Element, ElementKind, Template, Topology};
@@ -80,6 +80,20 @@ impl World {
             existing: &self.existing,
         };
         compose(assembly, request)
+    }
+
+    /// Fills in what is known of the assembly of a text, or says why not.
+    pub(crate) fn resolve(&self, text: &str) -> Result<Resolved, String> {
+        let Read { descriptor, diagnostics } = read_text(text);
+        let Some(Descriptor::Assembly(assembly)) = descriptor else { panic!("no assembly: {diagnostics}") };
+        let name = "test".parse().unwrap();
+        let request = Request {
+            name: &name,
+            parameters: &self.parameters,
+            catalog: &self.catalog,
+            existing: &self.existing,
+        };
+        resolve(&assembly, request).map_err(|diagnostics| show(&diagnostics))
     }
 
     /// Composes the assembly of a text; errors of reading come with the others.

@@ -1,0 +1,28 @@
+//! `windlass resolve`.
+
+use std::process::ExitCode;
+
+use super::{fail, open, order, print_json};
+use crate::args::{Format, ResolveArgs};
+use crate::output::print;
+use crate::{diagnostics, exit};
+
+pub(crate) fn run(args: &ResolveArgs) -> ExitCode {
+    let order = match order(&args.assembly) {
+        Ok(order) => order,
+        Err(code) => return code,
+    };
+    let resolved =
+        open(Some(&args.assembly.file), None, "resolve").and_then(|windlass| windlass.resolve(&order));
+    match resolved {
+        Ok((view, warnings)) => {
+            diagnostics::print(warnings.iter());
+            if args.format == Format::Json {
+                return print_json(&view);
+            }
+            print(&view.text);
+            exit::DONE
+        }
+        Err(error) => fail(&error),
+    }
+}

@@ -1,0 +1,245 @@
+//! The order of sections and keys, and one form where the language has several.
+
+use windlass_source::{Entry, Mapping, Node};
+
+use super::{Body, Item};
+use crate::document::Descriptor;
+use crate::read::canonical as meant;
+
+/// What a value's place says about the names in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Position<'a> {
+    /// Of the descriptor itself: a property, a metric, a policy.
+    Own,
+    /// The number of nodes of a component, or a bound of it.
+    Number,
+    /// Of a component.
+    Component(&'a str),
+    /// Of a reference.
+    Reference(&'a str),
+    /// Of a relationship.
+    Relationship(&'a str),
+}
+
+/// What stands for the values of a descriptor: themselves, or what is known of them.
+pub(crate) trait Fill {
+    /// Makes what stands for a value.
+    fn fill(&mut self, node: &Node, position: &Position<'_>) -> Item;
+
+    /// Is told of an entry of a property section before its values are filled.
+    fn enter(&mut self, name: &str, position: &Position<'_>) {
+        let _ = (name, position);
+    }
+
+    /// Makes what stands for an entry of a property section; its keys are in order already.
+    fn property(&mut self, name: &str, body: Item, position: &Position<'_>) -> Item {
+        let _ = (name, position);
+        body
+    }
+
+    /// Makes what stands for the `type` of a component or reference.
+    fn kind(&mut self, node: &Node, position: &Position<'_>) -> Item {
+        let _ = position;
+        Item::of(node)
+    }
+}
+
+/// The order of top-level sections.
+const SECTIONS: [&str; 22] = [
+    "name",
+    "description",
+    "type",
+    "implements",
+    "resource-manager-type",
+    "meta-type",
+    "data-types",
+    "properties",
+    "private-properties",
+    "capabilities",
+    "requirements",
+    "infrastructure",
+    "lifecycle",
+    "default-driver",
+    "operations",
+    "queries",
+    "composition",
+    "references",
+    "relationships",
+    "metrics",
+    "policies",
+    "designerLayout",
+];
+
+const PROPERTY: [&str; 9] = [
+    "type",
+    "entry-schema",
+    "description",
+    "required",
+    "read-only",
+    "volatile",
+    "sensitive",
+    "default",
+    "value",
+];
+
+const ENTRY: [&str; 5] = ["type", "description", "quantity", "cluster", "properties"];
+
+const CLUSTER: [&str; 4] = ["minimum-nodes", "initial-quantity", "maximum-nodes", "scaling-increment"];
+
+const RELATIONSHIP: [&str; 9] = [
+    "description",
+    "source-capabilities",
+    "target-requirements",
+    "source-state",
+    "source-state-modifier",
+    "target-state",
+    "target-state-modifier",
+    "properties",
+    "lifecycle",
+];
+
+const METRIC: [&str; 3] = ["type", "publication-period", "source-metric"];
+
+const POLICY: [&str; 4] = ["type", "metric", "target", "properties"];
+
+/// Makes the canonical form of a descriptor's tree.
+pub(crate) fn canonical(descriptor: &Descriptor, root: Option<&Node>, fill: &mut dyn Fill) -> Item {
+    let Some(mapping) = root.and_then(Node::as_mapping) else {
+        return root.map_or(Item::new(Body::Map(Vec::new())), Item::of);
+    };
+    let mut canonical = Canonical { values: fill };
+    let mut document = canonical.entries(mapping, &SECTIONS, |writer, key, node| match key {
+        "properties" | "private-properties" => writer.properties(node, Position::Own),
+        "composition" => {
+            writer.section(node, |writer, name, node| writer.part(node, Position::Component(name)))
+        }
+        "references" => {
+            writer.section(node, |writer, name, node| writer.part(node, Position::Reference(name)))
+        }
+        "relationships" => writer.section(node, Canonical::relationship),
+        "metrics" => writer
+            .section(node, |writer, _, node| writer.body(node, &METRIC, |writer, _, node| writer.own(node))),
+        "policies" => writer.section(node, |writer, _, node| writer.policy(node)),
+        _ => Item::of(node),
+    });
+    // A project file may have given the name.
+    if let (Body::Map(entries), Some(name)) = (&mut document.body, descriptor.name()) {
+        match entries.iter_mut().find(|(key, _)| key == "name") {
+            Some((_, item)) if item.body == Body::Null => *item = Item::text(name.to_string()),
+            Some(_) => {}
+            None => entries.insert(0, ("name".to_owned(), Item::text(name.to_string()))),
+        }
+    }
+    document
+}
+
+struct Canonical<'f> {
+    values: &'f mut dyn Fill,
+}
+
+impl Canonical<'_> {
+    /// Makes a mapping whose keys are words of the language: known ones first, in order, then the others.
+    fn entries(
+        &mut self,
+        mapping: &Mapping,
+        order: &[&str],
+        mut make: impl FnMut(&mut Self, &str, &Node) -> Item,
+    ) -> Item {
+        let mut entries: Vec<(usize, &str, &Entry)> = mapping
+            .iter()
+            .map(|entry| {
+                let key = spelled(mapping, entry, order);
+                (order.iter().position(|known| *known == key).unwrap_or(order.len()), key, entry)
+            })
+            .collect();
+        entries.sort_by_key(|(place, ..)| *place);
+        let items =
+            entries.into_iter().map(|(_, key, entry)| (key.to_owned(), make(self, key, &entry.value)));
+        Item::new(Body::Map(items.collect()))
+    }
+
+    /// As [`entries`](Self::entries), for what may be something else than a mapping.
+    fn body(
+        &mut self,
+        node: &Node,
+        order: &[&str],
+        make: impl FnMut(&mut Self, &str, &Node) -> Item,
+    ) -> Item {
+        match node.as_mapping() {
+            Some(mapping) => self.entries(mapping, order, make),
+            None => Item::of(node),
+        }
+    }
+
+    /// Makes a section whose keys are names.
+    fn section(&mut self, node: &Node, mut make: impl FnMut(&mut Self, &str, &Node) -> Item) -> Item {
+        self.body(node, &[], |writer, key, node| make(writer, key, node))
+    }
+
+    fn properties(&mut self, node: &Node, position: Position<'_>) -> Item {
+        self.section(node, |writer, name, node| {
+            writer.values.enter(name, &position);
+            let body = match node.as_mapping() {
+                Some(mapping) => writer.entries(mapping, &PROPERTY, |writer, key, node| match key {
+                    "default" | "value" => writer.values.fill(node, &position),
+                    _ => Item::of(node),
+                }),
+                None if node.is_null() => Item::of(node),
+                // What stands there is its value.
+                None => Item::new(Body::Map(vec![("value".to_owned(), writer.values.fill(node, &position))])),
+            };
+            writer.values.property(name, body, &position)
+        })
+    }
+
+    fn part(&mut self, node: &Node, position: Position<'_>) -> Item {
+        self.body(node, &ENTRY, |writer, key, node| match key {
+            "type" => writer.values.kind(node, &position),
+            "quantity" => writer.values.fill(node, &Position::Number),
+            "cluster" => {
+                writer.body(node, &CLUSTER, |writer, _, node| writer.values.fill(node, &Position::Number))
+            }
+            "properties" => writer.properties(node, position),
+            _ => Item::of(node),
+        })
+    }
+
+    fn relationship(&mut self, name: &str, node: &Node) -> Item {
+        self.body(node, &RELATIONSHIP, |writer, key, node| match key {
+            "properties" => writer.properties(node, Position::Relationship(name)),
+            "source-capabilities" | "target-requirements"
+                if node.as_scalar().is_some() && !node.is_null() =>
+            {
+                Item::new(Body::List(vec![Item::of(node)]))
+            }
+            _ => Item::of(node),
+        })
+    }
+
+    fn policy(&mut self, node: &Node) -> Item {
+        self.body(node, &POLICY, |writer, key, node| match key {
+            "properties" => writer.section(node, |writer, _, node| match node.as_mapping() {
+                Some(_) => writer.body(node, &["value"], |writer, _, node| writer.own(node)),
+                None => Item::new(Body::Map(vec![("value".to_owned(), writer.own(node))])),
+            }),
+            _ => writer.own(node),
+        })
+    }
+
+    fn own(&mut self, node: &Node) -> Item {
+        self.values.fill(node, &Position::Own)
+    }
+}
+
+/// The key as it is meant, where it has a known misspelling and the right spelling isn't there.
+fn spelled<'m>(mapping: &Mapping, entry: &'m Entry, order: &[&str]) -> &'m str {
+    let key = entry.key.text();
+    let right = meant(key);
+    let first =
+        || mapping.iter().find(|other| meant(other.key.text()) == right).map(|other| other.key.span());
+    let counts = right != key
+        && order.contains(&right)
+        && mapping.get(right).is_none()
+        && first() == Some(entry.key.span());
+    if counts { right } else { key }
+}

@@ -1,0 +1,115 @@
+//! Descriptors as text in one canonical form.
+//!
+//! What two authors write in different layouts comes out the same: sections and keys in one order, block style, text
+//! quoted only where a reader could take it for something else, known misspellings of keys as they are meant. Order of
+//! declaration stays where it means something: of properties, components, operations. Comments, anchors and layout
+//! don't survive, and a tag of one's own neither; whoever wants to keep those edits the file.
+//!
+//! Reading what was written gives the descriptor again, and writing that gives the same bytes.
+
+mod canonical;
+mod write;
+
+use windlass_source::{Kind, LoadOptions, Node, load_one};
+
+pub(crate) use canonical::{Fill, Position, canonical};
+pub(crate) use write::write;
+
+use crate::document::Descriptor;
+
+/// Writes a descriptor in its canonical form. What it was read with errors from is written as far as it is YAML.
+///
+/// ```
+/// use windlass_descriptor::{emit, read};
+/// use windlass_source::Source;
+///
+/// let text = "lifecycle: ['Install']\nname: 'resource::web::1.0'\nproperties: {port: {default: 08}}\n";
+/// let descriptor = read(&Source::new("web.yaml", text)).descriptor.unwrap();
+/// assert_eq!(emit(&descriptor), r#"name: resource::web::1.0
+/// properties:
+///   port:
+///     default: "08"
+/// lifecycle:
+///   - Install
+/// "#);
+/// ```
+pub fn emit(descriptor: &Descriptor) -> String {
+    write(&canonical(descriptor, root(descriptor).as_ref(), &mut AsWritten))
+}
+
+/// Reads the tree that a descriptor was made of.
+pub(crate) fn root(descriptor: &Descriptor) -> Option<Node> {
+    load_one(descriptor.source(), &LoadOptions::default()).root
+}
+
+/// Values as they stand in the file.
+struct AsWritten;
+
+impl Fill for AsWritten {
+    fn fill(&mut self, node: &Node, _: &Position<'_>) -> Item {
+        Item::of(node)
+    }
+}
+
+/// A part of a document to be written, with what is to be said of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Item {
+    pub(crate) body: Body,
+    /// One line for people.
+    pub(crate) comment: Option<String>,
+}
+
+/// What an [`Item`] is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Body {
+    Null,
+    Text(String),
+    List(Vec<Item>),
+    /// In the order in which it is to be written.
+    Map(Vec<(String, Item)>),
+}
+
+impl Item {
+    pub(crate) fn new(body: Body) -> Self {
+        Self { body, comment: None }
+    }
+
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::new(Body::Text(text.into()))
+    }
+
+    /// Copies a node.
+    pub(crate) fn of(node: &Node) -> Self {
+        Self::map_texts(node, &mut |text| Self::text(text))
+    }
+
+    /// Copies a node, with something else for each text in it. Keys stay.
+    pub(crate) fn map_texts(node: &Node, make: &mut dyn FnMut(&str) -> Self) -> Self {
+        match node.kind() {
+            _ if node.is_null() => Self::new(Body::Null),
+            Kind::Scalar(scalar) => make(scalar.text()),
+            Kind::Sequence(items) => {
+                Self::new(Body::List(items.iter().map(|item| Self::map_texts(item, make)).collect()))
+            }
+            Kind::Mapping(mapping) => {
+                let entry = |entry: &windlass_source::Entry| {
+                    (entry.key.text().to_owned(), Self::map_texts(&entry.value, make))
+                };
+                let entries: Vec<_> = mapping.iter().map(entry).collect();
+                Self::new(Body::Map(entries))
+            }
+        }
+    }
+
+    /// Returns the data, without comments.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match &self.body {
+            Body::Null => serde_json::Value::Null,
+            Body::Text(text) => text.as_str().into(),
+            Body::List(items) => items.iter().map(Self::to_json).collect(),
+            Body::Map(entries) => serde_json::Value::Object(
+                entries.iter().map(|(key, value)| (key.clone(), value.to_json())).collect(),
+            ),
+        }
+    }
+}

@@ -1,0 +1,463 @@
+//! The values of properties, as far as they are known before anything is made.
+//!
+//! Parts are looked at when something reads them. References are followed depth first with a stack of its own, each
+//! property once, so neither the length of a chain nor the number of readers matters.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use windlass_model::resolve::text_of;
+use windlass_model::template::{End, InstanceField};
+use windlass_model::{ComponentName, PropertyName};
+
+use crate::compose::{Existing, MAX_NESTING, Request};
+use crate::document::{
+    AssemblyDescriptor, Component, Descriptor, EndpointDecl, ReferenceDecl, RelationshipDecl,
+};
+use crate::emit::Position;
+use crate::property::{Properties, PropertyDecl};
+use crate::read::Spanned;
+use crate::scope::{Meaning, Scope};
+use crate::template::{Reference, Segment, Value, ValueKind};
+
+/// The most bytes of one value: properties that double each other grow without end.
+const LONGEST: usize = 1 << 20;
+
+/// The most references whose own properties read one another.
+const MAX_REFERENCES: usize = 32;
+
+/// A value, or why there is none.
+#[derive(Debug, Clone)]
+pub(super) enum Found {
+    /// Text, and whether it is or was made of a secret.
+    Text { text: Arc<str>, secret: bool },
+    /// It is not known, or is no text.
+    Unknown { reason: Arc<str> },
+}
+
+impl Found {
+    fn unknown(reason: impl Into<Arc<str>>) -> Self {
+        Self::Unknown { reason: reason.into() }
+    }
+
+    fn plain(text: impl Into<Arc<str>>) -> Self {
+        Self::Text { text: text.into(), secret: false }
+    }
+}
+
+/// Where a value stands: whose names it uses, and whom `${instance.…}` and the ends mean.
+#[derive(Clone, Copy)]
+pub(super) struct Spot<'s> {
+    scope: usize,
+    instance: usize,
+    ends: Option<&'s RelationshipDecl>,
+}
+
+/// A part that something reads; the assembly itself is the first.
+struct Part<'a> {
+    what: What<'a>,
+    /// The assembly that it is in, and its name there.
+    inside: Option<(usize, ComponentName)>,
+    /// The name of its instance; none where there is not exactly one.
+    instance: Option<String>,
+    depth: usize,
+}
+
+#[derive(Clone)]
+enum What<'a> {
+    Described(Descriptor),
+    /// Something that exists; none when it is not known what.
+    Existing(Option<&'a Existing>),
+    /// Its descriptor is not at hand.
+    Undescribed,
+}
+
+type Key = (usize, PropertyName);
+
+/// What a property's value is made of.
+enum Origin<'v> {
+    Value { value: &'v Value, scope: usize, instance: usize },
+    Found(Found),
+}
+
+/// Finds values.
+pub(super) struct Values<'a> {
+    assembly: &'a Arc<AssemblyDescriptor>,
+    request: Request<'a>,
+    parts: Vec<Part<'a>>,
+    places: HashMap<(usize, ComponentName), usize>,
+    found: HashMap<Key, Found>,
+    /// How many references are being looked for, each on behalf of the one before.
+    looking: usize,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn new(assembly: &'a Arc<AssemblyDescriptor>, request: Request<'a>) -> Self {
+        let root = Part {
+            what: What::Described(Descriptor::Assembly(assembly.clone())),
+            inside: None,
+            instance: Some(request.name.to_string()),
+            depth: 0,
+        };
+        Self {
+            assembly,
+            request,
+            parts: vec![root],
+            places: HashMap::new(),
+            found: HashMap::new(),
+            looking: 0,
+        }
+    }
+
+    /// Returns what was given for a property of the assembly.
+    pub(super) fn given(&self, name: &str) -> Option<&'a Json> {
+        self.request.parameters.get(name)
+    }
+
+    /// Says whose names a position of the assembly's document uses.
+    pub(super) fn spot(&mut self, position: &Position<'_>) -> Spot<'a> {
+        let (mut instance, mut ends) = (0, None);
+        match position {
+            Position::Component(name) => {
+                if let Some((name, _)) = self.assembly.composition.get_key_value(*name) {
+                    instance = self.part(0, name);
+                }
+            }
+            Position::Relationship(name) => ends = self.assembly.relationships.get(*name),
+            _ => {}
+        }
+        Spot { scope: 0, instance, ends }
+    }
+
+    /// Tells whether a property must not be seen.
+    pub(super) fn is_sensitive(&mut self, name: &str, position: &Position<'_>) -> bool {
+        let declares = |properties: &Properties| properties.get(name).is_some_and(|decl| decl.sensitive);
+        match position {
+            Position::Own | Position::Number => declares(&self.assembly.properties),
+            Position::Reference(reference) => {
+                self.assembly.references.get(*reference).is_some_and(|decl| declares(&decl.properties))
+            }
+            Position::Relationship(relationship) => {
+                self.assembly.relationships.get(*relationship).is_some_and(|decl| declares(&decl.properties))
+            }
+            Position::Component(component) => {
+                let Some((component, decl)) = self.assembly.composition.get_key_value(*component) else {
+                    return false;
+                };
+                let part = self.part(0, component);
+                declares(&decl.properties)
+                    || matches!(&self.parts[part].what, What::Described(found) if declares(found.properties()))
+            }
+        }
+    }
+
+    /// Returns the `type` of a component or reference as it was read.
+    pub(super) fn kind(&self, position: &Position<'_>) -> Option<String> {
+        match position {
+            Position::Component(name) => {
+                Some(self.assembly.composition.get(*name)?.kind.as_ref()?.value.to_string())
+            }
+            Position::Reference(name) => {
+                Some(self.assembly.references.get(*name)?.kind.as_ref()?.value.to_string())
+            }
+            _ => None,
+        }
+    }
+
+    /// Finds what a reference stands for.
+    pub(super) fn of(&mut self, reference: &Reference, spot: &Spot<'_>) -> Found {
+        match self.target(reference, spot) {
+            Ok(found) => found,
+            Err(key) => self.find(&key),
+        }
+    }
+
+    /// Finds the value of a property, following references without recursion.
+    fn find(&mut self, key: &Key) -> Found {
+        let mut stack = vec![key.clone()];
+        let mut open = HashSet::from([key.clone()]);
+        while let Some(top) = stack.last().cloned() {
+            if !self.found.contains_key(&top) {
+                let found = match self.step(&top) {
+                    Ok(found) => found,
+                    Err(needed) if open.insert(needed.clone()) => {
+                        stack.push(needed);
+                        continue;
+                    }
+                    Err(_) => Found::unknown("it reads itself"),
+                };
+                self.found.insert(top.clone(), found);
+            }
+            open.remove(&top);
+            stack.pop();
+        }
+        self.found.get(key).cloned().unwrap_or_else(|| Found::unknown("it is not known"))
+    }
+
+    /// Makes the value of a property, or says which property is needed first.
+    fn step(&mut self, (at, name): &Key) -> Result<Found, Key> {
+        let what = self.parts[*at].what.clone();
+        let inside = self.parts[*at].inside.clone();
+        let outer = inside.as_ref().map(|(outer, _)| self.parts[*outer].what.clone());
+        let (origin, secret) = self.origin(*at, name, &what, outer.as_ref());
+        let found = match origin {
+            Origin::Found(found) => found,
+            Origin::Value { value, scope, instance } => {
+                let spot = Spot { scope, instance, ends: None };
+                match &value.kind {
+                    ValueKind::Text(segments) => self.join(segments, &spot)?,
+                    ValueKind::Null => Found::unknown(format!("`{name}` is null")),
+                    _ => Found::unknown(format!("`{name}` is a list or a mapping")),
+                }
+            }
+        };
+        Ok(match found {
+            Found::Text { text, secret: made } => Found::Text { text, secret: made || secret },
+            unknown @ Found::Unknown { .. } => unknown,
+        })
+    }
+
+    fn join(&mut self, segments: &[Segment], spot: &Spot<'_>) -> Result<Found, Key> {
+        let (mut text, mut secret) = (String::new(), false);
+        for segment in segments {
+            match segment {
+                Segment::Literal(literal) => text.push_str(literal),
+                Segment::Reference(reference) => {
+                    let found = match self.target(reference, spot) {
+                        Ok(found) => found,
+                        Err(key) => self.found.get(&key).cloned().ok_or(key)?,
+                    };
+                    match found {
+                        Found::Text { text: known, secret: made } => {
+                            text.push_str(&known);
+                            secret |= made;
+                        }
+                        unknown @ Found::Unknown { .. } => return Ok(unknown),
+                    }
+                }
+            }
+            if text.len() > LONGEST {
+                return Ok(Found::unknown("it is too long to be written out"));
+            }
+        }
+        Ok(Found::Text { text: text.into(), secret })
+    }
+
+    /// Says where a property's value comes from, and whether it is secret.
+    fn origin<'v>(
+        &self,
+        at: usize,
+        name: &PropertyName,
+        what: &'v What<'_>,
+        outer: Option<&'v What<'_>>,
+    ) -> (Origin<'v>, bool) {
+        let Some((outside, component)) = &self.parts[at].inside else { return self.own(name, what) };
+        let given = match outer {
+            Some(What::Described(Descriptor::Assembly(assembly))) => {
+                assembly.composition.get(component).and_then(|part| part.properties.get(name))
+            }
+            _ => None,
+        };
+        let declared = match what {
+            What::Existing(thing) => return (Origin::Found(of_thing(component, name, *thing)), false),
+            What::Undescribed => None,
+            What::Described(descriptor) => descriptor.properties().get(name),
+        };
+        let secret = [given, declared].into_iter().flatten().any(|decl| decl.sensitive);
+        let own = |value| Origin::Value { value, scope: at, instance: at };
+        let decides = declared.is_some_and(|decl| decl.read_only || decl.value.is_some());
+        let origin =
+            match (given.and_then(PropertyDecl::effective), declared.and_then(PropertyDecl::effective)) {
+                (Some(value), _) if !decides => Origin::Value { value, scope: *outside, instance: at },
+                (_, Some(value)) => own(value),
+                _ => Origin::Found(without_value(component, name, what, [given, declared])),
+            };
+        (origin, secret)
+    }
+
+    /// Says where the value of a property of the assembly itself comes from.
+    fn own<'v>(&self, name: &PropertyName, what: &'v What<'_>) -> (Origin<'v>, bool) {
+        let declared = match what {
+            What::Described(descriptor) => descriptor.properties().get(name),
+            _ => None,
+        };
+        let secret = declared.is_some_and(|decl| decl.sensitive);
+        let given = self.request.parameters.get(name.as_str()).filter(|value| !value.is_null());
+        let origin = match (given, declared.and_then(PropertyDecl::effective)) {
+            (Some(Json::Array(_) | Json::Object(_)), _) => {
+                Origin::Found(Found::unknown(format!("`{name}` is a list or a mapping")))
+            }
+            (Some(given), _) => Origin::Found(Found::plain(text_of(given))),
+            (None, Some(value)) => Origin::Value { value, scope: 0, instance: 0 },
+            (None, None) if declared.is_some_and(|decl| decl.read_only) => {
+                Origin::Found(Found::unknown(format!("`{name}` has no value")))
+            }
+            (None, None) => Origin::Found(Found::unknown(format!("give it with `-p {name}=…`"))),
+        };
+        (origin, secret)
+    }
+
+    /// Leads a reference to its value, or to the property that it names.
+    fn target(&mut self, reference: &Reference, spot: &Spot<'_>) -> Result<Found, Key> {
+        let what = self.parts[spot.scope].what.clone();
+        let meaning = match &what {
+            What::Described(Descriptor::Assembly(assembly)) if spot.ends.is_some() => {
+                Scope::relationship(assembly).meaning(reference)
+            }
+            What::Described(Descriptor::Assembly(assembly)) => Scope::assembly(assembly).meaning(reference),
+            What::Described(Descriptor::Resource(resource)) => {
+                Scope::resource(&resource.properties).meaning(reference)
+            }
+            _ => return Ok(Found::unknown("it means nothing here")),
+        };
+        match meaning {
+            Ok(Meaning::Own(property)) => Err((spot.scope, property)),
+            Ok(Meaning::Part(component, property)) => Err((self.part(spot.scope, &component), property)),
+            Ok(Meaning::Instance(field)) => Ok(self.instance(spot.instance, field)),
+            Ok(Meaning::End(end, property)) => self.end(spot, end, property),
+            Err(_) => Ok(Found::unknown("it means nothing here")),
+        }
+    }
+
+    fn instance(&self, part: usize, field: InstanceField) -> Found {
+        match (&self.parts[part].instance, field) {
+            (_, InstanceField::Id) => Found::unknown("known once it is made"),
+            (None, _) => Found::unknown("differs from node to node"),
+            (Some(name), InstanceField::Name) => Found::plain(name.as_str()),
+            (Some(_), InstanceField::Index) => Found::plain("1"),
+        }
+    }
+
+    /// Leads to a property of the end of a relationship, if there is only one thing at that end.
+    fn end(&mut self, spot: &Spot<'_>, end: End, property: PropertyName) -> Result<Found, Key> {
+        let ends: &[Spanned<EndpointDecl>] = match (spot.ends, end) {
+            (Some(decl), End::Source) => &decl.sources,
+            (Some(decl), End::Target) => &decl.targets,
+            (None, _) => &[],
+        };
+        let [one] = ends else { return Ok(Found::unknown("differs from pair to pair")) };
+        let part = self.part(spot.scope, &one.value.component);
+        let Part { what, instance, .. } = &self.parts[part];
+        let declared = matches!(what, What::Described(found) if found.properties().contains_key(&property))
+            || self
+                .assembly
+                .composition
+                .get(&one.value.component)
+                .is_some_and(|part| part.properties.contains_key(&property));
+        match (InstanceField::from_word(property.as_str()), what) {
+            (Some(field), What::Described(_) | What::Undescribed) if !declared => {
+                Ok(self.instance(part, field))
+            }
+            (_, What::Described(_) | What::Undescribed) if instance.is_none() => {
+                Ok(Found::unknown("differs from pair to pair"))
+            }
+            _ => Err((part, property)),
+        }
+    }
+
+    /// Finds a component or reference of an assembly that has been met.
+    fn part(&mut self, outer: usize, name: &ComponentName) -> usize {
+        let key = (outer, name.clone());
+        if let Some(at) = self.places.get(&key) {
+            return *at;
+        }
+        let Part { what, instance, depth, .. } = &self.parts[outer];
+        let (outside, outer_name, depth) = (what.clone(), instance.clone(), depth + 1);
+        let (what, plural) = match &outside {
+            What::Described(Descriptor::Assembly(assembly)) => self.described(outer, assembly, name, depth),
+            _ => (What::Undescribed, false),
+        };
+        let instance = outer_name.filter(|_| !plural).map(|outer| format!("{outer}__{name}"));
+        let at = self.parts.len();
+        self.parts.push(Part { what, inside: Some(key.clone()), instance, depth });
+        self.places.insert(key, at);
+        at
+    }
+
+    /// Says what a component or reference is, and whether it can have another number of nodes than one.
+    fn described(
+        &mut self,
+        outer: usize,
+        assembly: &AssemblyDescriptor,
+        name: &ComponentName,
+        depth: usize,
+    ) -> (What<'a>, bool) {
+        if let Some(component) = assembly.composition.get(name) {
+            let found = component.kind.as_ref().filter(|_| depth <= MAX_NESTING);
+            let found = found.and_then(|kind| self.request.catalog.find(&kind.value));
+            return (found.map_or(What::Undescribed, What::Described), Component::is_plural(component));
+        }
+        let thing = assembly.references.get(name).and_then(|decl| self.existing(outer, decl));
+        (What::Existing(thing), false)
+    }
+
+    /// Finds the one thing that a reference fits.
+    fn existing(&mut self, outer: usize, decl: &ReferenceDecl) -> Option<&'a Existing> {
+        if self.looking == MAX_REFERENCES {
+            return None;
+        }
+        self.looking += 1;
+        let kind = decl.kind.as_ref();
+        let wanted: Option<Vec<(&PropertyName, Arc<str>)>> = decl
+            .properties
+            .iter()
+            .filter_map(|(name, decl)| Some((name, decl.effective()?)))
+            .map(|(name, value)| Some((name, self.wanted(outer, value)?)))
+            .collect();
+        self.looking -= 1;
+        let (kind, wanted) = (kind?, wanted?);
+        let fits = |thing: &&Existing| {
+            kind.value.accepts(&thing.descriptor)
+                && wanted.iter().all(|(name, wanted)| match name.as_str() {
+                    "name" => *thing.name == **wanted,
+                    name => thing.properties.get(name).is_none_or(|has| text_of(has) == **wanted),
+                })
+        };
+        let mut fitting = self.request.existing.iter().filter(fits);
+        let first = fitting.next()?;
+        fitting.next().is_none().then_some(first)
+    }
+
+    fn wanted(&mut self, outer: usize, value: &Value) -> Option<Arc<str>> {
+        let ValueKind::Text(segments) = &value.kind else { return None };
+        let spot = Spot { scope: outer, instance: outer, ends: None };
+        loop {
+            match self.join(segments, &spot) {
+                Ok(Found::Text { text, .. }) => return Some(text),
+                Ok(Found::Unknown { .. }) => return None,
+                Err(key) => drop(self.find(&key)),
+            }
+        }
+    }
+}
+
+fn of_thing(component: &ComponentName, name: &PropertyName, thing: Option<&Existing>) -> Found {
+    match thing {
+        None => Found::unknown(format!("known once the reference `{component}` is found")),
+        Some(thing) if name.as_str() == "name" => Found::plain(thing.name.as_str()),
+        Some(thing) => match thing.properties.get(name.as_str()) {
+            Some(Json::Array(_) | Json::Object(_)) => {
+                Found::unknown(format!("`{name}` is a list or a mapping"))
+            }
+            Some(value) => Found::plain(text_of(value)),
+            None => Found::unknown(format!("what `{component}` resolves to has no `{name}`")),
+        },
+    }
+}
+
+/// Says why a component's property has no value.
+fn without_value(
+    component: &ComponentName,
+    name: &PropertyName,
+    what: &What<'_>,
+    decls: [Option<&PropertyDecl>; 2],
+) -> Found {
+    let published = decls.iter().flatten().any(|decl| decl.read_only);
+    Found::unknown(match what {
+        _ if published => format!("known once `{component}` is Installed"),
+        What::Undescribed => format!("the descriptor of `{component}` is not at hand"),
+        What::Described(Descriptor::Resource(_)) => format!("known once `{component}` is Installed"),
+        _ => format!("`{component}.{name}` has no value"),
+    })
+}
