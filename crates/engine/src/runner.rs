@@ -136,6 +136,7 @@ mod tests {
             from: windlass_model::State::Absent,
             to: windlass_model::State::Installed,
             calls: vec![windlass_model::Transition::Install],
+            side: windlass_plan::Side::Desired,
         })
     }
 

@@ -53,13 +53,26 @@ impl World {
             let text = String::from_utf8(value.expose().clone()).ok()?;
             Some((secret, Sensitive::new(text)))
         });
-        Self {
+        let mut world = Self {
             secrets: secrets.collect(),
             assembly: snapshot.assembly,
             elements: snapshot.elements,
             instances: snapshot.instances,
             pairs: snapshot.pairs,
             packages: HashMap::new(),
+        };
+        world.part_from_what_is_gone();
+        world
+    }
+
+    /// What is gone has no relationships, whether or not they could be ended before.
+    fn part_from_what_is_gone(&mut self) {
+        let gone = |name: &ElementName| {
+            let resource = self.assembly.topology.get(name).is_none_or(|e| e.kind == ElementKind::Resource);
+            resource && self.elements.get(name).is_some_and(|record| record.state == State::Absent)
+        };
+        for pair in self.pairs.values_mut().filter(|pair| pair.created) {
+            pair.created = !gone(&pair.key.source) && !gone(&pair.key.target);
         }
     }
 
@@ -101,7 +114,7 @@ impl World {
         let mut current = Current::default();
         for record in self.elements.values() {
             let present = self.instances.get(&record.name).is_some_and(|i| i.natural.is_some());
-            current.element(record.name.clone(), ElementNow { state: record.state, present });
+            current.element(record.name.clone(), ElementNow::new(record.state, present));
         }
         for pair in self.pairs.values().filter(|pair| pair.created) {
             current.pair(pair.key.clone());
@@ -109,15 +122,16 @@ impl World {
         current
     }
 
-    /// Returns the pairs of a relationship at one target, in the order of its sources.
+    /// Returns the pairs of a relationship at one target with some of its sources, in their order.
     pub(crate) fn pairs_at(
         &self,
         assembly: &ElementName,
         relationship: &str,
         target: &ElementName,
+        sources: &[ElementName],
     ) -> Vec<PairKey> {
         let Some(found) = self.relationship(assembly, relationship) else { return Vec::new() };
-        let sources = found.sources.iter().flat_map(|end| self.topology().nodes(&end.element));
+        let sources = sources.iter().flat_map(|end| self.topology().nodes(end));
         let key = |source: &Element| PairKey {
             assembly: assembly.clone(),
             relationship: found.name.clone(),

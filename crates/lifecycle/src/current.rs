@@ -2,23 +2,44 @@
 
 use std::collections::{HashMap, HashSet};
 
+use windlass_model::assembly::PackageDigest;
 use windlass_model::record::PairKey;
-use windlass_model::{ElementName, State};
+use windlass_model::{ElementName, Relationship, State};
 
 /// How far each element and relationship has come. What is not mentioned, is not there.
 #[derive(Debug, Clone, Default)]
 pub struct Current {
     elements: HashMap<ElementName, ElementNow>,
-    pairs: HashSet<PairKey>,
+    /// By the assembly that declares a relationship and its name: the sources at each target.
+    pairs: HashMap<ElementName, HashMap<String, Targets>>,
 }
 
+/// The sources of a relationship at each target.
+type Targets = HashMap<ElementName, HashSet<ElementName>>;
+
 /// How far an element has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ElementNow {
     /// Its state.
     pub state: State,
     /// Whether its driver knows it: a launch has answered.
     pub present: bool,
+    /// The package that it was installed from, where that is known.
+    pub package: Option<PackageDigest>,
+    /// A number that grows with every process: the one that installed it; 0 where that is not known.
+    pub installed_by: u64,
+    /// The process that installed or reconfigured it last; 0 where that is not known.
+    ///
+    /// An element that was given its values before a part was installed from which it reads, has stale ones. That is
+    /// how a reader is found whose process ended between the two.
+    pub configured_by: u64,
+}
+
+impl ElementNow {
+    /// Makes what is known of an element in a state, and nothing else of it.
+    pub fn new(state: State, present: bool) -> Self {
+        Self { state, present, ..Self::default() }
+    }
 }
 
 impl Current {
@@ -29,16 +50,37 @@ impl Current {
 
     /// Notes that a relationship between two nodes has been made.
     pub fn pair(&mut self, key: PairKey) {
-        self.pairs.insert(key);
+        let of_assembly = self.pairs.entry(key.assembly).or_default();
+        let targets = of_assembly.entry(key.relationship.as_str().to_owned()).or_default();
+        targets.entry(key.target).or_default().insert(key.source);
     }
 
     /// Returns how far an element has come.
     pub fn now(&self, name: &ElementName) -> ElementNow {
-        self.elements.get(name).copied().unwrap_or_default()
+        self.elements.get(name).cloned().unwrap_or_default()
     }
 
     /// Tells whether a relationship between two nodes has been made.
     pub fn has_pair(&self, key: &PairKey) -> bool {
-        self.pairs.contains(key)
+        self.sources_at(&key.assembly, key.relationship.as_str(), &key.target)
+            .is_some_and(|sources| sources.contains(&key.source))
+    }
+
+    /// Returns the sources with which a relationship has been made at one target; none when there are none.
+    pub(crate) fn made_at(
+        &self,
+        relationship: &Relationship,
+        target: &ElementName,
+    ) -> Option<&HashSet<ElementName>> {
+        self.sources_at(&relationship.assembly, relationship.name.as_str(), target)
+    }
+
+    fn sources_at(
+        &self,
+        assembly: &ElementName,
+        name: &str,
+        target: &ElementName,
+    ) -> Option<&HashSet<ElementName>> {
+        self.pairs.get(assembly)?.get(name)?.get(target)
     }
 }

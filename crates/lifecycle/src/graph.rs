@@ -1,4 +1,4 @@
-//! A draft of a plan: steps with their phase and their needs, to which the phases add their barriers.
+//! A draft of a plan: steps with their phase and their waits, to which the phases add their barriers.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,19 @@ use windlass_plan::{Draft, Plan, PlanBuilder, PlanError, Reason, WaitKind, Work}
 /// A place in the order of phases; steps of one phase are taken before those of the next.
 pub(crate) type Phase = u8;
 
-/// Collects steps and needs, and puts the barriers of phases between them at the end.
+/// Collects steps and waits, and puts the barriers of phases between them at the end.
 #[derive(Default)]
 pub(crate) struct Graph {
-    builder: PlanBuilder,
     nodes: Vec<Node>,
 }
 
 struct Node {
-    draft: Draft,
+    work: Work,
     /// The phase it belongs to; barriers belong to none.
     phase: Option<Phase>,
-    needs: Vec<usize>,
+    waits: Vec<(At, WaitKind, Reason)>,
+    /// The steps that have to be taken as well if this one is.
+    brings: Vec<At>,
 }
 
 /// A step of the draft.
@@ -35,49 +36,109 @@ impl Graph {
     }
 
     fn add(&mut self, phase: Option<Phase>, work: Work) -> At {
-        let draft = self.builder.step(work);
-        self.nodes.push(Node { draft, phase, needs: Vec::new() });
+        self.nodes.push(Node { work, phase, waits: Vec::new(), brings: Vec::new() });
         At(self.nodes.len() - 1)
     }
 
     /// Lets `step` need `on`.
     pub(crate) fn need(&mut self, step: At, on: At, reason: Reason) {
-        self.nodes[step.0].needs.push(on.0);
-        let (step, on) = (self.nodes[step.0].draft, self.nodes[on.0].draft);
-        self.builder.wait(step, on, WaitKind::Needs, reason);
+        self.wait(step, on, WaitKind::Needs, reason);
+    }
+
+    /// Lets `step` wait for `on`.
+    pub(crate) fn wait(&mut self, step: At, on: At, kind: WaitKind, reason: Reason) {
+        self.nodes[step.0].waits.push((on, kind, reason));
+    }
+
+    /// Says that who takes `step` has to take `then` as well: what is undone is done again.
+    pub(crate) fn bring(&mut self, step: At, then: At) {
+        self.nodes[step.0].brings.push(then);
+    }
+
+    /// Returns the steps that make or end a relationship of which an element is the target.
+    pub(crate) fn touching(&self, element: &windlass_model::ElementName) -> Vec<At> {
+        let touches = |node: &Node| matches!(&node.work, Work::Relate { target, .. } if target == element);
+        (0..self.nodes.len()).filter(|at| touches(&self.nodes[*at])).map(At).collect()
+    }
+
+    /// Returns the elements that make a transition.
+    pub(crate) fn movers(&self) -> std::collections::HashSet<&windlass_model::ElementName> {
+        let movers = self.nodes.iter().filter_map(|node| match &node.work {
+            Work::Transition { element, .. } => Some(element),
+            _ => None,
+        });
+        movers.collect()
+    }
+
+    /// Drops every step but these, what they wait for, and what has to be done again because of that.
+    pub(crate) fn keep(&mut self, roots: impl IntoIterator<Item = At>) {
+        let mut kept = vec![false; self.nodes.len()];
+        let mut open: Vec<At> = roots.into_iter().collect();
+        while let Some(at) = open.pop() {
+            if !std::mem::replace(&mut kept[at.0], true) {
+                open.extend(self.nodes[at.0].waits.iter().map(|wait| wait.0));
+                open.extend(&self.nodes[at.0].brings);
+            }
+        }
+        let mut places = vec![0; self.nodes.len()];
+        let mut next = 0;
+        for (place, kept) in places.iter_mut().zip(&kept) {
+            *place = next;
+            next += usize::from(*kept);
+        }
+        let mut keep = kept.iter();
+        self.nodes.retain(|_| keep.next().copied().unwrap_or(false));
+        for node in &mut self.nodes {
+            for wait in &mut node.waits {
+                wait.0 = At(places[wait.0.0]);
+            }
+            node.brings.clear();
+        }
     }
 
     /// Adds the barriers between phases and puts everything in order. `label` says what holds once a phase is over.
-    pub(crate) fn build(mut self, label: impl Fn(Phase) -> String) -> Result<Plan, PlanError> {
+    pub(crate) fn build(self, label: impl Fn(Phase) -> String) -> Result<Plan, PlanError> {
         let demanded = self.demanded();
-        let mut members: BTreeMap<Phase, Vec<usize>> = BTreeMap::new();
-        for (at, node) in self.nodes.iter().enumerate() {
+        let mut builder = PlanBuilder::new();
+        let mut members: BTreeMap<Phase, Vec<Draft>> = BTreeMap::new();
+        let mut edges = Vec::with_capacity(self.nodes.len());
+        // Only what a driver is called for waits for phases by itself: making a relationship waits for its ends.
+        let mut patient = Vec::with_capacity(self.nodes.len());
+        for (node, demanded) in self.nodes.into_iter().zip(demanded) {
+            let waits = matches!(
+                node.work,
+                Work::Transition { .. } | Work::Relate { direction: windlass_plan::Direction::Cease, .. }
+            );
+            patient.push(waits.then_some(demanded));
+            let draft = builder.step(node.work);
             if let Some(phase) = node.phase {
-                members.entry(phase).or_default().push(at);
+                members.entry(phase).or_default().push(draft);
+            }
+            edges.push((draft, node.waits));
+        }
+        let drafts: Vec<Draft> = edges.iter().map(|(draft, _)| *draft).collect();
+        for (draft, waits) in edges {
+            for (on, kind, reason) in waits {
+                builder.wait(draft, drafts[on.0], kind, reason);
             }
         }
         let mut barriers: BTreeMap<Phase, Draft> = BTreeMap::new();
         // Behind the last phase nothing waits.
         let last = members.keys().next_back().copied();
         for (phase, members) in members.iter().filter(|(phase, _)| Some(**phase) != last) {
-            let barrier = self.builder.barrier(label(*phase));
+            let barrier = builder.barrier(label(*phase));
             for member in members {
-                let reason = Reason::Phase { label: label(*phase) };
-                self.builder.wait(barrier, self.nodes[*member].draft, WaitKind::After, reason);
+                builder.wait(barrier, *member, WaitKind::After, Reason::Phase { label: label(*phase) });
             }
             barriers.insert(*phase, barrier);
         }
-        for (node, demanded) in self.nodes.iter().zip(demanded) {
-            // Only transitions wait for phases: a relationship is made as soon as its ends allow it.
-            if !matches!(self.builder.work(node.draft), Work::Transition { .. }) {
-                continue;
-            }
+        for (draft, demanded) in drafts.into_iter().zip(patient) {
+            let Some(demanded) = demanded else { continue };
             if let Some((phase, barrier)) = barriers.range(..demanded).next_back() {
-                let reason = Reason::Phase { label: label(*phase) };
-                self.builder.wait(node.draft, *barrier, WaitKind::After, reason);
+                builder.wait(draft, *barrier, WaitKind::After, Reason::Phase { label: label(*phase) });
             }
         }
-        self.builder.build()
+        builder.build()
     }
 
     /// Returns for each step the earliest phase in which somebody needs it: its own, or that of a step that needs it.
@@ -87,20 +148,18 @@ impl Graph {
     fn demanded(&self) -> Vec<Phase> {
         let mut demanded: Vec<Phase> = self.nodes.iter().map(|n| n.phase.unwrap_or(Phase::MAX)).collect();
         let mut open = vec![0_usize; self.nodes.len()];
-        for node in &self.nodes {
-            for need in &node.needs {
-                open[*need] += 1;
-            }
+        for (on, _, _) in self.nodes.iter().flat_map(|node| &node.waits) {
+            open[on.0] += 1;
         }
         // From the steps that nobody needs, back to those that are needed. Steps in a circle are never reached; the
         // builder reports them.
         let mut free: Vec<usize> = (0..self.nodes.len()).filter(|at| open[*at] == 0).collect();
         while let Some(at) = free.pop() {
-            for need in &self.nodes[at].needs {
-                demanded[*need] = demanded[*need].min(demanded[at]);
-                open[*need] -= 1;
-                if open[*need] == 0 {
-                    free.push(*need);
+            for (on, _, _) in &self.nodes[at].waits {
+                demanded[on.0] = demanded[on.0].min(demanded[at]);
+                open[on.0] -= 1;
+                if open[on.0] == 0 {
+                    free.push(on.0);
                 }
             }
         }

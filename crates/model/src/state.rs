@@ -148,11 +148,13 @@ pub enum Transition {
     Uninstall,
     /// Created → Absent.
     Delete,
+    /// Absent → Active: takes over what exists already, instead of Create to Start.
+    Adopt,
 }
 
 impl Transition {
     /// All transitions, in the order of a life.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Create,
         Self::Install,
         Self::Configure,
@@ -162,6 +164,7 @@ impl Transition {
         Self::Stop,
         Self::Uninstall,
         Self::Delete,
+        Self::Adopt,
     ];
 
     /// Returns the word for the transition, as descriptors write it.
@@ -176,6 +179,7 @@ impl Transition {
             Self::Stop => "Stop",
             Self::Uninstall => "Uninstall",
             Self::Delete => "Delete",
+            Self::Adopt => "Adopt",
         }
     }
 
@@ -185,7 +189,7 @@ impl Transition {
             Self::Create | Self::Uninstall => State::Created,
             Self::Install => State::Installed,
             Self::Configure | Self::Stop => State::Inactive,
-            Self::Start | Self::Integrity | Self::Reconfigure => State::Active,
+            Self::Start | Self::Integrity | Self::Reconfigure | Self::Adopt => State::Active,
             Self::Delete => State::Absent,
         }
     }
@@ -197,7 +201,7 @@ impl Transition {
             Self::Configure => State::Installed,
             Self::Start | Self::Integrity => State::Inactive,
             Self::Reconfigure => State::Active,
-            Self::Uninstall | Self::Delete => from,
+            Self::Uninstall | Self::Delete | Self::Adopt => from,
         }
     }
 
@@ -226,7 +230,7 @@ impl FromStr for Transition {
         Self::ALL.into_iter().find(|t| t.as_str() == word).ok_or_else(|| WordError {
             word: word.to_owned(),
             kind: "transition",
-            expected: "Create, Install, Configure, Start, Integrity, Reconfigure, Stop, Uninstall, Delete",
+            expected: "Create, Install, Configure, Start, Integrity, Reconfigure, Stop, Uninstall, Delete, Adopt",
         })
     }
 }

@@ -70,6 +70,9 @@ pub enum Work {
         to: State,
         /// The driver calls, in order; none when its resource declares no such transition.
         calls: Vec<Transition>,
+        /// The version of the assembly whose values and package the calls are made with.
+        #[serde(default)]
+        side: Side,
     },
     /// Makes or ends a relationship at one node of one end, with every node of the other end.
     ///
@@ -83,13 +86,27 @@ pub enum Work {
         relationship: RelationshipName,
         /// The end that the step stands for: a target node, or a source node when only that differs.
         target: ElementName,
-        /// The source endpoints, groups unexpanded.
+        /// The sources: endpoints with groups unexpanded where all of their nodes are meant, else single nodes.
         sources: Vec<ElementName>,
         /// How many pairs there are.
         pairs: u64,
         /// What is called for each pair, in order.
         operations: Vec<OperationCall>,
+        /// The version of the assembly that declares the relationship so.
+        #[serde(default)]
+        side: Side,
     },
+}
+
+/// Which version of an assembly a step belongs to, where an upgrade knows two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// What things were made from: that is how they are stopped and removed.
+    Installed,
+    /// What should be there.
+    #[default]
+    Desired,
 }
 
 impl Work {

@@ -40,11 +40,11 @@ impl Machine {
             Work::Transition { element, to, calls, .. } if calls.is_empty() => {
                 self.reach(element, *to, Some(process));
             }
-            Work::Relate { direction, assembly, relationship, target, operations, .. }
+            Work::Relate { direction, assembly, relationship, target, sources, operations, .. }
                 if operations.is_empty() =>
             {
                 let made = *direction == Direction::Create;
-                for key in self.world.pairs_at(assembly, relationship.as_str(), target) {
+                for key in self.world.pairs_at(assembly, relationship.as_str(), target, sources) {
                     self.put_pair(&key, Some(made), 0);
                 }
             }
@@ -64,9 +64,9 @@ impl Machine {
                 });
                 all.skip(usize::try_from(done).unwrap_or(0).min(last)).collect()
             }
-            Work::Relate { direction, assembly, relationship, target, operations, .. } => {
+            Work::Relate { direction, assembly, relationship, target, sources, operations, .. } => {
                 let made = *direction == Direction::Create;
-                let pairs = self.world.pairs_at(assembly, relationship.as_str(), target);
+                let pairs = self.world.pairs_at(assembly, relationship.as_str(), target, sources);
                 let open = pairs
                     .into_iter()
                     .filter(|key| self.world.pairs.get(key).is_some_and(|pair| pair.created) != made);

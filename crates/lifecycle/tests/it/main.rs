@@ -1,5 +1,6 @@
 //! Plans of small assemblies, as a reader sees them.
 
 mod golden;
+mod intents;
 mod rules;
 mod support;

@@ -165,19 +165,21 @@ relationships:
 fn only_what_is_missing_is_done() {
     let topology = assembly(&[("r", USUAL)], &related("source-state: Active", "target-state: Active"));
     let mut current = all_up(&topology);
-    current.element(name("t__b"), ElementNow { state: State::Installed, present: true });
+    current.element(name("t__b"), ElementNow::new(State::Installed, true));
     assert_snapshot!(waves(&up(&current, &topology, &NothingYet).unwrap()), @r"
     b Configure
     b Start
     ");
-    current.element(name("t__b"), ElementNow { state: State::Failed, present: true });
+    current.element(name("t__b"), ElementNow::new(State::Failed, true));
     assert_snapshot!(waves(&up(&current, &topology, &NothingYet).unwrap()), @"
+    b Cease rel: target.Leave
     b Uninstall
     b Install
     b Configure
+    b Create rel: target.Join
     b Start
     ");
-    current.element(name("t__b"), ElementNow { state: State::Failed, present: false });
+    current.element(name("t__b"), ElementNow::new(State::Failed, false));
     assert_snapshot!(waves(&up(&current, &topology, &NothingYet).unwrap()), @"
     b Install
     b Configure

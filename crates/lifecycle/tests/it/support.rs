@@ -92,7 +92,7 @@ pub(crate) fn all_up(topology: &Topology) -> Current {
     let mut current = Current::default();
     for element in topology.elements() {
         if element.kind == ElementKind::Resource {
-            current.element(element.name.clone(), ElementNow { state: State::Active, present: true });
+            current.element(element.name.clone(), ElementNow::new(State::Active, true));
         }
     }
     for relationship in topology.relationships() {

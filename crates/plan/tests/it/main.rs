@@ -15,6 +15,7 @@ fn start(builder: &mut PlanBuilder, name: &str) -> Draft {
         from: State::Inactive,
         to: State::Active,
         calls: vec![Transition::Start, Transition::Integrity],
+        side: windlass_plan::Side::Desired,
     })
 }
 

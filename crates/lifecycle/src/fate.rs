@@ -1,0 +1,261 @@
+//! What happens to each resource: what has changed of it, and what follows from that for who reads it.
+
+use std::collections::{BTreeMap, HashSet};
+
+use windlass_model::resolve::{Answer, Lookup, Missing, NothingYet, Output, ResolveError, Resolver};
+use windlass_model::{Element, ElementName, InstanceId, PropertyName, State, Template, Topology, Transition};
+use windlass_secret::{SecretRef, Sensitive};
+
+use crate::ask::{Options, Situation, Version};
+use crate::diff::{PropertyChange, Shown};
+use crate::part::{Fate, Part, Parts};
+
+/// Decides the fate of every part. Their ends have been set before.
+pub(crate) fn decide(parts: &mut Parts<'_>, situation: &Situation<'_>, options: &Options) {
+    let replace = leaves_of(situation, &options.replace);
+    let heal = leaves_of(situation, &options.heal);
+    for part in &mut parts.list {
+        part.fate = first_fate(part, options, &replace, &heal);
+        settle(part);
+    }
+    let Some(desired) = situation.desired else { return };
+    if !parts.list.iter().any(|part| part.is_there() && part.after.is_some()) {
+        return;
+    }
+    if let Some(installed) = situation.installed {
+        compare_values(parts, installed, desired);
+    }
+    follow_readers(parts, situation.installed, desired);
+}
+
+/// Returns the resources at or below some elements.
+fn leaves_of<'a>(
+    situation: &Situation<'a>,
+    names: impl IntoIterator<Item = &'a ElementName>,
+) -> HashSet<&'a ElementName> {
+    let topologies = [situation.desired, situation.installed].into_iter().flatten();
+    let topologies: Vec<&Topology> = topologies.map(|version| version.topology).collect();
+    let names: Vec<&ElementName> = names.into_iter().collect();
+    let leaves = topologies.iter().flat_map(|topology| names.iter().flat_map(|name| topology.leaves(name)));
+    leaves.map(|leaf| &leaf.name).collect()
+}
+
+/// Decides by what is known of the part alone, without its values.
+fn first_fate(
+    part: &Part<'_>,
+    options: &Options,
+    replace: &HashSet<&ElementName>,
+    heal: &HashSet<&ElementName>,
+) -> Fate {
+    let Some(after) = part.after else { return Fate::Remove };
+    let start = part.now.state.rank();
+    match part.now.state {
+        State::Failed if part.now.present => return Fate::Repair,
+        State::Absent | State::Failed if options.adopt => return Fate::Adopt,
+        State::Absent | State::Failed => return Fate::Add,
+        _ => {}
+    }
+    let other_type = part.before.is_some_and(|before| before.descriptor != after.descriptor);
+    if other_type || is_repackaged(part, options) || replace.contains(part.name) {
+        Fate::Reinstall
+    } else if part.now.state == State::Broken || heal.contains(part.name) && start > Some(3) {
+        Fate::Heal
+    } else if start > Some(part.end) {
+        Fate::Lower
+    } else {
+        Fate::Keep
+    }
+}
+
+/// Tells whether a part was installed from another package than the desired one.
+pub(crate) fn is_repackaged(part: &Part<'_>, options: &Options) -> bool {
+    let desired = part.after.and_then(|after| options.packages.get(&after.descriptor));
+    matches!((&part.now.package, desired), (Some(now), Some(desired)) if now != desired)
+}
+
+/// Sets the lowest rank on a part's way.
+fn settle(part: &mut Part<'_>) {
+    let start = part.now.state.rank().unwrap_or(0);
+    part.low = match part.fate {
+        Fate::Keep | Fate::Reconfigure => start,
+        Fate::Add | Fate::Adopt | Fate::Repair | Fate::Reinstall | Fate::Remove => 0,
+        // No transition leads from configured back to installed: it is installed again.
+        Fate::Heal | Fate::Lower if part.end <= 2 => {
+            u8::from(part.after.is_some_and(Element::has_created)).min(part.end)
+        }
+        Fate::Heal | Fate::Lower => 3,
+    };
+}
+
+/// Compares what the descriptors say of the values of the parts that stay.
+fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Version<'_>) {
+    let mut old = Resolver::new(installed.topology, installed.lookup);
+    let mut new = Resolver::new(desired.topology, desired.lookup);
+    for part in &mut parts.list {
+        let (Some(before), Some(after)) = (part.before, part.after) else { continue };
+        if !part.is_there() {
+            continue;
+        }
+        let added = after.properties.keys().filter(|name| !before.properties.contains_key(*name));
+        for name in before.properties.keys().chain(added) {
+            let old = given(before, name).then(|| old.property(&before.name, name));
+            let new = given(after, name).then(|| new.property(&after.name, name));
+            if old != new && !(is_nothing(old.as_ref()) && is_nothing(new.as_ref())) {
+                let shown = |answer: &Option<Result<Answer, ResolveError>>| match answer {
+                    Some(answer) => Shown::answer(answer),
+                    None => Shown::Nothing,
+                };
+                let change = property_change(after, name, shown(&old), shown(&new));
+                part.changes.push(change);
+            }
+        }
+        judge(part);
+    }
+}
+
+fn property_change(after: &Element, name: &PropertyName, before: Shown, now: Shown) -> PropertyChange {
+    let property = after.properties.get(name);
+    PropertyChange {
+        property: name.clone(),
+        before,
+        after: now,
+        volatile: property.is_some_and(|property| property.volatile),
+        origin: property.and_then(|property| property.origin.clone()),
+    }
+}
+
+/// Tells whether anything but a driver gives a property its value.
+fn given(element: &Element, name: &PropertyName) -> bool {
+    let value = element.properties.get(name).and_then(|property| property.value.as_ref());
+    value.is_some_and(|value| *value != Template::Null)
+}
+
+fn is_nothing(answer: Option<&Result<Answer, ResolveError>>) -> bool {
+    match answer {
+        None => true,
+        Some(Ok(Answer::Known(resolved))) => resolved.value.is_null(),
+        Some(_) => false,
+    }
+}
+
+/// Decides what becomes of a part whose values change.
+fn judge(part: &mut Part<'_>) {
+    if part.changes.is_empty() || !matches!(part.fate, Fate::Keep | Fate::Heal | Fate::Lower) {
+        return;
+    }
+    let volatile = part.changes.iter().all(|change| change.volatile);
+    let reconfigures = part.after.is_some_and(|after| after.declares(Transition::Reconfigure));
+    let stays_active = part.fate == Fate::Keep && part.now.state == State::Active && part.end == 4;
+    part.fate = if volatile && reconfigures && stays_active { Fate::Reconfigure } else { Fate::Reinstall };
+    settle(part);
+}
+
+/// Gives new values to who reads what a part publishes that is installed anew, and to who has read it before that.
+fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired: Version<'_>) {
+    let before = installed.unwrap_or(desired);
+    let mut before = Resolver::new(before.topology, before.lookup);
+    let readers = readers(parts, desired.topology);
+    let mut open: Vec<usize> = Vec::new();
+    for (at, part) in parts.list.iter().enumerate() {
+        if part.after.is_some() && part.publishes_anew() {
+            open.push(at);
+        }
+    }
+    let by_age: Vec<(usize, &Read)> = readers
+        .iter()
+        .flat_map(|(producer, reads)| reads.iter().map(move |read| (*producer, read)))
+        .filter(|(producer, read)| {
+            let (producer, reader) = (&parts.list[*producer].now, &parts.list[read.reader].now);
+            reader.configured_by > 0 && producer.installed_by > reader.configured_by
+        })
+        .collect();
+    for (producer, read) in by_age {
+        note(parts, producer, read, &mut before, &mut open);
+    }
+    while let Some(producer) = open.pop() {
+        for read in readers.get(&producer).into_iter().flatten() {
+            note(parts, producer, read, &mut before, &mut open);
+        }
+    }
+}
+
+struct Read {
+    reader: usize,
+    property: PropertyName,
+}
+
+/// Notes that a property changes with its producer.
+fn note(
+    parts: &mut Parts<'_>,
+    producer: usize,
+    read: &Read,
+    before: &mut Resolver<'_>,
+    open: &mut Vec<usize>,
+) {
+    let producer = parts.list[producer].name.clone();
+    let part = &mut parts.list[read.reader];
+    let Some(after) = part.after else { return };
+    let published_anew = part.publishes_anew();
+    match part.changes.iter_mut().find(|change| change.property == read.property) {
+        Some(PropertyChange { after: Shown::KnownAfter(producers), .. }) => {
+            if !producers.contains(&producer) {
+                producers.push(producer);
+                producers.sort();
+            }
+        }
+        Some(change) => change.after = Shown::KnownAfter(vec![producer]),
+        None => {
+            let shown = Shown::KnownAfter(vec![producer]);
+            let known = Shown::answer(&before.property(&after.name, &read.property));
+            let change = property_change(after, &read.property, known, shown);
+            part.changes.push(change);
+        }
+    }
+    judge(part);
+    if part.publishes_anew() && !published_anew {
+        open.push(read.reader);
+    }
+}
+
+/// Finds for each part the parts that are there and read what its driver publishes.
+fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> {
+    let mut readers: BTreeMap<usize, Vec<Read>> = BTreeMap::new();
+    let mut resolver = Resolver::new(desired, &NothingYet);
+    for (reader, part) in parts.list.iter().enumerate() {
+        let Some(after) = part.after.filter(|_| part.is_there()) else { continue };
+        for name in after.properties.keys() {
+            let Ok(Answer::Waiting(missing)) = resolver.property(&after.name, name) else { continue };
+            for missing in missing {
+                let Missing::Output { element, .. } = missing else { continue };
+                let Some(producer) = parts.place(&element).filter(|producer| *producer != reader) else {
+                    continue;
+                };
+                readers.entry(producer).or_default().push(Read { reader, property: name.clone() });
+            }
+        }
+    }
+    readers
+}
+
+/// Knows what has been published, but for the parts that publish anew.
+pub(crate) struct Later<'a, 'p> {
+    pub(crate) lookup: &'a dyn Lookup,
+    pub(crate) parts: &'p Parts<'a>,
+}
+
+impl Lookup for Later<'_, '_> {
+    fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
+        match self.parts.get(element) {
+            Some(part) if part.publishes_anew() => Output::NotYet,
+            _ => self.lookup.output(element, property),
+        }
+    }
+
+    fn instance_id(&self, element: &ElementName) -> Option<InstanceId> {
+        self.lookup.instance_id(element)
+    }
+
+    fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>> {
+        self.lookup.secret(secret)
+    }
+}

@@ -1,0 +1,220 @@
+//! The steps of each resource on its way down and up.
+
+use windlass_model::{Element, State, Transition};
+use windlass_plan::{Reason, Side, Work};
+
+use crate::graph::{At, Graph, Phase};
+use crate::part::{Fate, Part};
+
+/// The phases of a plan: what comes climbs in the first four.
+pub(crate) mod phase {
+    use super::Phase;
+
+    /// Parts that change come down.
+    pub(crate) const CHANGE: Phase = 10;
+    /// Parts that have changed climb again.
+    pub(crate) const AGAIN: Phase = 20;
+    /// Relationships that move or go are ended.
+    pub(crate) const CUT_OVER: Phase = 25;
+    /// Parts that go come down.
+    pub(crate) const OUT: Phase = 30;
+
+    /// The offsets of the way down.
+    pub(crate) const STOP: Phase = 1;
+    pub(crate) const UNINSTALL: Phase = 2;
+    pub(crate) const DELETE: Phase = 3;
+}
+
+/// Returns the state at a rank of the ladder.
+pub(crate) fn at_rank(rank: u8) -> State {
+    State::LADDER.get(usize::from(rank)).copied().unwrap_or(State::Active)
+}
+
+/// Says what holds once a phase is over.
+pub(crate) fn label(number: Phase) -> String {
+    let down = |offset| match offset {
+        phase::STOP => "stopped",
+        phase::UNINSTALL => "uninstalled",
+        _ => "gone",
+    };
+    match number {
+        0..phase::CHANGE => format!("all parts are {}", at_rank(number)),
+        phase::CHANGE..phase::AGAIN => {
+            format!("all parts that change are {}", down(number - phase::CHANGE))
+        }
+        phase::AGAIN..phase::CUT_OVER => {
+            format!("all parts that change are {} again", at_rank(number - phase::AGAIN))
+        }
+        phase::CUT_OVER..phase::OUT => "all relationships are moved".to_owned(),
+        _ => format!("all parts are {}", down(number - phase::OUT)),
+    }
+}
+
+/// Adds the steps of a part.
+pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
+    descend(graph, part);
+    if part.fate == Fate::Reconfigure {
+        reconfigure(graph, part);
+    } else if part.fate == Fate::Adopt {
+        adopt(graph, part);
+    } else if part.after.is_some() {
+        ascend(graph, part);
+    }
+    if let (Some(down), Some(up)) = (part.lowest, part.first_up()) {
+        graph.bring(down, up);
+    }
+    // Who takes one step of a way takes the rest.
+    let steps: Vec<At> = part.leave.iter().rev().chain(&part.enter).filter_map(|step| *step).collect();
+    for pair in steps.windows(2).filter(|pair| pair[0] != pair[1]) {
+        graph.bring(pair[0], pair[1]);
+    }
+}
+
+/// Returns where the phases of a part's way down begin.
+fn down_base(part: &Part<'_>) -> Phase {
+    match part.fate {
+        Fate::Remove => phase::OUT,
+        Fate::Repair | Fate::Heal => 0,
+        _ => phase::CHANGE,
+    }
+}
+
+/// Returns where the phases of a part's way up begin.
+pub(crate) fn up_base(part: &Part<'_>) -> Phase {
+    match part.fate {
+        Fate::Reinstall | Fate::Lower | Fate::Reconfigure => phase::AGAIN,
+        _ => 0,
+    }
+}
+
+fn descend(graph: &mut Graph, part: &mut Part<'_>) {
+    let Some(low) = part.falls_to() else { return };
+    let Some(element) = part.before.or(part.after) else { return };
+    let base = down_base(part);
+    let mut above = None;
+    for stair in stairs(element, part, low) {
+        let calls = stair.calls.iter().copied().filter(|t| element.declares(*t)).collect();
+        let work = Work::Transition {
+            element: part.name.clone(),
+            from: stair.from,
+            to: stair.to,
+            calls,
+            side: Side::Installed,
+        };
+        // What a failure has left is cleared away first: nothing goes on before it is known what is there.
+        let step = graph.step(if base == 0 { 1 } else { base + stair.offset }, work);
+        if let Some(above) = above {
+            graph.need(step, above, Reason::Order { element: part.name.clone(), state: stair.from });
+        }
+        for rank in stair.to.rank().unwrap_or(0) + 1..=stair.above {
+            part.leave[usize::from(rank)] = Some(step);
+        }
+        (above, part.lowest) = (Some(step), Some(step));
+    }
+}
+
+fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
+    let Some(element) = part.after else { return };
+    let base = up_base(part);
+    let mut state = at_rank(part.low);
+    let mut below = part.lowest;
+    for rank in part.low + 1..=part.end {
+        let to = at_rank(rank);
+        if to == State::Created && !element.has_created() {
+            continue;
+        }
+        let calls = calls_into(to).iter().copied().filter(|t| element.declares(*t)).collect();
+        let work =
+            Work::Transition { element: part.name.clone(), from: state, to, calls, side: Side::Desired };
+        let step = graph.step(base + rank, work);
+        if let Some(below) = below {
+            graph.need(step, below, Reason::Order { element: part.name.clone(), state });
+        }
+        part.enter[usize::from(rank)] = Some(step);
+        (state, below) = (to, Some(step));
+    }
+}
+
+/// Adds the step that takes over what exists. What finds it when the resource declares no Adopt, is the engine's.
+fn adopt(graph: &mut Graph, part: &mut Part<'_>) {
+    let work = Work::Transition {
+        element: part.name.clone(),
+        from: State::Absent,
+        to: State::Active,
+        calls: vec![Transition::Adopt],
+        side: Side::Desired,
+    };
+    let step = graph.step(1, work);
+    part.enter = [None, Some(step), Some(step), Some(step), Some(step)];
+}
+
+fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
+    let work = Work::Transition {
+        element: part.name.clone(),
+        from: State::Active,
+        to: State::Active,
+        calls: vec![Transition::Reconfigure],
+        side: Side::Desired,
+    };
+    part.reconfigure = Some(graph.step(phase::AGAIN + 4, work));
+}
+
+/// A step on the way down.
+struct Stair {
+    offset: Phase,
+    from: State,
+    to: State,
+    /// The highest rank that is left with it.
+    above: u8,
+    calls: &'static [Transition],
+}
+
+/// Returns the steps from a part's state down to a rank.
+fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
+    let below = if element.has_created() { State::Created } else { State::Absent };
+    let stop =
+        |from| Stair { offset: phase::STOP, from, to: State::Inactive, above: 4, calls: &[Transition::Stop] };
+    let uninstall = |from: State| Stair {
+        offset: phase::UNINSTALL,
+        from,
+        to: below,
+        above: from.rank().unwrap_or(4),
+        calls: &[Transition::Uninstall],
+    };
+    let delete = Stair {
+        offset: phase::DELETE,
+        from: State::Created,
+        to: State::Absent,
+        above: 1,
+        calls: &[Transition::Delete],
+    };
+    let cleared = |offset, calls| Stair { offset, from: State::Failed, to: State::Absent, above: 4, calls };
+    let mut stairs = match part.now.state {
+        State::Absent => return Vec::new(),
+        State::Failed if !part.now.present => return vec![cleared(phase::DELETE, &[])],
+        State::Failed => {
+            let all = &[Transition::Uninstall, Transition::Delete];
+            return vec![cleared(phase::UNINSTALL, all)];
+        }
+        State::Created => Vec::new(),
+        State::Installed | State::Inactive => vec![uninstall(part.now.state)],
+        State::Active if part.fate == Fate::Heal => vec![stop(State::Broken), uninstall(State::Inactive)],
+        State::Active | State::Broken => vec![stop(part.now.state), uninstall(State::Inactive)],
+    };
+    if element.has_created() {
+        stairs.push(delete);
+    }
+    stairs.retain(|stair| stair.to.rank() >= Some(low));
+    stairs
+}
+
+/// Returns the transitions that together take an element up into a state.
+fn calls_into(state: State) -> &'static [Transition] {
+    match state {
+        State::Created => &[Transition::Create],
+        State::Installed => &[Transition::Install],
+        State::Inactive => &[Transition::Configure],
+        State::Active => &[Transition::Start, Transition::Integrity],
+        State::Absent | State::Broken | State::Failed => &[],
+    }
+}

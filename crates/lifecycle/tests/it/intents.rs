@@ -1,0 +1,326 @@
+//! Upgrade, scale, heal, goals, adoption, targets.
+
+use std::collections::BTreeMap;
+
+use insta::assert_snapshot;
+use windlass_lifecycle::{
+    Current, ElementNow, LifecycleError, Options, Planned, Scale, Situation, Version, healable, plan, scaled,
+};
+use windlass_model::resolve::{Lookup, NothingYet, Output, Resolved};
+use windlass_model::{ElementName, InstanceId, PropertyName, State, Topology};
+use windlass_secret::{SecretRef, Sensitive};
+
+use crate::support::{USUAL, all_up, assembly, waves};
+
+fn name(name: &str) -> ElementName {
+    name.parse().expect("valid")
+}
+
+/// Every driver has published everything, as `<element>.<property>`.
+struct Published;
+
+impl Lookup for Published {
+    fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
+        Output::Published(Resolved::plain(format!("{}.{property}", element.local())))
+    }
+
+    fn instance_id(&self, _: &ElementName) -> Option<InstanceId> {
+        None
+    }
+
+    fn secret(&self, _: &SecretRef) -> Option<Sensitive<String>> {
+        None
+    }
+}
+
+fn change(before: &Topology, after: &Topology, options: &Options) -> Planned {
+    change_from(&all_up(before), before, after, options).expect("there is a plan")
+}
+
+fn change_from(
+    current: &Current,
+    before: &Topology,
+    after: &Topology,
+    options: &Options,
+) -> Result<Planned, LifecycleError> {
+    let version = |topology| Some(Version { topology, lookup: &Published as &dyn Lookup });
+    plan(&Situation { current, installed: version(before), desired: version(after) }, options)
+}
+
+fn show(planned: &Planned) -> String {
+    format!("{}\n{}", planned.diff, waves(&planned.plan))
+}
+
+const RESOURCES: [(&str, &str); 2] =
+    [("r", USUAL), ("live", "[Install, Configure, Start, Reconfigure, Stop, Uninstall]")];
+
+fn web(sections: &str) -> Topology {
+    assembly(&RESOURCES, sections)
+}
+
+/// `b` reads what `a` publishes, and is related to it.
+fn pair(a: &str, b: &str) -> Topology {
+    web(&format!(
+        "composition:
+  a: {{type: resource::{a}::1.0}}
+  b: {{type: resource::{b}::1.0, properties: {{in: {{value: '${{a.out}}', volatile: true}}}}}}
+relationships:
+  rel:
+    source-capabilities: [a.cap]
+    target-requirements: [b.req]
+    source-state: Active
+    target-state: Active
+    lifecycle: {{Create: [target.Join], Cease: [target.Leave]}}
+"
+    ))
+}
+
+#[test]
+fn nothing_changes_when_nothing_has_changed() {
+    let topology = pair("r", "live");
+    let planned = change(&topology, &topology, &Options::default());
+    assert!(planned.plan.is_empty());
+    assert!(planned.diff.is_empty());
+}
+
+#[test]
+fn what_is_replaced_takes_its_readers_along() {
+    let topology = pair("r", "live");
+    let options = Options { replace: [name("t__a")].into(), ..Options::default() };
+    assert_snapshot!(show(&change(&topology, &topology, &options)), @"
+    ~ a reinstalled
+    ~ b reconfigured
+        in: a.out → (known once a is installed)
+
+    b Cease rel: target.Leave
+    a Stop
+    a Uninstall
+    a Install
+    a Configure
+    a Start | b Reconfigure
+    b Create rel: target.Join
+    ");
+    let topology = pair("r", "r");
+    assert_snapshot!(show(&change(&topology, &topology, &options)), @"
+    ~ a reinstalled
+    ~ b reinstalled
+        in: a.out → (known once a is installed)
+
+    b Cease rel: target.Leave
+    b Stop | a Stop
+    b Uninstall
+    a Uninstall
+    a Install
+    b Install
+    a Configure | b Configure
+    a Start
+    b Create rel: target.Join
+    b Start
+    ");
+}
+
+fn valued(volatile: &str, value: &str) -> Topology {
+    web(&format!(
+        "composition:
+  a: {{type: resource::live::1.0, properties: {{in: {{value: {value}, volatile: {volatile}}}}}}}
+  b: {{type: resource::r::1.0, properties: {{in: {{value: '${{a.in}}'}}}}}}
+"
+    ))
+}
+
+#[test]
+fn a_volatile_property_is_reconfigured_and_any_other_reinstalled() {
+    let options = Options::default();
+    assert_snapshot!(show(&change(&valued("true", "x"), &valued("true", "y"), &options)), @"
+    ~ a reconfigured
+        in: x → y
+    ~ b reinstalled
+        in: x → y
+
+    b Stop
+    b Uninstall
+    b Install
+    b Configure
+    a Reconfigure | b Start
+    ");
+    assert_snapshot!(show(&change(&valued("false", "x"), &valued("false", "y"), &options)), @"
+    ~ a reinstalled
+        in: x → y
+    ~ b reinstalled
+        in: x → y
+
+    a Stop | b Stop
+    a Uninstall | b Uninstall
+    a Install | b Install
+    a Configure | b Configure
+    a Start | b Start
+    ");
+}
+
+#[test]
+fn a_cluster_is_scaled_out_and_in() {
+    let one = web("composition:
+  lb: {type: resource::r::1.0}
+  node: {type: resource::r::1.0, cluster: {minimum-nodes: 1, maximum-nodes: 4, scaling-increment: 1}, properties: {in: {value: '${instance.name} ${instance.index}'}}}
+relationships:
+  balance:
+    source-capabilities: [node.cap]
+    target-requirements: [lb.req]
+    source-state: Active
+    target-state: Active
+    lifecycle: {Create: [target.Join], Cease: [target.Leave]}
+");
+    let cluster = name("t__node");
+    let out = |topology: &Topology| scaled(topology, &cluster, Scale::Out).expect("it can be scaled");
+    let two = out(&one);
+    assert_snapshot!(show(&change(&one, &two, &Options::default())), @"
+    + node__2 added (resource::r::1.0)
+
+    node__2 Install
+    node__2 Configure
+    node__2 Start
+    lb Create balance: target.Join
+    ");
+    let four = out(&out(&two));
+    assert_snapshot!(scaled(&four, &cluster, Scale::Out).unwrap_err().to_string(), @"`t__node` can't grow by 1: nodes now 4, at most 4 (`maximum-nodes`)");
+    assert_snapshot!(scaled(&one, &cluster, Scale::In).unwrap_err().to_string(), @"`t__node` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)");
+    assert_snapshot!(scaled(&one, &name("t__lb"), Scale::In).unwrap_err().to_string(), @"`t__lb` is no cluster; the clusters are `node`");
+    let three = scaled(&four, &cluster, Scale::In).expect("it can be scaled");
+    assert_eq!(three, out(&two));
+    let two_again = scaled(&three, &cluster, Scale::In).expect("it can be scaled");
+    assert_snapshot!(show(&change(&four, &two_again, &Options::default())), @"
+    - node__3 removed
+    - node__4 removed
+
+    lb Cease balance: target.Leave × 2
+    node__3 Stop | node__4 Stop
+    node__3 Uninstall | node__4 Uninstall
+    ");
+}
+
+#[test]
+fn one_broken_node_is_healed_and_nothing_else_is_touched() {
+    let topology = web("composition:
+  a: {type: resource::r::1.0, quantity: 2}
+  b: {type: resource::r::1.0, quantity: 2}
+relationships:
+  rel:
+    source-capabilities: [a.cap]
+    target-requirements: [b.req]
+    source-state: Active
+    target-state: Active
+    lifecycle: {Create: [target.Join], Cease: [target.Leave]}
+");
+    let node = healable(&topology, &name("t__a__2")).expect("it is a resource").clone();
+    assert_snapshot!(show(&change(&topology, &topology, &Options::heal([node.clone()]))), @"
+    ~ a__2 healed
+
+    b__1 Cease rel: target.Leave | b__2 Cease rel: target.Leave
+    a__2 Stop
+    a__2 Start
+    b__1 Create rel: target.Join | b__2 Create rel: target.Join
+    ");
+    let mut current = all_up(&topology);
+    current.element(node.clone(), ElementNow::new(State::Failed, true));
+    current.element(name("t__b__1"), ElementNow::new(State::Inactive, true));
+    let planned = change_from(&current, &topology, &topology, &Options::heal([node])).unwrap();
+    assert_snapshot!(show(&planned), @"
+    ~ a__2 repaired
+
+    b__1 Cease rel: target.Leave | b__2 Cease rel: target.Leave
+    a__2 Uninstall
+    a__2 Install
+    a__2 Configure
+    a__2 Start
+    b__1 Create rel: target.Join | b__2 Create rel: target.Join
+    ");
+    assert_snapshot!(healable(&topology, &name("t__a")).unwrap_err().to_string(), @"`t__a` is not a resource, and only resources break: heal `a__1`, `a__2`");
+}
+
+#[test]
+fn an_assembly_goes_to_a_state_and_back() {
+    let topology = pair("r", "r");
+    let mut current = all_up(&topology);
+    let at = |current: &Current, goal| {
+        waves(&change_from(current, &topology, &topology, &Options::goal(goal)).unwrap().plan)
+    };
+    assert_snapshot!(at(&current, State::Inactive), @"
+    b Cease rel: target.Leave
+    b Stop | a Stop
+    ");
+    assert_snapshot!(at(&current, State::Installed), @"
+    b Cease rel: target.Leave
+    b Stop | a Stop
+    b Uninstall
+    a Uninstall
+    a Install
+    b Install
+    ");
+    current = Current::default();
+    assert_snapshot!(at(&current, State::Installed), @"
+    a Install
+    b Install
+    ");
+    assert_snapshot!(at(&current, State::Inactive), @"
+    a Install
+    b Install
+    a Configure | b Configure
+    ");
+}
+
+#[test]
+fn what_exists_is_adopted_without_being_made() {
+    let topology = pair("r", "r");
+    let options = Options { adopt: true, ..Options::default() };
+    let situation = Situation {
+        current: &Current::default(),
+        installed: None,
+        desired: Some(Version { topology: &topology, lookup: &NothingYet }),
+    };
+    assert_snapshot!(show(&plan(&situation, &options).unwrap()), @"
+    + a adopted
+    + b adopted
+
+    a Adopt
+    b Adopt
+    b Create rel
+    ");
+}
+
+#[test]
+fn a_target_brings_only_what_it_needs() {
+    let topology = web("composition:
+  a: {type: resource::r::1.0}
+  b: {type: resource::r::1.0, properties: {in: {value: '${a.out}'}}}
+  c: {type: resource::r::1.0}
+");
+    let options = Options { target: [name("t__b")].into(), ..Options::default() };
+    let situation = Situation {
+        current: &Current::default(),
+        installed: None,
+        desired: Some(Version { topology: &topology, lookup: &NothingYet }),
+    };
+    assert_snapshot!(waves(&plan(&situation, &options).unwrap().plan), @"
+    a Install
+    b Install
+    a Configure | b Configure
+    a Start | b Start
+    ");
+    let options = Options { target: [name("t__x")].into(), ..Options::default() };
+    assert_snapshot!(plan(&situation, &options).unwrap_err().to_string(), @"there is no element `t__x`; there are `a`, `b`, `c`");
+}
+
+#[test]
+fn another_package_is_installed_anew() {
+    let topology = pair("r", "r");
+    let digest = |text: &str| windlass_model::assembly::PackageDigest(text.to_owned());
+    let mut current = all_up(&topology);
+    current.element(
+        name("t__b"),
+        ElementNow { package: Some(digest("sha256:old")), ..ElementNow::new(State::Active, true) },
+    );
+    let packages = BTreeMap::from([("resource::r::1.0".parse().unwrap(), digest("sha256:new"))]);
+    let options = Options { packages, ..Options::default() };
+    let planned = change_from(&current, &topology, &topology, &options).unwrap();
+    assert_snapshot!(planned.diff.to_string(), @"~ b reinstalled, its package has changed");
+}
