@@ -67,7 +67,8 @@
 //! - [`Found`]: what is known of a job that somebody, perhaps a former life of ours, has submitted.
 //!
 //! [`runner`] is a program of ours that runs jobs inside containers, [`pool`] keeps such containers warm.
-//! [`process`] is the runtime of this host. The conformance suite for all runtimes is the module `testing`, behind the
+//! [`process`] is the runtime of this host; [`image`] keeps images for runtimes without an engine. The conformance
+//! suite for all runtimes is the module `testing`, behind the
 //! feature of that name.
 
 mod bytes;
@@ -79,6 +80,7 @@ mod content;
 pub mod docker;
 mod event;
 mod id;
+pub mod image;
 mod job;
 mod limits;
 mod outcome;

@@ -177,7 +177,7 @@ impl fmt::Display for Output {
 }
 
 /// The `version: 1` of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub(crate) struct Version;
 

@@ -33,5 +33,7 @@ pub use self::{
     connection::SupervisorCommand, options::ProcessOptions, runtime::ProcessRuntime, supervisor::supervise,
 };
 
+pub(crate) use self::staging::remove_tree;
+
 /// The kind of this runtime, as locations name it.
 const KIND: &str = "process";

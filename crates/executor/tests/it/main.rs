@@ -4,6 +4,7 @@
 
 mod conformance;
 mod docker;
+mod images;
 mod place;
 mod pool;
 mod processes;

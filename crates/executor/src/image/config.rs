@@ -1,0 +1,133 @@
+//! What an image says of how to run what is in it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::image::Digest;
+
+/// How an image wants to be run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ImageConfig {
+    /// Variables of the environment.
+    pub env: BTreeMap<String, String>,
+    /// What is run in any case.
+    pub entrypoint: Vec<String>,
+    /// What is run after it, or instead of it, unless something else is asked for.
+    pub cmd: Vec<String>,
+    /// Who runs it: a name or number, `user:group`.
+    pub user: Option<String>,
+    /// Where it is run.
+    pub working_dir: Option<String>,
+    /// Words for people and tools.
+    pub labels: BTreeMap<String, String>,
+    /// The processor it is for, as Go calls it: `amd64`.
+    pub architecture: String,
+    /// The system it is for.
+    pub os: String,
+}
+
+impl ImageConfig {
+    /// Returns the user and group if the image names them by number.
+    pub fn numeric_user(&self) -> Option<(u32, Option<u32>)> {
+        let user = self.user.as_deref()?;
+        let (user, group) = user.split_once(':').map_or((user, None), |(user, group)| (user, Some(group)));
+        Some((user.parse().ok()?, group.and_then(|group| group.parse().ok())))
+    }
+}
+
+/// The document itself, as far as it is used (OCI image spec, config.md; docker's is the same).
+#[derive(Debug, Deserialize)]
+pub(crate) struct ConfigFile {
+    #[serde(default)]
+    architecture: String,
+    #[serde(default)]
+    os: String,
+    #[serde(default)]
+    config: Option<Run>,
+    rootfs: RootFs,
+}
+
+#[derive(Debug, Deserialize)]
+struct RootFs {
+    #[serde(default)]
+    diff_ids: Vec<Digest>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Run {
+    #[serde(default)]
+    env: Option<Vec<String>>,
+    #[serde(default)]
+    entrypoint: Option<Vec<String>>,
+    #[serde(default)]
+    cmd: Option<Vec<String>>,
+    #[serde(default)]
+    user: Option<String>,
+    #[serde(default)]
+    working_dir: Option<String>,
+    #[serde(default)]
+    labels: Option<BTreeMap<String, String>>,
+}
+
+impl ConfigFile {
+    /// The digests of the unpacked layers, the lowest first.
+    pub(crate) fn diff_ids(&self) -> &[Digest] {
+        &self.rootfs.diff_ids
+    }
+
+    pub(crate) fn into_config(self) -> ImageConfig {
+        let run = self.config.unwrap_or_default();
+        let pair = |variable: String| {
+            variable.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
+        };
+        let said = |text: Option<String>| text.filter(|text| !text.is_empty());
+        ImageConfig {
+            env: run.env.unwrap_or_default().into_iter().filter_map(pair).collect(),
+            entrypoint: run.entrypoint.unwrap_or_default(),
+            cmd: run.cmd.unwrap_or_default(),
+            user: said(run.user),
+            working_dir: said(run.working_dir),
+            labels: run.labels.unwrap_or_default(),
+            architecture: self.architecture,
+            os: self.os,
+        }
+    }
+}
+
+/// The processor of this host, as Go calls it.
+pub(crate) fn host_architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "x86" => "386",
+        "powerpc64" => "ppc64le",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_said_is_not_there() {
+        let config: ConfigFile =
+            serde_json::from_str(r#"{"config":{"Env":["A=1","B=x=y"],"User":"","Cmd":null},"rootfs":{}}"#)
+                .unwrap();
+        let config = config.into_config();
+        assert_eq!((config.env["A"].as_str(), config.env["B"].as_str()), ("1", "x=y"));
+        assert_eq!((config.user, config.cmd.len()), (None, 0));
+    }
+
+    #[test]
+    fn a_user_counts_by_number_only() {
+        let user =
+            |text: &str| ImageConfig { user: Some(text.to_owned()), ..ImageConfig::default() }.numeric_user();
+        assert_eq!(user("7"), Some((7, None)));
+        assert_eq!(user("7:8"), Some((7, Some(8))));
+        assert_eq!(user("app"), None);
+    }
+}

@@ -1,0 +1,349 @@
+//! Unpacks a layer over those below it (OCI image spec, layer.md).
+
+use std::{
+    collections::HashSet,
+    io::{self, Read},
+};
+
+use tar::{Entry, EntryType};
+
+use crate::image::{
+    ImageError, ImageLimits,
+    root::{Root, parts},
+};
+
+/// What marks a file that a layer takes away, and the name that takes away all that is below.
+const WHITEOUT: &str = ".wh.";
+const OPAQUE: &str = ".wh..wh..opq";
+
+/// How much may still be unpacked.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limits: ImageLimits,
+    bytes: u64,
+    entries: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: ImageLimits) -> Self {
+        Self { limits, bytes: 0, entries: 0 }
+    }
+
+    /// How many bytes were unpacked.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn take(&mut self, bytes: u64) -> Result<(), ImageError> {
+        self.entries += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.entries > self.limits.entries {
+            return Err(ImageError::TooLarge { limit: self.limits.entries, what: "files" });
+        }
+        if self.bytes > self.limits.bytes {
+            return Err(ImageError::TooLarge { limit: self.limits.bytes, what: "bytes" });
+        }
+        Ok(())
+    }
+}
+
+/// One layer on its way into a root.
+struct Layer<'a> {
+    root: &'a mut Root,
+    /// What this layer itself has put there: whiteouts don't concern it, wherever in the layer they stand.
+    own: HashSet<String>,
+}
+
+/// Unpacks a layer. `name` is for error messages.
+pub(crate) fn apply(
+    root: &mut Root,
+    name: &str,
+    stream: impl Read,
+    budget: &mut Budget,
+) -> Result<(), ImageError> {
+    let mut layer = Layer { root, own: HashSet::new() };
+    let mut archive = tar::Archive::new(stream);
+    let unreadable = |error: io::Error| ImageError::Entry {
+        layer: name.to_owned(),
+        entry: "?".to_owned(),
+        problem: error.to_string(),
+    };
+    for entry in archive.entries().map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        budget.take(entry.size())?;
+        let problem = |problem: String| ImageError::Entry {
+            layer: name.to_owned(),
+            entry: path.escape_debug().to_string(),
+            problem,
+        };
+        if std::str::from_utf8(&entry.path_bytes()).is_err() {
+            return Err(problem("its name is not UTF-8".to_owned()));
+        }
+        let parts = parts(&path).map_err(|why| problem(why.to_owned()))?;
+        // The root itself.
+        let Some((last, above)) = parts.split_last() else { continue };
+        let unpacked = match last.strip_prefix(WHITEOUT) {
+            Some(_) if *last == OPAQUE => layer.empty(above),
+            Some(hidden) => layer.hide(above, hidden),
+            None => layer.put(&parts, entry),
+        };
+        unpacked.map_err(|error| problem(error.to_string()))?;
+    }
+    Ok(())
+}
+
+impl Layer<'_> {
+    fn put(&mut self, parts: &[&str], mut entry: Entry<'_, impl Read>) -> io::Result<()> {
+        let mode = entry.header().mode()?;
+        let changed = entry.header().mtime().unwrap_or(0);
+        let kind = entry.header().entry_type();
+        let target = match kind {
+            EntryType::Symlink | EntryType::Link => {
+                let target =
+                    entry.link_name_bytes().ok_or_else(|| io::Error::other("it is a link to nothing"))?;
+                String::from_utf8(target.into_owned())
+                    .map_err(|_| io::Error::other("its target is not UTF-8"))?
+            }
+            _ => String::new(),
+        };
+        let linked = match kind {
+            EntryType::Link => {
+                let to = self::parts(&target).map_err(io::Error::other)?;
+                Some(self.root.target(&to)?)
+            }
+            _ => None,
+        };
+        if kind != EntryType::Directory && self.root.existing(parts)?.is_some_and(|place| place.is_folder()) {
+            // It takes the place of a folder that may be the one we know.
+            self.root.place(parts)?.clear()?;
+            self.root.forget();
+        }
+        let place = self.root.place(parts)?;
+        match kind {
+            EntryType::Directory => place.folder(mode)?,
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+                let mut file = place.file(mode)?;
+                io::copy(&mut entry, &mut file)?;
+            }
+            EntryType::Symlink => place.symlink(&target)?,
+            EntryType::Link => {
+                if let Some(linked) = &linked {
+                    place.link_to(linked)?;
+                }
+            }
+            EntryType::Fifo => place.fifo()?,
+            // Jobs get devices of their own, and making them needs rights that we don't want.
+            EntryType::Char | EntryType::Block => return Ok(()),
+            // A header of the archive, not of a file.
+            EntryType::XGlobalHeader => return Ok(()),
+            other => {
+                let byte = other.as_byte();
+                return Err(io::Error::other(format!(
+                    "it is of no known kind (`{}`)",
+                    char::from(byte).escape_debug()
+                )));
+            }
+        }
+        if kind != EntryType::Link {
+            place.changed_at(changed)?;
+        }
+        for end in 1..=parts.len() {
+            self.own.insert(parts[..end].join("/"));
+        }
+        Ok(())
+    }
+
+    /// Takes away a file of the layers below.
+    fn hide(&mut self, above: &[&str], hidden: &str) -> io::Result<()> {
+        if matches!(hidden, "" | "." | "..") {
+            return Err(io::Error::other("it hides what is no file"));
+        }
+        let path = [above, &[hidden]].concat();
+        if self.own.contains(&path.join("/")) {
+            return Ok(());
+        }
+        if let Some(place) = self.root.existing(&path)? {
+            place.clear()?;
+        }
+        self.root.forget();
+        Ok(())
+    }
+
+    /// Takes away all that the layers below have in a folder.
+    fn empty(&mut self, folder: &[&str]) -> io::Result<()> {
+        if folder.is_empty() {
+            return Err(io::Error::other("it hides the whole image"));
+        }
+        let Some(place) = self.root.existing(folder)? else { return Ok(()) };
+        for child in place.children()? {
+            self.hide(folder, &child)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use tar::{Builder, Header};
+
+    use super::*;
+
+    /// Entries `(name, kind, content or target)`.
+    fn layer(entries: &[(&str, EntryType, &str)]) -> Vec<u8> {
+        let mut builder = Builder::new(Vec::new());
+        for (name, kind, text) in entries {
+            let mut header = Header::new_gnu();
+            header.set_entry_type(*kind);
+            header.set_mode(0o755);
+            let is_link = matches!(kind, EntryType::Symlink | EntryType::Link);
+            header.set_size(if is_link { 0 } else { text.len() as u64 });
+            // Past the checks of the builder: it refuses what we must refuse.
+            let bytes = &mut header.as_old_mut().name;
+            bytes[..name.len()].copy_from_slice(name.as_bytes());
+            if is_link {
+                header.as_old_mut().linkname[..text.len()].copy_from_slice(text.as_bytes());
+            }
+            header.set_cksum();
+            builder.append(&header, if is_link { &b""[..] } else { text.as_bytes() }).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    fn unpack(root: &Path, layers: &[&[(&str, EntryType, &str)]]) -> Result<(), String> {
+        let mut root = Root::open(root).unwrap();
+        let mut budget = Budget::new(ImageLimits::default());
+        for entries in layers {
+            apply(&mut root, "a layer", &layer(entries)[..], &mut budget)
+                .map_err(|error| error.to_string())?;
+            root.forget();
+        }
+        Ok(())
+    }
+
+    fn listed(root: &Path) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        let mut open = vec![root.to_owned()];
+        while let Some(folder) = open.pop() {
+            for entry in fs::read_dir(folder).unwrap().flatten() {
+                let path = entry.path();
+                found.push(path.strip_prefix(root).unwrap().display().to_string());
+                if entry.file_type().unwrap().is_dir() {
+                    open.push(path);
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    const FILE: EntryType = EntryType::Regular;
+    const DIR: EntryType = EntryType::Directory;
+
+    #[test]
+    fn layers_replace_and_take_away() {
+        let dir = tempfile::tempdir().unwrap();
+        unpack(
+            dir.path(),
+            &[
+                &[
+                    ("etc/", DIR, ""),
+                    ("etc/a", FILE, "1"),
+                    ("etc/b", FILE, "1"),
+                    ("opt/x/y", FILE, "1"),
+                    ("opt/x/z/deep", FILE, "1"),
+                    ("was", FILE, ""),
+                ],
+                &[
+                    ("etc/a", FILE, "2"),
+                    ("etc/.wh.b", FILE, ""),
+                    ("opt/x/new", FILE, ""),
+                    ("opt/x/.wh..wh..opq", FILE, ""),
+                    ("was", DIR, ""),
+                    ("was/now", FILE, ""),
+                ],
+            ],
+        )
+        .unwrap();
+        let expected = ["etc", "etc/a", "opt", "opt/x", "opt/x/new", "was", "was/now"];
+        assert_eq!(listed(dir.path()), expected);
+        assert_eq!(fs::read_to_string(dir.path().join("etc/a")).unwrap(), "2");
+    }
+
+    #[test]
+    fn links_are_kept_as_they_are_and_lead_nowhere_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, outside) = (dir.path().join("root"), dir.path().join("outside"));
+        fs::create_dir(&root).unwrap();
+        fs::write(&outside, "untouched").unwrap();
+        let entries: &[(&str, EntryType, &str)] = &[
+            ("bin/sh", FILE, "shell"),
+            ("bin/bash", EntryType::Link, "/bin/sh"),
+            ("out", EntryType::Symlink, "../outside"),
+            ("lib", EntryType::Symlink, "/usr/lib"),
+            ("usr/lib/", DIR, ""),
+            ("lib/libc", FILE, "c"),
+            ("out", FILE, "mine"),
+        ];
+        unpack(&root, &[entries]).unwrap();
+        assert_eq!(fs::read_to_string(root.join("bin/bash")).unwrap(), "shell");
+        assert_eq!(fs::read_to_string(root.join("usr/lib/libc")).unwrap(), "c");
+        assert_eq!(fs::read_to_string(root.join("out")).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(outside).unwrap(), "untouched");
+    }
+
+    #[test]
+    fn what_leads_out_is_refused() {
+        for (entries, expected) in [
+            (
+                vec![("../evil", FILE, "")],
+                "the entry `../evil` of a layer can't be unpacked: it leads out of the image",
+            ),
+            (
+                vec![("a/.wh...", FILE, "")],
+                "the entry `a/.wh...` of a layer can't be unpacked: it hides what is no file",
+            ),
+            (
+                vec![("link", EntryType::Link, "../../etc/passwd")],
+                "the entry `link` of a layer can't be unpacked: it leads out of the image",
+            ),
+            (
+                vec![(".wh..wh..opq", FILE, "")],
+                "the entry `.wh..wh..opq` of a layer can't be unpacked: it hides the whole image",
+            ),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            assert_eq!(unpack(dir.path(), &[&entries]).unwrap_err(), expected);
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let through = [("etc", EntryType::Symlink, "/no/such/place"), ("etc/passwd", FILE, "root")];
+        unpack(dir.path(), &[&through]).unwrap_err();
+        assert_eq!(listed(dir.path()), ["etc"]);
+    }
+
+    #[test]
+    fn devices_are_left_out_and_set_user_id_is_dropped() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        unpack(dir.path(), &[&[("null", EntryType::Char, ""), ("pipe", EntryType::Fifo, "")]]).unwrap();
+        assert_eq!(listed(dir.path()), ["pipe"]);
+        let mut root = Root::open(dir.path()).unwrap();
+        root.place(&["su"]).unwrap().file(0o4755).unwrap();
+        assert_eq!(fs::metadata(dir.path().join("su")).unwrap().permissions().mode() & 0o7777, 0o755);
+    }
+
+    #[test]
+    fn too_much_is_too_much() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut root = Root::open(dir.path()).unwrap();
+        let limits = ImageLimits { bytes: 3, entries: 2, ..ImageLimits::default() };
+        let mut few = Budget::new(limits);
+        let error = apply(&mut root, "a layer", &layer(&[("a", FILE, "1234")])[..], &mut few).unwrap_err();
+        assert_eq!(error.to_string(), "the image has more than 3 bytes, which is the limit");
+        let many = layer(&[("a", FILE, ""), ("b", FILE, ""), ("c", FILE, "")]);
+        let error = apply(&mut root, "a layer", &many[..], &mut Budget::new(limits)).unwrap_err();
+        assert_eq!(error.to_string(), "the image has more than 2 files, which is the limit");
+    }
+}

@@ -1,0 +1,252 @@
+//! A folder that nothing leads out of: where layers are unpacked.
+//!
+//! Every path is resolved by the kernel with this folder as its root (`openat2`, `RESOLVE_IN_ROOT`), so that a link in a
+//! layer, whatever it says, leads nowhere else. The last part of a path is never followed.
+
+use std::{
+    fs::File,
+    io,
+    os::fd::{AsFd, AsRawFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{
+        AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, Timespec, Timestamps, fchmod, linkat,
+        mkdirat, mknodat, openat, openat2, statat, symlinkat, unlinkat, utimensat,
+    },
+    io::Errno,
+};
+
+/// The longest part of a path that a file system takes.
+const LONGEST_NAME: usize = 255;
+
+/// A folder in which paths are resolved as if it were `/`.
+#[derive(Debug)]
+pub(crate) struct Root {
+    folder: OwnedFd,
+    /// The folder in which something was made last: entries of one folder follow each other.
+    last: Option<(PathBuf, OwnedFd)>,
+}
+
+/// A path in a root: its folder, opened, and its last part.
+pub(crate) struct Place<'a> {
+    folder: &'a OwnedFd,
+    name: &'a str,
+}
+
+/// Splits a path of an archive into its parts.
+///
+/// # Errors
+/// What is wrong with it: it leads upwards, or can't be a file's.
+pub(crate) fn parts(path: &str) -> Result<Vec<&str>, &'static str> {
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    if parts.contains(&"..") {
+        return Err("it leads out of the image");
+    }
+    if path.contains('\0') || parts.iter().any(|part| part.len() > LONGEST_NAME) || path.len() > 4095 {
+        return Err("its name is not one that a file can have");
+    }
+    Ok(parts)
+}
+
+impl Root {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { folder: openat(CWD, path, flags, Mode::empty())?, last: None })
+    }
+
+    /// Opens the folder of a path, made if it isn't there.
+    pub(crate) fn place<'a>(&'a mut self, parts: &[&'a str]) -> io::Result<Place<'a>> {
+        let [above @ .., name] = parts else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let path: PathBuf = above.iter().collect();
+        if self.last.as_ref().is_none_or(|(last, _)| *last != path) {
+            let folder = self.make_folders(above)?;
+            self.last = Some((path, folder));
+        }
+        let (_, folder) = self.last.as_ref().expect("it was set above");
+        Ok(Place { folder, name })
+    }
+
+    /// Opens the folder of a path, if it is there.
+    pub(crate) fn existing<'a>(&'a mut self, parts: &[&'a str]) -> io::Result<Option<Place<'a>>> {
+        let [above @ .., _] = parts else { return Ok(None) };
+        let path: PathBuf = above.iter().collect();
+        match self.open_folder(&path) {
+            Ok(_) => self.place(parts).map(Some),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Opens a second path for a link to it.
+    pub(crate) fn target(&self, parts: &[&str]) -> io::Result<(OwnedFd, String)> {
+        let [above @ .., name] = parts else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let folder = self.open_folder(&above.iter().collect::<PathBuf>())?;
+        Ok((folder, (*name).to_owned()))
+    }
+
+    /// Forgets where something was made last: what it was may be gone.
+    pub(crate) fn forget(&mut self) {
+        self.last = None;
+    }
+
+    fn make_folders(&self, above: &[&str]) -> io::Result<OwnedFd> {
+        let path: PathBuf = above.iter().collect();
+        match self.open_folder(&path) {
+            Err(Errno::NOENT) => {}
+            opened => return Ok(opened?),
+        }
+        let mut folder = self.open_folder(Path::new(""))?;
+        let mut path = PathBuf::new();
+        for part in above {
+            path.push(part);
+            folder = match self.open_folder(&path) {
+                Err(Errno::NOENT) => {
+                    mkdirat(&folder, *part, Mode::from_raw_mode(0o755))?;
+                    self.open_folder(&path)?
+                }
+                opened => opened?,
+            };
+        }
+        Ok(folder)
+    }
+
+    fn open_folder(&self, path: &Path) -> Result<OwnedFd, Errno> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        openat2(&self.folder, path, flags, Mode::empty(), ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS)
+    }
+}
+
+impl Place<'_> {
+    fn kind(&self) -> io::Result<Option<FileType>> {
+        match statat(self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(FileType::from_raw_mode(stat.st_mode))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Tells whether there is a folder.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.kind().is_ok_and(|kind| kind == Some(FileType::Directory))
+    }
+
+    /// Tells whether there is anything.
+    pub(crate) fn is_there(&self) -> bool {
+        !self.kind().is_ok_and(|kind| kind.is_none())
+    }
+
+    /// Makes a folder; one that is there gets the mode.
+    pub(crate) fn folder(&self, mode: u32) -> io::Result<()> {
+        if self.kind()? != Some(FileType::Directory) {
+            self.clear()?;
+            mkdirat(self.folder, self.name, Mode::from_raw_mode(0o700))?;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = openat(self.folder, self.name, flags, Mode::empty())?;
+        // We must be able to list and remove it.
+        Ok(fchmod(folder, Mode::from_raw_mode(mode & 0o777 | 0o700))?)
+    }
+
+    /// Makes a new file.
+    pub(crate) fn file(&self, mode: u32) -> io::Result<File> {
+        self.clear()?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(self.folder, self.name, flags, Mode::RUSR | Mode::WUSR)?;
+        fchmod(&file, Mode::from_raw_mode(mode & 0o777 | 0o400))?;
+        Ok(file.into())
+    }
+
+    pub(crate) fn symlink(&self, target: &str) -> io::Result<()> {
+        self.clear()?;
+        Ok(symlinkat(target, self.folder, self.name)?)
+    }
+
+    pub(crate) fn link_to(&self, (folder, name): &(OwnedFd, String)) -> io::Result<()> {
+        self.clear()?;
+        Ok(linkat(folder, name.as_str(), self.folder, self.name, AtFlags::empty())?)
+    }
+
+    pub(crate) fn fifo(&self) -> io::Result<()> {
+        self.clear()?;
+        Ok(mknodat(self.folder, self.name, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
+    }
+
+    /// Sets when it was changed: compiled files are compared with their source by it.
+    pub(crate) fn changed_at(&self, seconds: u64) -> io::Result<()> {
+        let at = Timespec { tv_sec: i64::try_from(seconds).unwrap_or(0), tv_nsec: 0 };
+        let times = Timestamps { last_access: at, last_modification: at };
+        Ok(utimensat(self.folder, self.name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Removes what is there, a folder with everything in it.
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        match self.kind()? {
+            None => Ok(()),
+            Some(FileType::Directory) => {
+                // The standard library follows no link below; the path to here is the descriptor itself.
+                std::fs::remove_dir_all(self.through_descriptor())
+            }
+            Some(_) => Ok(unlinkat(self.folder, self.name, AtFlags::empty())?),
+        }
+    }
+
+    /// Lists what is in this folder; nothing if it is none.
+    pub(crate) fn children(&self) -> io::Result<Vec<String>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = match openat(self.folder, self.name, flags, Mode::empty()) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Vec::new()),
+            opened => opened?,
+        };
+        let mut names = Vec::new();
+        let mut space = Vec::with_capacity(8192);
+        let mut listing = RawDir::new(&folder, space.spare_capacity_mut());
+        while let Some(entry) = listing.next() {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    fn through_descriptor(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_fd().as_raw_fd())).join(self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_paths_that_stay_inside_are_taken() {
+        assert_eq!(parts("./a//b/").unwrap(), ["a", "b"]);
+        assert_eq!(parts("/etc/passwd").unwrap(), ["etc", "passwd"]);
+        for bad in ["..", "a/../../b", "../etc", &"x".repeat(256)] {
+            assert!(parts(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_link_leads_to_what_it_names_inside() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("root")).unwrap();
+        std::fs::create_dir(dir.path().join("outside")).unwrap();
+        symlink(dir.path().join("outside"), dir.path().join("root/absolute")).unwrap();
+        symlink("../outside", dir.path().join("root/upwards")).unwrap();
+        let mut root = Root::open(&dir.path().join("root")).unwrap();
+        for link in ["absolute", "upwards"] {
+            // Inside there is nothing where the link leads, and it is no folder to make something in.
+            assert!(root.place(&[link, "file"]).is_err(), "{link}");
+        }
+        assert_eq!(std::fs::read_dir(dir.path().join("outside")).unwrap().count(), 0);
+        root.place(&["outside", "kept"]).unwrap().file(0o600).unwrap();
+        root.place(&["upwards", "file"]).unwrap().file(0o600).unwrap();
+        assert!(dir.path().join("root/outside/file").exists());
+    }
+}

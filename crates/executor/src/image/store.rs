@@ -1,0 +1,468 @@
+//! Images kept on this host.
+//!
+//! ```text
+//! <store>/index.json               names, manifests and files, each with the id of its image; replaced as a whole
+//! <store>/lock                     held while the index changes
+//! <store>/images/<hex>/            one image; <hex> is its id, the digest of its config
+//!                      config.json its config, byte for byte
+//!                      size        how many bytes of files it has
+//!                      root/       its file system; never written to once it is in place
+//! <store>/locks/<hex>              held while this image is unpacked
+//! <store>/fresh/<n>/               images on their way in or out; locked by who makes them
+//! ```
+//!
+//! An image appears by one rename, complete and flushed to the disk. Two processes that want the same one at the same
+//! time unpack it once. One that jobs use is locked by them, so that nobody prunes it.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, DirBuilder, File},
+    io::{self, ErrorKind},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rustix::fs::{FlockOperation, flock, syncfs};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    image::{
+        Digest, ImageConfig, ImageError, ImageLimits, ImageName, Reference,
+        archive::{Archive, Described},
+        config::ConfigFile,
+        error::io_error,
+        layer::{self, Budget},
+        root::Root,
+        stream::{Hashing, Plain},
+    },
+    outcome::Version,
+    process::remove_tree,
+};
+
+/// Folders that a job's own are mounted at; they are made in each image that lacks them.
+const MOUNT_POINTS: [&str; 4] = ["dev", "proc", "tmp", "work"];
+
+/// Images kept on this host, in one folder. Any number of processes may use it at a time.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    limits: ImageLimits,
+}
+
+/// An image in a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Image {
+    /// Its id: the digest of its config.
+    pub id: Digest,
+    /// How it wants to be run.
+    pub config: ImageConfig,
+    /// The folder with it in the store.
+    folder: PathBuf,
+}
+
+/// An image as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// Its id.
+    pub id: Digest,
+    /// All names it has, in order.
+    pub names: Vec<ImageName>,
+    /// How many bytes its files have.
+    pub bytes: u64,
+    /// The processor it is for.
+    pub architecture: String,
+}
+
+/// Which images are removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prune {
+    /// Those that have no name any more.
+    Unnamed,
+    /// All that no job uses.
+    Unused,
+}
+
+/// What was removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pruned {
+    /// The images that are gone.
+    pub removed: Vec<Digest>,
+    /// How many bytes their files had.
+    pub bytes: u64,
+    /// Images that were left because jobs use them.
+    pub in_use: Vec<Digest>,
+}
+
+/// `index.json`.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Index {
+    version: Version,
+    #[serde(default)]
+    names: BTreeMap<ImageName, Digest>,
+    /// By the digest of the manifest.
+    #[serde(default)]
+    manifests: BTreeMap<Digest, Digest>,
+    /// By absolute path: files that were used as a reference.
+    #[serde(default)]
+    files: BTreeMap<PathBuf, FileEntry>,
+}
+
+/// A file as it was when it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct FileEntry {
+    id: Digest,
+    stamp: Stamp,
+}
+
+/// What changes when a file does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    inode: u64,
+    size: u64,
+    seconds: i64,
+    nanos: i64,
+}
+
+impl Image {
+    /// Returns the folder with its file system. It is not to be written to.
+    pub fn root(&self) -> PathBuf {
+        self.folder.join("root")
+    }
+}
+
+impl Store {
+    /// Opens the store in this folder, which is made if needed (mode 0700).
+    ///
+    /// # Errors
+    /// [`ImageError::Io`] when the folder can't be made.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, ImageError> {
+        let path = path.into();
+        let path = std::path::absolute(&path).map_err(io_error("find", path))?;
+        for folder in ["", "images", "locks", "fresh"] {
+            make(&path.join(folder))?;
+        }
+        Ok(Self { path, limits: ImageLimits::default() })
+    }
+
+    /// Takes images up to these limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: ImageLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Returns the folder the store is in.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Brings in all images of a file or folder, under the names it gives them; under `name` too if there is one image
+    /// only.
+    ///
+    /// # Errors
+    /// What is wrong with the file, or that it holds [`Several`](ImageError::Several) images for one name.
+    pub fn import(&self, path: &Path, name: Option<&ImageName>) -> Result<Vec<Listed>, ImageError> {
+        let archive = self.archive(path)?;
+        let described = archive.images()?;
+        if name.is_some() && described.len() != 1 {
+            return Err(ImageError::Several { path: path.to_owned(), count: described.len() });
+        }
+        let mut imported = Vec::new();
+        for image in described {
+            self.unpack(&archive, &image)?;
+            let names: Vec<_> = image.names.iter().chain(name).cloned().collect();
+            self.change(|index| {
+                index.names.extend(names.into_iter().map(|name| (name, image.id.clone())));
+                index.manifests.extend(image.manifest.clone().map(|manifest| (manifest, image.id.clone())));
+            })?;
+            imported.push(image.id);
+        }
+        let all = self.list()?;
+        Ok(imported.iter().filter_map(|id| all.iter().find(|image| image.id == *id).cloned()).collect())
+    }
+
+    /// Finds an image. A file is brought in if that was not done before, or if it has changed since.
+    ///
+    /// # Errors
+    /// [`ImageError::Unknown`], and what can be wrong with a file.
+    pub fn resolve(&self, reference: &Reference) -> Result<Image, ImageError> {
+        let index = self.index()?;
+        let id = match reference {
+            Reference::Name(name) => index.names.get(name).cloned(),
+            Reference::Digest(digest) => Some(index.manifests.get(digest).unwrap_or(digest).clone()),
+            Reference::Path(path) => Some(self.file(&index, path)?),
+        };
+        let unknown = || ImageError::Unknown { reference: reference.to_string() };
+        self.image(&id.ok_or_else(unknown)?)?.ok_or_else(unknown)
+    }
+
+    /// Lists the images, in order of their ids.
+    ///
+    /// # Errors
+    /// [`ImageError::Io`], [`ImageError::Document`].
+    pub fn list(&self) -> Result<Vec<Listed>, ImageError> {
+        let index = self.index()?;
+        let mut listed = Vec::new();
+        for id in self.ids()? {
+            let Some(image) = self.image(&id)? else { continue };
+            let names = index.names.iter().filter(|(_, named)| **named == id);
+            listed.push(Listed {
+                names: names.map(|(name, _)| name.clone()).collect(),
+                bytes: size(&image.folder),
+                architecture: image.config.architecture,
+                id,
+            });
+        }
+        Ok(listed)
+    }
+
+    /// Removes images.
+    ///
+    /// # Errors
+    /// [`ImageError::Io`].
+    pub fn prune(&self, which: Prune) -> Result<Pruned, ImageError> {
+        self.sweep()?;
+        let index = self.index()?;
+        let mut pruned = Pruned::default();
+        for id in self.ids()? {
+            let named = index.names.values().any(|named| *named == id);
+            if which == Prune::Unnamed && named {
+                continue;
+            }
+            let folder = self.folder(&id);
+            let bytes = size(&folder);
+            if self.remove(&folder)? {
+                pruned.bytes += bytes;
+                pruned.removed.push(id);
+            } else {
+                pruned.in_use.push(id);
+            }
+        }
+        let gone = &pruned.removed;
+        self.change(|index| {
+            index.names.retain(|_, id| !gone.contains(id));
+            index.manifests.retain(|_, id| !gone.contains(id));
+            index.files.retain(|_, file| !gone.contains(&file.id));
+        })?;
+        Ok(pruned)
+    }
+
+    fn archive(&self, path: &Path) -> Result<Archive, ImageError> {
+        Archive::open(path, &self.path.join("fresh"), self.limits)
+    }
+
+    /// Finds the image in a file, by what was noted when it was read last.
+    fn file(&self, index: &Index, path: &Path) -> Result<Digest, ImageError> {
+        let path = fs::canonicalize(path).map_err(io_error("open", path))?;
+        let metadata = fs::metadata(&path).map_err(io_error("open", &path))?;
+        let stamp = Stamp {
+            inode: metadata.ino(),
+            size: metadata.len(),
+            seconds: metadata.mtime(),
+            nanos: metadata.mtime_nsec(),
+        };
+        let known = index.files.get(&path).filter(|known| known.stamp == stamp && metadata.is_file());
+        if let Some(known) = known
+            && self.folder(&known.id).exists()
+        {
+            return Ok(known.id.clone());
+        }
+        let archive = self.archive(&path)?;
+        let described = archive.images()?;
+        let [image] = described.as_slice() else {
+            return Err(ImageError::Several { path, count: described.len() });
+        };
+        self.unpack(&archive, image)?;
+        let entry = FileEntry { id: image.id.clone(), stamp };
+        self.change(|index| drop(index.files.insert(path, entry)))?;
+        Ok(image.id.clone())
+    }
+
+    /// Unpacks an image unless it is there.
+    fn unpack(&self, archive: &Archive, image: &Described) -> Result<(), ImageError> {
+        let place = self.folder(&image.id);
+        let _one_at_a_time = lock(&self.path.join("locks").join(image.id.hex()))?;
+        if place.exists() {
+            return Ok(());
+        }
+        let fresh = self.fresh()?;
+        let bytes = fill(&fresh.path, archive, image, self.limits)?;
+        let write = |name: &str, content: &[u8]| {
+            let path = fresh.path.join(name);
+            fs::write(&path, content).map_err(io_error("write", path))
+        };
+        write("config.json", &image.config_bytes)?;
+        write("size", bytes.to_string().as_bytes())?;
+        // It is there for long, and nobody looks at its files again before they are used.
+        syncfs(&fresh.lock).map_err(|errno| io_error("flush", &fresh.path)(errno.into()))?;
+        fs::rename(&fresh.path, &place).map_err(io_error("make", place))
+    }
+
+    fn image(&self, id: &Digest) -> Result<Option<Image>, ImageError> {
+        let folder = self.folder(id);
+        let path = folder.join("config.json");
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(io_error("read", &path))?,
+        };
+        let config: ConfigFile = serde_json::from_slice(&bytes).map_err(|error| ImageError::Document {
+            path: folder.clone(),
+            document: "config.json".to_owned(),
+            problem: error.to_string(),
+        })?;
+        Ok(Some(Image { id: id.clone(), config: config.into_config(), folder }))
+    }
+
+    fn folder(&self, id: &Digest) -> PathBuf {
+        self.path.join("images").join(id.hex())
+    }
+
+    fn ids(&self) -> Result<Vec<Digest>, ImageError> {
+        let folder = self.path.join("images");
+        let listing = fs::read_dir(&folder).map_err(io_error("list", folder))?;
+        let names = listing.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut ids: Vec<Digest> = names.filter_map(|hex| format!("sha256:{hex}").parse().ok()).collect();
+        ids.sort();
+        Ok(ids)
+    }
+
+    fn index(&self) -> Result<Index, ImageError> {
+        let path = self.path.join("index.json");
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Index::default()),
+            read => read.map_err(io_error("read", &path))?,
+        };
+        serde_json::from_slice(&bytes).map_err(|error| ImageError::Document {
+            path: self.path.clone(),
+            document: "index.json".to_owned(),
+            problem: error.to_string(),
+        })
+    }
+
+    /// Changes the index while nobody else does.
+    fn change(&self, change: impl FnOnce(&mut Index)) -> Result<(), ImageError> {
+        let _alone = lock(&self.path.join("lock"))?;
+        let mut index = self.index()?;
+        change(&mut index);
+        let (path, fresh) = (self.path.join("index.json"), self.path.join("index.json.new"));
+        let written = serde_json::to_vec(&index)
+            .map_err(io::Error::other)
+            .and_then(|json| fs::write(&fresh, json))
+            .and_then(|()| fs::rename(&fresh, &path));
+        written.map_err(io_error("write", path))
+    }
+
+    /// Removes an image; `false` if a job uses it.
+    fn remove(&self, folder: &Path) -> Result<bool, ImageError> {
+        let file = match File::open(folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+            opened => opened.map_err(io_error("open", folder))?,
+        };
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Ok(false);
+        }
+        let fresh = self.fresh()?;
+        let away = fresh.path.join("image");
+        fs::rename(folder, away).map_err(io_error("remove", folder))?;
+        drop(fresh);
+        Ok(true)
+    }
+
+    /// Makes a folder that goes away with what is in it, unless it is renamed.
+    fn fresh(&self) -> Result<Fresh, ImageError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = self.path.join("fresh").join(format!("{}-{number}", std::process::id()));
+        // What a former process of our number left.
+        remove_tree(&path).map_err(io_error("remove", &path))?;
+        make(&path)?;
+        let lock = File::open(&path).map_err(io_error("open", &path))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|errno| io_error("lock", &path)(errno.into()))?;
+        Ok(Fresh { path, lock })
+    }
+
+    /// Removes what dead processes left half-made.
+    fn sweep(&self) -> Result<(), ImageError> {
+        let folder = self.path.join("fresh");
+        for entry in fs::read_dir(&folder).map_err(io_error("list", folder))?.flatten() {
+            if let Ok(file) = File::open(entry.path())
+                && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+            {
+                remove_tree(&entry.path()).map_err(io_error("remove", entry.path()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An image on its way in or out.
+struct Fresh {
+    path: PathBuf,
+    lock: File,
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        // What can't be removed is swept later.
+        let _left = remove_tree(&self.path);
+    }
+}
+
+/// Unpacks all layers, each checked against its digests, and returns how many bytes the files have.
+fn fill(folder: &Path, archive: &Archive, image: &Described, limits: ImageLimits) -> Result<u64, ImageError> {
+    let path = folder.join("root");
+    DirBuilder::new().mode(0o755).create(&path).map_err(io_error("make", &path))?;
+    let mut root = Root::open(&path).map_err(io_error("open", &path))?;
+    let mut budget = Budget::new(limits);
+    for (number, (file, diff_id)) in image.layers.iter().zip(image.config.diff_ids()).enumerate() {
+        let name = format!("layer {} of `{}`", number + 1, archive.path().display());
+        let stored = archive.file(&file.name)?.ok_or_else(|| archive.missing("the manifest", &file.name))?;
+        let read = io_error("read", archive.path());
+        let plain = Plain::new(Hashing::new(stored)).map_err(read)?;
+        let mut layer = Hashing::new(plain);
+        layer::apply(&mut root, &name, &mut layer, &mut budget)?;
+        root.forget();
+        let (found, plain) = layer.finish().map_err(io_error("read", archive.path()))?;
+        archive.same(diff_id, &found, &name)?;
+        let (found, _) = plain.into_inner().finish().map_err(io_error("read", archive.path()))?;
+        if let Some(expected) = &file.digest {
+            archive.same(expected, &found, &name)?;
+        }
+    }
+    for point in MOUNT_POINTS {
+        let made = root
+            .place(&[point])
+            .and_then(|place| if place.is_folder() { Ok(()) } else { place.folder(0o755) });
+        made.map_err(io_error("make a mount point in", &path))?;
+    }
+    // So that a job with the host's network can be given the host's name servers.
+    let resolver = root.place(&["etc", "resolv.conf"]);
+    if let Ok(place) = resolver
+        && !place.is_there()
+    {
+        place.file(0o644).map_err(io_error("make a mount point in", &path))?;
+    }
+    Ok(budget.bytes())
+}
+
+fn make(path: &Path) -> Result<(), ImageError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io_error("make", path))
+}
+
+/// Waits for a lock; whoever dies gives it up.
+fn lock(path: &Path) -> Result<File, ImageError> {
+    let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(path);
+    let file = file.map_err(io_error("open", path))?;
+    flock(&file, FlockOperation::LockExclusive).map_err(|errno| io_error("lock", path)(errno.into()))?;
+    Ok(file)
+}
+
+fn size(folder: &Path) -> u64 {
+    fs::read_to_string(folder.join("size")).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
