@@ -14,6 +14,10 @@ pub(crate) const SUPERVISE: &str = "supervise";
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+
+    /// Keep the state in this PostgreSQL database instead of .windlass
+    #[arg(long, value_name = "ADDRESS", global = true)]
+    pub(crate) state: Option<String>,
 }
 
 const AFTER_HELP: &str = "\
@@ -25,6 +29,7 @@ Exit codes:
 
 Environment:
   WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
+  WINDLASS_STATE     where the state is kept, as --state says
   NO_COLOR           print without colours
 
 Examples:

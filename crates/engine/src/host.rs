@@ -13,7 +13,7 @@ use windlass_model::record::{Failure, FailureKind};
 use windlass_model::{Clock, Timestamp};
 use windlass_store::{Lease, Store, StoreError};
 
-use crate::journal::{CallContext, Checkpoint, Entry, Journal};
+use crate::journal::{CallContext, Checkpoint, Elsewhere, Entry, Journal};
 use crate::machine::{Command, Event, Machine};
 use crate::places::Places;
 
@@ -61,6 +61,7 @@ impl Host {
             lease: self.lease.clone(),
             clock: self.clock.clone(),
             jobs: Arc::new(journal.jobs),
+            elsewhere: Arc::new(journal.elsewhere),
             grace: journal.grace,
             stop: self.stop.now.clone(),
             checkpoints,
@@ -117,6 +118,7 @@ impl Host {
 #[derive(Default)]
 pub(crate) struct JournalParts {
     pub(crate) jobs: std::collections::BTreeMap<String, windlass_model::record::JobRecord>,
+    pub(crate) elsewhere: std::collections::HashMap<windlass_model::CallId, Elsewhere>,
     pub(crate) grace: std::time::Duration,
 }
 

@@ -1,6 +1,6 @@
 //! The world as a driver sees it: jobs that are written down, so that a call made again gets the same answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ pub(crate) struct Journal {
     pub(crate) clock: Arc<dyn Clock>,
     /// The jobs of calls that an earlier process has left open.
     pub(crate) jobs: Arc<BTreeMap<String, JobRecord>>,
+    /// The calls that an earlier process has left open elsewhere.
+    pub(crate) elsewhere: Arc<HashMap<CallId, Elsewhere>>,
     /// How long a job that is stopped may take to end by itself.
     pub(crate) grace: Duration,
     /// Fires when running jobs are to be stopped.
@@ -32,6 +34,14 @@ pub(crate) struct Journal {
     pub(crate) checkpoints: mpsc::Sender<Checkpoint>,
     /// What was committed here, for the host to await.
     pub(crate) entries: mpsc::UnboundedSender<Entry>,
+}
+
+/// An open call whose jobs can't be looked for, since they were started from another machine or folder.
+pub(crate) struct Elsewhere {
+    /// The attempt that was made there; later ones are made here.
+    pub(crate) attempt: u32,
+    /// The machine and the folder, for people.
+    pub(crate) from: String,
 }
 
 /// Something that was written down about a job.
@@ -55,6 +65,8 @@ pub(crate) struct CallContext {
     runtime: Result<Arc<dyn Runtime>, String>,
     assembly: AssemblyName,
     call: CallId,
+    /// Where its jobs are, if that is not here.
+    elsewhere: Option<String>,
     /// What tells the jobs of this attempt from those of others.
     round: String,
     location: String,
@@ -65,7 +77,9 @@ pub(crate) struct CallContext {
 
 impl CallContext {
     pub(crate) fn new(journal: Journal, runtime: Result<Arc<dyn Runtime>, String>, call: &Call) -> Self {
+        let strange = journal.elsewhere.get(&call.id).filter(|strange| strange.attempt == call.attempt);
         Self {
+            elsewhere: strange.map(|strange| strange.from.clone()),
             journal,
             runtime,
             assembly: call.element.assembly(),
@@ -80,6 +94,7 @@ impl CallContext {
     /// Makes the context one of looking: each look runs jobs of its own and never answers from earlier ones.
     pub(crate) fn looking(mut self, now: Timestamp) -> Self {
         self.round = format!("o{}", now.as_millis());
+        self.elsewhere = None;
         self
     }
 
@@ -205,6 +220,9 @@ impl Context for CallContext {
         let id = self.job_id(name)?;
         if let Some(outcome) = self.recorded(&id).await? {
             return ended(outcome);
+        }
+        if let Some(from) = &self.elsewhere {
+            return Err(lost(format!("it was started from {from}, and can't be looked for from here")));
         }
         let runtime = self.runtime.as_ref().map_err(|why| not_run(why.clone()))?;
         job.owner = self.journal.store.id().as_str().parse::<Owner>().map_err(|e| not_run(e.to_string()))?;

@@ -141,6 +141,9 @@ pub struct ProcessRecord {
     pub plan: PlanText,
     /// The process that this one goes on from.
     pub continues: Option<ProcessId>,
+    /// The machine and the folder that it runs from, where alone its jobs can be found.
+    #[serde(default)]
+    pub from: Option<String>,
     /// When it was asked for.
     pub created: Timestamp,
     /// When it ended.

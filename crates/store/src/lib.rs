@@ -61,12 +61,15 @@
 //! | [`Watch`] | waiting for events, whichever process they come from |
 //! | [`key`] | the key that seals secrets, and its file |
 //! | [`sqlite`] | the store in one file |
+//! | `postgres` | the store that several machines share (feature `postgres`) |
 //! | `testing` | a store in memory, and the suite that every store passes (feature `testing`) |
 //!
 //! Nothing in here reads the environment, asks for the time or draws a random number by itself: clock, entropy and key
 //! are handed in. What goes wrong is a [`StoreError`], which says what to do about it.
 
 pub mod key;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod sqlite;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -76,6 +79,7 @@ mod error;
 mod fence;
 mod holder;
 mod lease;
+mod seal;
 mod snapshot;
 mod store;
 mod ticket;
@@ -86,6 +90,8 @@ pub use error::StoreError;
 pub use holder::{Holder, Processes, SystemProcesses};
 pub use key::{KeyError, KeySource};
 pub use lease::{EXPIRE_AFTER, Lease, LeaseTerms, RENEW_EVERY};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use snapshot::{History, ProcessHistory, Snapshot};
 pub use sqlite::SqliteStore;
 pub use store::Store;

@@ -41,6 +41,9 @@ pub enum Error {
     /// The working folder can't be found.
     #[error("the working folder can't be found")]
     WorkingFolder(#[source] std::io::Error),
+    /// The state is somewhere this build can't keep it.
+    #[error("this windlass was built without the feature `postgres`, so it can't keep its state at `{0}`")]
+    NoSuchState(String),
     /// A file can't be read.
     #[error("can't read `{}`", path.display())]
     File {
@@ -80,6 +83,7 @@ impl Error {
                     | EngineError::Lifecycle(_)
                     | EngineError::NothingToDecide(_)
             ),
+            Self::NoSuchState(_) => true,
             Self::Store(_) | Self::Runtime(_) | Self::WorkingFolder(_) => false,
         }
     }

@@ -162,12 +162,12 @@ impl Windlass {
     /// Everything that stands against it. Nothing has been changed then.
     pub async fn up(&self, order: Order, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = desired(&self.asked(&order))?;
-        let store = if let Some(store) = self.store(false)? {
+        let store = if let Some(store) = self.store(false).await? {
             store
         } else {
             // The first assembly of a project: what is refused shall leave no store behind.
             self.means().preview_up(None, desired.clone())?;
-            self.store_or_new()?
+            self.store_or_new().await?
         };
         let from = store.last_event().await?;
         let prepared = self.engine(store.clone()).prepare_up(desired, &self.holder(), stop).await?;
@@ -182,7 +182,7 @@ impl Windlass {
     pub async fn plan(&self, order: &Order) -> Result<(PlanView, Diagnostics), Error> {
         let (desired, warnings) = desired(&self.asked(order))?;
         let name = desired.topology.name().clone();
-        let preview = match self.store(false)? {
+        let preview = match self.store(false).await? {
             Some(store) => self.engine(store).preview_up(desired).await?,
             None => self.means().preview_up(None, desired)?,
         };
@@ -195,7 +195,7 @@ impl Windlass {
     ///
     /// Everything that stands against it. Nothing has been changed then.
     pub async fn down(&self, name: &AssemblyName, stop: &Stop) -> Result<Started, Error> {
-        let store = self.store_of(name)?;
+        let store = self.store_of(name).await?;
         let from = store.last_event().await?;
         let prepared = self.engine(store.clone()).prepare_down(name, &self.holder(), stop).await?;
         Ok(Started { prepared, warnings: Diagnostics::default(), store, from })
@@ -213,7 +213,7 @@ impl Windlass {
         assume: Option<bool>,
         stop: &Stop,
     ) -> Result<Started, Error> {
-        let store = self.store_of(name)?;
+        let store = self.store_of(name).await?;
         let from = store.last_event().await?;
         let prepared = self.engine(store.clone()).prepare_retry(name, assume, &self.holder(), stop).await?;
         Ok(Started { prepared, warnings: Diagnostics::default(), store, from })
@@ -231,16 +231,16 @@ impl Windlass {
         }
     }
 
-    fn store_or_new(&self) -> Result<Arc<dyn Store>, Error> {
-        match self.store(true)? {
+    async fn store_or_new(&self) -> Result<Arc<dyn Store>, Error> {
+        match self.store(true).await? {
             Some(store) => Ok(store),
             None => Err(Error::Store(windlass_store::StoreError::Closed)),
         }
     }
 
     /// Returns the store in which an assembly should be.
-    pub(crate) fn store_of(&self, name: &AssemblyName) -> Result<Arc<dyn Store>, Error> {
+    pub(crate) async fn store_of(&self, name: &AssemblyName) -> Result<Arc<dyn Store>, Error> {
         let unknown = || windlass_engine::EngineError::Unknown { name: name.clone(), known: Vec::new() };
-        Ok(self.store(false)?.ok_or_else(unknown)?)
+        Ok(self.store(false).await?.ok_or_else(unknown)?)
     }
 }

@@ -1,7 +1,7 @@
 //! [`Windlass`]: a project with its store, drivers and runtimes.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use windlass_driver::Registry;
 use windlass_driver::noop::Noop;
@@ -24,6 +24,7 @@ pub struct Settings {
     start: PathBuf,
     supervisor: SupervisorCommand,
     key_file: Option<PathBuf>,
+    state: Option<String>,
     options: Options,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
@@ -37,6 +38,7 @@ impl Settings {
             start: start.into(),
             supervisor: SupervisorCommand::this_program(["supervise"]),
             key_file: None,
+            state: None,
             options: Options::default(),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
@@ -56,6 +58,15 @@ impl Settings {
     #[must_use]
     pub fn key_file(mut self, file: Option<PathBuf>) -> Self {
         self.key_file = file;
+        self
+    }
+
+    /// Sets where the state is kept: the address of a PostgreSQL database, such as
+    /// `postgres://windlass@db.example.org/windlass`; else it is `.windlass/state.db`. All who share a database need the
+    /// same key.
+    #[must_use]
+    pub fn state(mut self, address: Option<String>) -> Self {
+        self.state = address;
         self
     }
 
@@ -89,7 +100,7 @@ pub struct Windlass {
     settings: Settings,
     places: Arc<ProjectPlaces>,
     drivers: Registry,
-    store: Mutex<Option<Arc<dyn Store>>>,
+    store: tokio::sync::Mutex<Option<Arc<dyn Store>>>,
 }
 
 impl Windlass {
@@ -102,7 +113,7 @@ impl Windlass {
         let folder = std::env::current_dir().map_err(Error::WorkingFolder)?;
         let project = Project::open(&settings.start, &folder).map_err(Error::Input)?;
         let places = Arc::new(ProjectPlaces::new(project.clone(), settings.supervisor.clone()));
-        Ok(Self { project, settings, places, drivers: drivers(), store: Mutex::new(None) })
+        Ok(Self { project, settings, places, drivers: drivers(), store: tokio::sync::Mutex::new(None) })
     }
 
     /// Returns the project.
@@ -137,24 +148,52 @@ impl Windlass {
     }
 
     /// Returns the store; none when there is none and none is to be made.
-    pub(crate) fn store(&self, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
-        let mut opened = self.store.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(store) = &*opened {
-            return Ok(Some(store.clone()));
+    pub(crate) async fn store(&self, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
+        // Held while it is opened, so that it is opened once.
+        let mut opened = self.store.lock().await;
+        if opened.is_none() {
+            *opened = match &self.settings.state {
+                // Rarely needed, and large: on the heap.
+                Some(address) => Box::pin(self.open_server(address, create)).await?,
+                None => self.open_file(create)?,
+            };
         }
+        Ok(opened.clone())
+    }
+
+    fn open_file(&self, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
         let path = self.store_path();
         if !create && !path.exists() {
             return Ok(None);
         }
-        let key = self.settings.key_file.clone().unwrap_or_else(|| self.project.state_dir().join("key"));
-        let options = windlass_store::sqlite::Options::new(
-            KeySource::File(key),
-            self.settings.clock.clone(),
-            self.settings.entropy.clone(),
-        );
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path, options.create(create))?);
-        *opened = Some(store.clone());
-        Ok(Some(store))
+        let (clock, entropy) = (self.settings.clock.clone(), self.settings.entropy.clone());
+        let options = windlass_store::sqlite::Options::new(self.key(), clock, entropy);
+        Ok(Some(Arc::new(SqliteStore::open(&path, options.create(create))?)))
+    }
+
+    #[cfg(feature = "postgres")]
+    async fn open_server(&self, address: &str, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
+        use windlass_store::{PostgresStore, StoreError, postgres};
+        if let (true, KeySource::File(key)) = (create, self.key()) {
+            make_folder_of(&key)?;
+        }
+        let (clock, entropy) = (self.settings.clock.clone(), self.settings.entropy.clone());
+        let options = postgres::Options::new(self.key(), clock, entropy).create(create);
+        match PostgresStore::open(address, options).await {
+            Ok(store) => Ok(Some(Arc::new(store))),
+            Err(StoreError::Missing { .. }) if !create => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    async fn open_server(&self, address: &str, _: bool) -> Result<Option<Arc<dyn Store>>, Error> {
+        Err(Error::NoSuchState(address.to_owned()))
+    }
+
+    fn key(&self) -> KeySource {
+        let file = self.settings.key_file.clone();
+        KeySource::File(file.unwrap_or_else(|| self.project.state_dir().join("key")))
     }
 
     fn store_path(&self) -> PathBuf {
@@ -172,12 +211,29 @@ impl Windlass {
             places: self.places.clone(),
             clock: self.settings.clock.clone(),
             entropy: self.settings.entropy.clone(),
+            home: self.home(),
         }
+    }
+
+    /// Names this machine and this project's folder, whatever path it was opened by.
+    fn home(&self) -> String {
+        let root = self.project.root();
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        format!("{}:{}", self.holder().host, root.display())
     }
 
     pub(crate) fn holder(&self) -> Holder {
         Holder::current(self.settings.command.clone())
     }
+}
+
+/// Makes the folder that the key is to be in, for its owner alone.
+#[cfg(feature = "postgres")]
+fn make_folder_of(key: &std::path::Path) -> Result<(), Error> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let Some(folder) = key.parent() else { return Ok(()) };
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|source| Error::File { path: folder.to_owned(), source })
 }
 
 /// Returns the drivers of this version.

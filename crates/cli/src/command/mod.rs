@@ -11,8 +11,10 @@ mod retry;
 mod status;
 mod up;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -27,6 +29,7 @@ use crate::{diagnostics, exit};
 
 /// Runs a command.
 pub(crate) async fn run(cli: Cli) -> ExitCode {
+    STATE.get_or_init(|| cli.state.or_else(|| environment("WINDLASS_STATE")?.into_string().ok()));
     match cli.command {
         // The future of a whole run is large, so it lives on the heap.
         Command::Up(args) => Box::pin(up::run(args)).await,
@@ -99,6 +102,15 @@ fn print_json(view: &impl Serialize) -> ExitCode {
 /// has asked twice.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
+/// Where the state is kept, for all commands alike: told once, before any of them runs.
+static STATE: OnceLock<Option<String>> = OnceLock::new();
+
+/// Reads a variable of the environment; one that is empty is not set.
+#[expect(clippy::disallowed_methods, reason = "the one home of the environment")]
+fn environment(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
 /// Opens the project that a file belongs to; without one, that of the working folder. `command` is what others are told
 /// of who holds an assembly. It has no parameters in it, since their values may be secrets.
 fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Windlass, Error> {
@@ -107,11 +119,10 @@ fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Wi
     if let Some(parallelism) = run.and_then(|run| run.parallelism) {
         options.parallelism = usize::from(parallelism);
     }
-    #[expect(clippy::disallowed_methods, reason = "the one home of the environment")]
-    let key_file = std::env::var_os("WINDLASS_KEY_FILE").map(PathBuf::from);
     let settings = Settings::new(start.unwrap_or(Path::new(".")))
         .options(options)
-        .key_file(key_file)
+        .key_file(environment("WINDLASS_KEY_FILE").map(PathBuf::from))
+        .state(STATE.get().cloned().flatten())
         .command(format!("windlass {command}"));
     Windlass::open(settings)
 }

@@ -17,7 +17,7 @@ pub(crate) async fn run(args: UpArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let stop = signals::listen(grace(&args.run));
-    match process::patiently(windlass.up(order, &stop)).await {
+    match Box::pin(process::patiently(windlass.up(order, &stop))).await {
         Ok(started) => process::run(&windlass, started, &stop, args.run.format).await,
         Err(error) => process::give_up(&windlass, &error).await,
     }

@@ -28,6 +28,9 @@ pub struct Means {
     pub clock: Arc<dyn Clock>,
     /// Where ids come from.
     pub entropy: Arc<dyn Entropy>,
+    /// The machine and the folder it works from, in words for people: jobs that were started from elsewhere can't be
+    /// looked for.
+    pub home: String,
 }
 
 impl Means {

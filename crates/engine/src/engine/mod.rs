@@ -264,6 +264,7 @@ impl Engine {
             status: ProcessStatus::InProgress,
             plan: PlanText::new(plan).expect("a plan is plain data"),
             continues,
+            from: Some(self.means.home.clone()),
             created: now,
             ended: None,
             reason: None,

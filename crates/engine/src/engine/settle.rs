@@ -7,12 +7,13 @@ use windlass_driver::Package;
 use windlass_model::record::{
     AssemblyRecord, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
 };
-use windlass_model::{AssemblyName, DescriptorName};
+use windlass_model::{AssemblyName, CallId, DescriptorName, ProcessId};
 use windlass_store::{Batch, Lease, Snapshot};
 
 use super::Engine;
 use crate::error::EngineError;
 use crate::host::{JournalParts, Stop};
+use crate::journal::Elsewhere;
 use crate::machine::{Command, Event, Machine};
 use crate::world::World;
 
@@ -79,11 +80,27 @@ impl Engine {
     async fn settle(&self, lease: &Lease, snapshot: Snapshot, stop: &Stop) -> Result<(), EngineError> {
         let calls = snapshot.calls.clone();
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
+        let elsewhere = self.elsewhere(&snapshot);
         let mut world = World::load(snapshot);
         world.packages = self.pinned(&world.assembly).await?;
         let mut machine = Machine::settle(self.tools(), world, calls, self.means.clock.now());
-        self.host(lease, stop).run(&mut machine, JournalParts { jobs, grace: self.options.grace }).await?;
+        self.host(lease, stop)
+            .run(&mut machine, JournalParts { jobs, elsewhere, grace: self.options.grace })
+            .await?;
         if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
+    }
+
+    /// Finds the open calls that were made from another machine or folder, with the attempt that was made there.
+    fn elsewhere(&self, snapshot: &Snapshot) -> HashMap<CallId, Elsewhere> {
+        let strange = snapshot.processes.iter().filter_map(|process| {
+            process.from.as_ref().filter(|from| **from != self.means.home).map(|from| (process.id, from))
+        });
+        let strange: HashMap<ProcessId, &String> = strange.collect();
+        let calls = snapshot.calls.iter().filter_map(|call| {
+            let from = (*strange.get(&call.process)?).clone();
+            Some((call.id.clone(), Elsewhere { attempt: call.attempt, from }))
+        });
+        calls.collect()
     }
 
     /// Closes undecided calls as a person has said.

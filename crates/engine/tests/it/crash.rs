@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass_engine::EngineError;
 use windlass_model::record::{Effect, ProcessStatus};
 
 use crate::support::puppet::Act;
@@ -48,6 +49,33 @@ async fn killed_at_every_millisecond_each_effect_is_there_once() {
         }
         assert!(kills > 50, "{kills} kills");
     }
+}
+
+/// From another machine, the jobs of the dead one can't be looked for: what must not happen twice is asked about.
+#[tokio::test(start_paused = true)]
+async fn killed_elsewhere_what_is_open_is_asked_about() {
+    let mut asked = 0;
+    for after in 0..90 {
+        let mut rig = Rig::new(Effect::Once);
+        rig.up_until_killed(sketch().desired(), Duration::from_millis(after)).await;
+        rig.home = "there:/project".to_owned();
+        match rig.up(sketch().desired()).await {
+            Ok(ended) => {
+                assert_eq!(ended.process.status, ProcessStatus::Completed, "killed after {after} ms");
+            }
+            Err(EngineError::NeedsDecision { .. }) => {
+                asked += 1;
+                let why = rig.look("t").await.elements.into_values().find_map(|element| element.failure);
+                let why = why.unwrap().message;
+                assert!(why.contains("was started from here:/project"), "{why}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+        let mut effects = sorted(rig.jobs.effects());
+        effects.dedup();
+        assert_eq!(effects.len(), rig.jobs.effects().len(), "killed after {after} ms");
+    }
+    assert!(asked > 40, "asked {asked} times");
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,10 +12,10 @@ use super::fault::{Fault, Outcome};
 use super::leases::honour;
 use super::read;
 use super::row::to_json;
-use super::seal::Seal;
 use crate::batch::{Batch, Change};
 use crate::error::StoreError;
 use crate::lease::Lease;
+use crate::seal::Seal;
 
 /// Applies a batch, and returns the number of the last event so far. To be called within a savepoint, which is taken
 /// back on `Err`.
@@ -193,7 +193,7 @@ impl Desk<'_> {
         assembly: &AssemblyName,
         value: &Sensitive<Vec<u8>>,
     ) -> Outcome<Applied> {
-        let sealed = self.seal.seal(secret, value)?;
+        let sealed = self.seal.seal(secret, value);
         self.run_if_own(PUT_SECRET, (secret.id(), assembly.as_str(), sealed))
     }
 

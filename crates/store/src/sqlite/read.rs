@@ -14,7 +14,7 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::fault::{Fault, Outcome};
 use super::row::{from_json, records, rows};
-use super::seal::Seal;
+use crate::seal::Seal;
 use crate::snapshot::{History, ProcessHistory, Snapshot};
 
 /// The number of the last event.
@@ -106,7 +106,7 @@ pub(super) fn secret(
 ) -> Outcome<Option<Sensitive<Vec<u8>>>> {
     let mut select = db.prepare_cached("SELECT sealed FROM secret WHERE id = ?1")?;
     let sealed: Option<Vec<u8>> = select.query_row([secret.id()], |row| row.get(0)).optional()?;
-    sealed.map(|sealed| seal.open(secret, &sealed)).transpose()
+    Ok(sealed.map(|sealed| seal.open(secret, &sealed)).transpose()?)
 }
 
 pub(super) fn history(db: &Connection, scope: &AssemblyName) -> Outcome<History> {

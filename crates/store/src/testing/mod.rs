@@ -3,6 +3,8 @@
 
 pub mod conformance;
 pub mod samples;
+#[cfg(feature = "postgres")]
+pub mod server;
 
 mod memory;
 mod puppets;

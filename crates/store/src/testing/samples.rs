@@ -98,6 +98,7 @@ pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> Proce
         status,
         plan: PlanText::new(&json!({"version": 1})).expect(VALID),
         continues: None,
+        from: Some("box:/srv/shop".into()),
         created: TIME,
         ended: status.is_final().then_some(TIME),
         reason: None,

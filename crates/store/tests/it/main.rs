@@ -9,4 +9,6 @@ mod handles;
 mod kill;
 mod model;
 mod place;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod versions;

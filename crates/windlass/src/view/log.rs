@@ -109,7 +109,7 @@ impl Windlass {
     ///
     /// When nothing was ever done for such an assembly or component, or the store can't be read.
     pub async fn log(&self, name: &AssemblyName, component: Option<&str>) -> Result<LogView, Error> {
-        let store = self.store_of(name)?;
+        let store = self.store_of(name).await?;
         let history = store.history(name).await?;
         if history.processes.is_empty() {
             let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();

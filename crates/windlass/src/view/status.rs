@@ -118,8 +118,8 @@ impl Windlass {
     pub async fn status(&self, name: Option<&AssemblyName>) -> Result<StatusView, Error> {
         let mut assemblies = Vec::new();
         let store = match name {
-            Some(name) => Some(self.store_of(name)?),
-            None => self.store(false)?,
+            Some(name) => Some(self.store_of(name).await?),
+            None => self.store(false).await?,
         };
         if let Some(store) = store {
             let known: Vec<AssemblyName> = store.assemblies().await?.into_iter().map(|a| a.name).collect();

@@ -62,6 +62,7 @@ pub(crate) struct Rig {
     clock: Arc<dyn Clock>,
     lives: std::sync::atomic::AtomicU32,
     pub(crate) options: Options,
+    pub(crate) home: String,
 }
 
 impl Rig {
@@ -79,6 +80,7 @@ impl Rig {
             clock,
             lives: std::sync::atomic::AtomicU32::new(1),
             options: Options { parallelism: 8, ..Options::default() },
+            home: "here:/project".to_owned(),
         }
     }
 
@@ -94,6 +96,7 @@ impl Rig {
                 places: Arc::new(OnePlace(self.jobs.clone())),
                 clock: self.clock.clone(),
                 entropy: Arc::new(CountingEntropy::seeded(u64::from(life))),
+                home: self.home.clone(),
             },
             options: self.options,
         };

@@ -47,18 +47,12 @@ pub trait OnDisk: Harness {
     fn files(&self) -> Vec<u8>;
 }
 
-/// Makes a `#[tokio::test]` of each fact. The argument makes a harness, anew for each; `on_disk` before it adds what
-/// is asked of files.
+/// Hands the facts that every store has to meet to the macro in brackets, after what stands behind them: for those who
+/// need more around a test than [`conformance_tests!`](crate::conformance_tests) gives.
 #[macro_export]
-macro_rules! conformance_tests {
-    (on_disk $harness:expr) => {
-        $crate::conformance_tests!($harness);
-        $crate::conformance_tests!(@each $harness;
-            secrets: do_not_lie_open_in_any_file, are_wiped_with_their_assembly;
-        );
-    };
-    ($harness:expr) => {
-        $crate::conformance_tests!(@each $harness;
+macro_rules! conformance_facts {
+    ([$($macro:tt)+] $($before:tt)*) => {
+        $($macro)+! { $($before)*
             leases: has_one_holder, names_the_holder, is_free_again_after_release, outlives_its_handle,
                 is_taken_over_after_expiry, is_kept_by_renewal, is_taken_over_from_the_dead,
                 every_lease_raises_the_epoch, a_lost_lease_can_do_nothing, scopes_do_not_meet,
@@ -77,7 +71,22 @@ macro_rules! conformance_tests {
                 refused_batches_leave_no_hole;
             secrets: are_opened_by_name_and_by_assembly, are_dropped_alone,
                 go_with_their_assembly, belong_to_one_assembly;
+        }
+    };
+}
+
+/// Makes a `#[tokio::test]` of each fact. The argument makes a harness, anew for each; `on_disk` before it adds what
+/// is asked of files.
+#[macro_export]
+macro_rules! conformance_tests {
+    (on_disk $harness:expr) => {
+        $crate::conformance_tests!($harness);
+        $crate::conformance_tests!(@each $harness;
+            secrets: do_not_lie_open_in_any_file, are_wiped_with_their_assembly;
         );
+    };
+    ($harness:expr) => {
+        $crate::conformance_facts!([$crate::conformance_tests] @each $harness;);
     };
     (@each $harness:expr; $($module:ident: $($fact:ident),+;)+) => {
         $($(

@@ -1,46 +1,46 @@
-//! Secrets as they lie in the file.
+//! Secrets as they lie in a store.
 
 use std::sync::Arc;
 
 use windlass_model::id::Entropy;
 use windlass_secret::{Nonce, Sealed, SealingKey, SecretRef, Sensitive};
 
-use super::fault::{Fault, Outcome};
+use crate::error::StoreError;
 use crate::key::KeyError;
 
 /// Seals and opens secrets.
-pub(super) struct Seal {
+pub(crate) struct Seal {
     key: SealingKey,
     entropy: Arc<dyn Entropy>,
 }
 
 impl Seal {
-    pub(super) fn new(key: SealingKey, entropy: Arc<dyn Entropy>) -> Self {
+    pub(crate) fn new(key: SealingKey, entropy: Arc<dyn Entropy>) -> Self {
         Self { key, entropy }
     }
 
     /// Seals a value under its name, each time to other bytes.
-    pub(super) fn seal(&self, secret: &SecretRef, value: &Sensitive<Vec<u8>>) -> Outcome<Vec<u8>> {
-        let nonce = Nonce::generate(|bytes| {
+    pub(crate) fn seal(&self, secret: &SecretRef, value: &Sensitive<Vec<u8>>) -> Vec<u8> {
+        let Ok(nonce) = Nonce::generate(|bytes| {
             self.entropy.fill(bytes);
-            Ok::<_, Fault>(())
-        })?;
-        Ok(self.key.seal(secret, value.expose(), nonce).as_bytes().to_vec())
+            Ok::<_, std::convert::Infallible>(())
+        });
+        self.key.seal(secret, value.expose(), nonce).as_bytes().to_vec()
     }
 
     /// Opens what was sealed under the same name.
-    pub(super) fn open(&self, secret: &SecretRef, sealed: &[u8]) -> Outcome<Sensitive<Vec<u8>>> {
+    pub(crate) fn open(&self, secret: &SecretRef, sealed: &[u8]) -> Result<Sensitive<Vec<u8>>, StoreError> {
         let opened = Sealed::from_bytes(sealed.to_vec()).and_then(|sealed| self.key.open(secret, &sealed));
-        opened.map_err(|source| Fault::Store(KeyError::Unopened { secret: secret.clone(), source }.into()))
+        opened.map_err(|source| KeyError::Unopened { secret: secret.clone(), source }.into())
     }
 
     /// Seals something known, to tell later whether the key is the right one.
-    pub(super) fn check_value(&self) -> Outcome<Vec<u8>> {
+    pub(crate) fn check_value(&self) -> Vec<u8> {
         self.seal(&check_name(), &Sensitive::new(Vec::new()))
     }
 
     /// Tells whether the key is the one that `check` was sealed with.
-    pub(super) fn fits(&self, check: &[u8]) -> bool {
+    pub(crate) fn fits(&self, check: &[u8]) -> bool {
         self.open(&check_name(), check).is_ok()
     }
 }

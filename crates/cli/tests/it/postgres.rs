@@ -1,0 +1,88 @@
+//! State in a PostgreSQL database: two projects, as of two machines, that share it.
+
+use insta::assert_snapshot;
+use windlass_store::testing::server::Server;
+
+use crate::env::{TestEnv, until};
+
+/// A project whose commands keep their state on the server, sealed with the key of the first.
+struct Machine<'a> {
+    env: TestEnv,
+    state: String,
+    key: &'a std::path::Path,
+}
+
+impl Machine<'_> {
+    fn command(&self, args: &[&str]) -> std::process::Command {
+        let mut command = self.env.command(args);
+        command.env("WINDLASS_STATE", &self.state).env("WINDLASS_KEY_FILE", self.key);
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> crate::run::Run {
+        self.env.start(self.command(args)).end()
+    }
+
+    fn ok(&self, args: &[&str]) -> crate::run::Run {
+        let run = self.run(args);
+        assert_eq!(run.code(), Some(0), "windlass {}\n{run}", args.join(" "));
+        run
+    }
+}
+
+#[test]
+fn two_machines_share_the_work() {
+    let Some(server) = Server::get() else {
+        println!("SKIPPED postgres::two_machines_share_the_work: PostgreSQL is not installed");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let machine = || Machine {
+        env: TestEnv::small("effect: once", &[("Install", gate), ("Uninstall", "")]),
+        state: server.url(),
+        key: &key,
+    };
+    let (here, there) = (machine(), machine());
+    assert_snapshot!(here.ok(&["status"]).out(), @"nothing is up here; `windlass up FILE` brings an assembly up");
+
+    // One lease an assembly: the second is told who is at work, on two names they don't meet.
+    let first = here.env.start(here.command(&["up", "small"]));
+    until("the script has begun", || here.env.trace() == ["Install"]);
+    assert_snapshot!(there.run(&["up", "small"]), @"
+    exit 1
+    ----- stderr -----
+    error: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    ");
+    assert!(there.ok(&["status", "small"]).stdout.contains("p1 up is run by `windlass up small`"));
+    there.env.write(".windlass/volumes/state/go", "");
+    there.ok(&["up", "small", "--name", "other"]);
+
+    // The first dies. What it has begun must not be done twice, and nobody here can tell whether it was done.
+    first.kill();
+    assert_snapshot!(there.run(&["up", "small"]), @"
+    exit 1
+    ----- stderr -----
+    error: it is not known whether this was done, and doing it twice may do harm:
+      box Install (started WHEN)
+    look, then say so with `windlass retry small --assume done` or `--assume not-done`
+    ");
+    assert_snapshot!(there.ok(&["retry", "small", "--assume", "not-done"]).out(), @"
+    info      box: it is assumed that Install was not done
+    small: 1 step, up to 1 at once (p3 up)
+       s1 box Install
+
+    ok        box Install LONG
+
+    done: small is Active (LONG)
+    ");
+    assert!(here.ok(&["status", "small"]).stdout.starts_with("small Active"));
+
+    // Its script still runs there, and is waited for before anything else happens there.
+    here.env.write(".windlass/volumes/state/go", "");
+    here.ok(&["down", "other"]);
+    here.ok(&["down", "small"]);
+    assert_snapshot!(there.ok(&["status"]).out(), @"nothing is up here; `windlass up FILE` brings an assembly up");
+    assert!(!here.env.path(".windlass/state.db").exists());
+}

@@ -1,0 +1,296 @@
+//! What each change does to the rows.
+//!
+//! All statements of a batch are sent before the first answer is waited for: a batch costs one round trip, not one a
+//! change. What only the answers tell, such as a row that is another assembly's, is looked at afterwards.
+
+use futures::future::join_all;
+use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
+use windlass_model::record::PairKey;
+use windlass_model::{AssemblyName, Seq};
+
+use super::fault::{Fault, Outcome};
+use super::leases::honour;
+use super::statements::Statements;
+use crate::batch::{Batch, Change};
+use crate::error::StoreError;
+use crate::lease::Lease;
+use crate::seal::Seal;
+
+type Value = Box<dyn ToSql + Sync + Send>;
+
+/// A statement of a change.
+struct Deed {
+    /// The place of its change in the batch.
+    change: usize,
+    sql: &'static str,
+    values: Vec<Value>,
+    /// Whether no row changed means that what it touches is another assembly's, or not there.
+    must_change: bool,
+}
+
+/// Applies a batch, and returns the number of the last event so far. To be called within a savepoint, which is taken
+/// back on `Err`.
+pub(super) async fn batch(
+    db: &Client,
+    statements: &mut Statements,
+    seal: &Seal,
+    lease: &Lease,
+    batch: &Batch,
+) -> Outcome<Seq> {
+    honour(db, lease).await?;
+    let refused = |reason| Fault::Store(StoreError::Refused { scope: lease.scope.clone(), reason });
+    if let Some(reason) = batch.stranger_to(&lease.scope) {
+        return Err(refused(reason));
+    }
+    let last = number_events(db, batch).await?;
+    let deeds = deeds(batch, &lease.scope, seal, last)?;
+    let mut prepared = Vec::with_capacity(deeds.len());
+    for deed in &deeds {
+        prepared.push(statements.get(db, deed.sql).await?);
+    }
+    let sent = deeds.iter().zip(&prepared).map(|(deed, statement)| {
+        db.execute_raw(statement, deed.values.iter().map(|value| value.as_ref() as &(dyn ToSql + Sync)))
+    });
+    for (deed, answer) in deeds.iter().zip(join_all(sent).await) {
+        let change = &batch.changes()[deed.change];
+        match answer.map_err(Fault::from) {
+            Ok(0) if deed.must_change => {
+                let there = is_there(db, change).await?;
+                return Err(refused(if there { change.taken() } else { change.orphan() }));
+            }
+            Ok(_) => {}
+            Err(fault) if fault.is_orphan() => return Err(refused(change.orphan())),
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(last)
+}
+
+/// Takes numbers for the events of a batch, and returns the last number given out.
+async fn number_events(db: &Client, batch: &Batch) -> Outcome<Seq> {
+    let events = batch.changes().iter().filter(|change| matches!(change, Change::Event(_))).count();
+    let row = if events == 0 {
+        db.query_one("SELECT last FROM feed", &[]).await?
+    } else {
+        let events = i64::try_from(events).unwrap_or(i64::MAX);
+        db.query_one("UPDATE feed SET last = last + $1 RETURNING last", &[&events]).await?
+    };
+    Ok(Seq(row.get::<_, i64>(0).cast_unsigned()))
+}
+
+/// Tells whether what a change was put under is there, and so another assembly's.
+async fn is_there(db: &Client, change: &Change) -> Outcome<bool> {
+    let process = match change {
+        Change::PutStep(record) => record.process,
+        Change::PutCall(record) => record.process,
+        Change::PutVersion(record) => record.process,
+        Change::PutJob(record) => {
+            let calls: Vec<&str> = record.calls.iter().map(windlass_model::CallId::as_str).collect();
+            let sql = "SELECT count(*) FROM call WHERE id = ANY($1)";
+            let found: i64 = db.query_one(sql, &[&calls]).await?.get(0);
+            return Ok(usize::try_from(found).is_ok_and(|found| found == calls.len()));
+        }
+        _ => return Ok(true),
+    };
+    let sql = "SELECT 1 FROM process WHERE id = $1";
+    Ok(db.query_opt(sql, &[&process.0.cast_signed()]).await?.is_some())
+}
+
+fn to_json(record: &impl serde::Serialize) -> Outcome<String> {
+    serde_json::to_string(record)
+        .map_err(|error| Fault::Damaged(format!("a record can't be written: {error}")))
+}
+
+/// Lists the statements of a batch in their order.
+fn deeds(batch: &Batch, scope: &AssemblyName, seal: &Seal, last: Seq) -> Outcome<Vec<Deed>> {
+    let events = batch.changes().iter().filter(|change| matches!(change, Change::Event(_))).count();
+    let mut made = List { deeds: Vec::new(), change: 0, seq: last.0 - events as u64, scope, seal };
+    for (at, change) in batch.changes().iter().enumerate() {
+        made.change = at;
+        made.add(change)?;
+    }
+    Ok(made.deeds)
+}
+
+struct List<'a> {
+    deeds: Vec<Deed>,
+    change: usize,
+    seq: u64,
+    scope: &'a AssemblyName,
+    seal: &'a Seal,
+}
+
+/// Makes owned values of what they are given.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => { vec![$(Box::new($value) as Value),*] };
+}
+
+impl List<'_> {
+    fn run(&mut self, sql: &'static str, values: Vec<Value>) {
+        self.deeds.push(Deed { change: self.change, sql, values, must_change: false });
+    }
+
+    fn run_if_own(&mut self, sql: &'static str, values: Vec<Value>) {
+        self.deeds.push(Deed { change: self.change, sql, values, must_change: true });
+    }
+
+    fn add(&mut self, change: &Change) -> Outcome<()> {
+        let scope = self.scope.to_string();
+        match change {
+            Change::PutAssembly(record) => {
+                let name = record.name.to_string();
+                self.run(PUT_ASSEMBLY, values![name.clone(), to_json(record)?]);
+                self.run("DELETE FROM pin WHERE assembly = $1", values![name.clone()]);
+                for digest in record.packages.values() {
+                    self.run(PIN, values![name.clone(), digest.0.clone()]);
+                }
+            }
+            Change::DropAssembly(name) => {
+                self.run(SETTLE_CALLS, values![name.to_string()]);
+                self.run("DELETE FROM assembly WHERE name = $1", values![name.to_string()]);
+                self.run(DROP_PACKAGES, values![]);
+            }
+            Change::PutVersion(record) => {
+                let process = record.process.0.cast_signed();
+                self.run_if_own(PUT_VERSION, values![process, scope.clone(), to_json(&record.assembly)?]);
+                self.run("DELETE FROM version_pin WHERE process = $1", values![process]);
+                for digest in record.assembly.packages.values() {
+                    self.run(PIN_VERSION, values![process, scope.clone(), digest.0.clone()]);
+                }
+            }
+            Change::PutElement(record) => {
+                self.run(PUT_ELEMENT, values![record.name.to_string(), scope, to_json(record)?]);
+            }
+            Change::DropElement(name) => {
+                self.run("DELETE FROM element WHERE name = $1", values![name.to_string()]);
+                self.run("DELETE FROM instance WHERE element = $1", values![name.to_string()]);
+            }
+            Change::PutInstance(record) => {
+                self.run(PUT_INSTANCE, values![record.element.to_string(), scope, to_json(record)?]);
+            }
+            Change::PutPair(record) => {
+                let [element, relationship, source, target] = parts(&record.key);
+                let values = values![element, relationship, source, target, scope, to_json(record)?];
+                self.run(PUT_PAIR, values);
+            }
+            Change::DropPair(key) => {
+                let [element, relationship, source, target] = parts(key);
+                self.run(DROP_PAIR, values![element, relationship, source, target]);
+            }
+            Change::PutProcess(record) => {
+                let (id, open) = (record.id.0.cast_signed(), !record.status.is_final());
+                self.run_if_own(PUT_PROCESS, values![id, scope, open, to_json(record)?]);
+            }
+            Change::PutStep(record) => {
+                let (process, step) = (record.process.0.cast_signed(), i64::from(record.step.0));
+                self.run_if_own(PUT_STEP, values![process, step, to_json(record)?, scope]);
+            }
+            Change::PutCall(record) => {
+                let (process, step) = (record.process.0.cast_signed(), i64::from(record.step.0));
+                let (id, open) = (record.id.to_string(), record.state.is_open());
+                self.run_if_own(PUT_CALL, values![id, process, step, open, to_json(record)?, scope]);
+            }
+            Change::PutJob(record) => {
+                self.run(PUT_JOB, values![record.id.clone(), to_json(record)?]);
+                self.run("DELETE FROM job_call WHERE job = $1", values![record.id.clone()]);
+                for call in &record.calls {
+                    let values = values![record.id.clone(), call.to_string(), scope.clone()];
+                    self.run_if_own(PUT_JOB_CALL, values);
+                }
+            }
+            Change::PutSecret { secret, assembly, value } => {
+                let sealed = self.seal.seal(secret, value);
+                self.run_if_own(PUT_SECRET, values![secret.id().to_owned(), assembly.to_string(), sealed]);
+            }
+            Change::DropSecret(secret) => {
+                let sql = "DELETE FROM secret WHERE id = $1 AND assembly = $2";
+                self.run(sql, values![secret.id().to_owned(), scope]);
+            }
+            Change::PutPackage(record) => {
+                let digest = record.digest.0.clone();
+                let manifest = to_json(&record.manifest)?;
+                self.run(PUT_PACKAGE, values![digest.clone(), record.name.to_string(), manifest]);
+                for file in &record.files {
+                    let (path, content) = (file.path.clone(), file.content.clone());
+                    self.run(PUT_FILE, values![digest.clone(), path, file.executable, content]);
+                }
+            }
+            Change::Event(draft) => {
+                self.seq += 1;
+                let seq = self.seq.cast_signed();
+                self.run(PUT_EVENT, values![seq, draft.assembly.to_string(), to_json(draft)?]);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parts(key: &PairKey) -> [String; 4] {
+    [key.assembly.to_string(), key.relationship.to_string(), key.source.to_string(), key.target.to_string()]
+}
+
+const PUT_ASSEMBLY: &str = "INSERT INTO assembly (name, record) VALUES ($1, $2)
+    ON CONFLICT (name) DO UPDATE SET record = excluded.record";
+
+const PIN: &str = "INSERT INTO pin (assembly, package) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+
+/// The calls stay as they are on record, but no later assembly of the name is asked to settle them.
+const SETTLE_CALLS: &str = "UPDATE call SET open = FALSE
+    WHERE open AND process IN (SELECT id FROM process WHERE assembly = $1)";
+
+const DROP_PACKAGES: &str = "DELETE FROM package
+    WHERE NOT EXISTS (SELECT 1 FROM pin WHERE package = digest)
+    AND NOT EXISTS (SELECT 1 FROM version_pin WHERE package = digest)";
+
+const PUT_VERSION: &str = "INSERT INTO version (process, assembly, record)
+    SELECT $1, $2, $3 WHERE EXISTS (SELECT 1 FROM process WHERE id = $1 AND assembly = $2)
+    ON CONFLICT (process) DO UPDATE SET record = excluded.record";
+
+const PIN_VERSION: &str =
+    "INSERT INTO version_pin (process, assembly, package) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+
+const PUT_ELEMENT: &str = "INSERT INTO element (name, assembly, record) VALUES ($1, $2, $3)
+    ON CONFLICT (name) DO UPDATE SET record = excluded.record";
+
+const PUT_INSTANCE: &str = "INSERT INTO instance (element, assembly, record) VALUES ($1, $2, $3)
+    ON CONFLICT (element) DO UPDATE SET record = excluded.record";
+
+const PUT_PAIR: &str = "INSERT INTO pair (element, relationship, source, target, assembly, record)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (element, relationship, source, target) DO UPDATE SET record = excluded.record";
+
+const DROP_PAIR: &str =
+    "DELETE FROM pair WHERE element = $1 AND relationship = $2 AND source = $3 AND target = $4";
+
+const PUT_PROCESS: &str = "INSERT INTO process AS old (id, assembly, open, record) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (id) DO UPDATE SET open = excluded.open, record = excluded.record
+    WHERE old.assembly = excluded.assembly";
+
+const PUT_STEP: &str = "INSERT INTO step (process, step, record)
+    SELECT $1, $2, $3 WHERE EXISTS (SELECT 1 FROM process WHERE id = $1 AND assembly = $4)
+    ON CONFLICT (process, step) DO UPDATE SET record = excluded.record";
+
+const PUT_CALL: &str = "INSERT INTO call (id, process, step, open, record)
+    SELECT $1, $2, $3, $4, $5 WHERE EXISTS (SELECT 1 FROM process WHERE id = $2 AND assembly = $6)
+    ON CONFLICT (id) DO UPDATE
+    SET process = excluded.process, step = excluded.step, open = excluded.open, record = excluded.record";
+
+const PUT_JOB: &str = "INSERT INTO job (id, record) VALUES ($1, $2)
+    ON CONFLICT (id) DO UPDATE SET record = excluded.record";
+
+const PUT_JOB_CALL: &str = "INSERT INTO job_call (job, call)
+    SELECT $1, $2 WHERE EXISTS (SELECT 1 FROM call JOIN process ON process.id = call.process
+        WHERE call.id = $2 AND process.assembly = $3)
+    ON CONFLICT (job, call) DO UPDATE SET job = excluded.job";
+
+const PUT_SECRET: &str = "INSERT INTO secret AS old (id, assembly, sealed) VALUES ($1, $2, $3)
+    ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed WHERE old.assembly = excluded.assembly";
+
+const PUT_PACKAGE: &str =
+    "INSERT INTO package (digest, name, manifest) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+
+const PUT_FILE: &str = "INSERT INTO package_file (package, path, executable, content)
+    VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+
+const PUT_EVENT: &str = "INSERT INTO event (seq, assembly, record) VALUES ($1, $2, $3)";

@@ -1,0 +1,187 @@
+//! Reaching a server, and finding or making the store on it.
+
+use std::path::PathBuf;
+
+use tokio_postgres::config::SslMode;
+use tokio_postgres::{Client, Config, NoTls, Transaction};
+use windlass_model::id::StoreId;
+
+use super::fault::{Fault, Outcome};
+use super::options::{CONNECT_TIMEOUT, Options};
+use crate::error::StoreError;
+use crate::key::KeyError;
+use crate::seal::Seal;
+
+/// A place on a server: how it is reached, and its name in messages, without the password.
+#[derive(Clone)]
+pub(super) struct Address {
+    pub(super) config: Config,
+    pub(super) schema: String,
+    pub(super) name: String,
+}
+
+/// A store that was found in order.
+pub(super) struct Opened {
+    pub(super) client: Client,
+    pub(super) id: StoreId,
+    pub(super) seal: Seal,
+}
+
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+
+/// The newest version that this program knows.
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "a handful")]
+const KNOWN: i32 = MIGRATIONS.len() as i32;
+
+impl Address {
+    /// Reads an address such as `postgres://user@host/database`.
+    pub(super) fn parse(url: &str, options: &Options) -> Result<Self, StoreError> {
+        let io = |detail: String| StoreError::Io {
+            action: "understand the address",
+            path: PathBuf::from(without_password(url)),
+            source: std::sync::Arc::new(std::io::Error::other(detail)),
+        };
+        if !is_identifier(&options.schema) {
+            return Err(io(format!("`{}` is no name of a schema", options.schema)));
+        }
+        let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
+            io(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
+        })?;
+        if config.get_ssl_mode() == SslMode::Require {
+            return Err(io(
+                "TLS is not part of this version: use a socket, a tunnel, or `sslmode=prefer` in a trusted network"
+                    .to_owned(),
+            ));
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("windlass");
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        let more = config.get_options().map(|options| format!("{options} ")).unwrap_or_default();
+        config.options(format!("{more}-c search_path={}", options.schema));
+        Ok(Self { config, schema: options.schema.clone(), name: without_password(url) })
+    }
+
+    /// Makes a connection. Its other half lives as long as the client.
+    pub(super) async fn connect(&self) -> Outcome<Client> {
+        let (client, connection) = self.config.connect(NoTls).await?;
+        tokio::spawn(async move {
+            // What is wrong with the connection is told to whoever uses the client.
+            let _ = connection.await;
+        });
+        Ok(client)
+    }
+}
+
+/// Opens the store for its writer.
+pub(super) async fn open(address: &Address, options: &Options) -> Result<Opened, StoreError> {
+    let at = |fault: Fault| fault.at(&address.name);
+    let mut client = address.connect().await.map_err(at)?;
+    let transaction = client.transaction().await.map_err(|error| at(error.into()))?;
+    let (id, seal) = prepare(&transaction, address, options).await.map_err(at)?;
+    transaction.commit().await.map_err(|error| at(error.into()))?;
+    Ok(Opened { client, id, seal })
+}
+
+/// Makes or migrates the tables, and returns the id of a store that the key fits.
+async fn prepare(db: &Transaction<'_>, address: &Address, options: &Options) -> Outcome<(StoreId, Seal)> {
+    // Two who open at the same time don't meet.
+    db.execute("SELECT pg_advisory_xact_lock(hashtext('windlass'), hashtext($1))", &[&address.schema])
+        .await?;
+    let found = version(db, address).await?;
+    let path = || PathBuf::from(&address.name);
+    match found {
+        None if !options.create => return Err(StoreError::Missing { path: path() }.into()),
+        Some(found) if found > KNOWN => {
+            let (found, known) = (found.unsigned_abs(), KNOWN.unsigned_abs());
+            return Err(StoreError::Newer { path: path(), found, known }.into());
+        }
+        _ => {}
+    }
+    let key = options.key.obtain(found.is_none(), &*options.entropy).map_err(StoreError::from)?;
+    let seal = Seal::new(key, options.entropy.clone());
+    if found.is_none() {
+        db.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", address.schema)).await?;
+    }
+    let done = usize::try_from(found.unwrap_or(0)).unwrap_or(0);
+    for migration in &MIGRATIONS[done..] {
+        db.batch_execute(migration).await?;
+    }
+    if found.is_none() {
+        let id = StoreId::random(&*options.entropy);
+        let created = options.clock.now().as_millis();
+        let sql = "INSERT INTO store (version, id, created, key_check, reserved) VALUES ($1, $2, $3, $4, 0)";
+        db.execute(sql, &[&KNOWN, &id.as_str(), &created, &seal.check_value()]).await?;
+    } else {
+        db.execute("UPDATE store SET version = $1", &[&KNOWN]).await?;
+    }
+    let row = db.query_opt("SELECT id, key_check FROM store", &[]).await?;
+    let row = row.ok_or_else(|| Fault::Damaged("it has no id".into()))?;
+    if !seal.fits(row.get(1)) {
+        return Err(StoreError::from(KeyError::Wrong { path: path() }).into());
+    }
+    let id: &str = row.get(0);
+    let id = id.parse().map_err(|error| Fault::Damaged(format!("its id is bad: {error}")))?;
+    Ok((id, seal))
+}
+
+/// Returns the version of the store that is there.
+async fn version(db: &Transaction<'_>, address: &Address) -> Outcome<Option<i32>> {
+    let table = format!("{}.store", address.schema);
+    let there: bool = db.query_one("SELECT to_regclass($1) IS NOT NULL", &[&table]).await?.get(0);
+    if !there {
+        return Ok(None);
+    }
+    Ok(db.query_opt("SELECT version FROM store", &[]).await?.map(|row| row.get(0)))
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.len() <= 63
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+/// Leaves the password of an address out: what stands between the user's `:` and the host's `@`, and `password=…`.
+fn without_password(url: &str) -> String {
+    let url = match url.split_once("://") {
+        Some((scheme, rest)) => match rest.split_once('@') {
+            Some((user, host)) => {
+                format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default())
+            }
+            None => url.to_owned(),
+        },
+        None => url.to_owned(),
+    };
+    let parts = url.split_inclusive([' ', '&', '?']);
+    let masked = parts.map(|part| match part.strip_prefix("password=") {
+        Some(rest) => {
+            let end = rest.chars().last().filter(|c| [' ', '&', '?'].contains(c));
+            format!("password=***{}", end.map(String::from).unwrap_or_default())
+        }
+        None => part.to_owned(),
+    });
+    masked.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_in_no_message() {
+        let cases = [
+            ("postgres://me:hunter2@db/windlass", "postgres://me@db/windlass"),
+            ("postgres://me@db/windlass?sslmode=disable", "postgres://me@db/windlass?sslmode=disable"),
+            (
+                "postgres://db/windlass?password=hunter2&user=me",
+                "postgres://db/windlass?password=***&user=me",
+            ),
+            ("host=db password=hunter2", "host=db password=***"),
+        ];
+        for (url, shown) in cases {
+            assert_eq!(without_password(url), shown);
+        }
+    }
+}

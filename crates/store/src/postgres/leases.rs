@@ -1,0 +1,99 @@
+//! Leases, process ids and requests to stop, as rows.
+
+use std::num::NonZeroU64;
+
+use tokio_postgres::{Client, GenericClient, Row};
+use windlass_model::{AssemblyName, Epoch, ProcessId, Timestamp};
+
+use super::fault::{Fault, Outcome};
+use super::read::from_json;
+use crate::error::StoreError;
+use crate::holder::Holder;
+use crate::lease::{Hold, Lease, Referee, Standing};
+
+/// Grants a lease and records it.
+pub(super) async fn grant(
+    db: &Client,
+    referee: &Referee<'_>,
+    scope: &AssemblyName,
+    holder: &Holder,
+) -> Outcome<Lease> {
+    // A row that is there can be locked, so that two who want a new lease don't meet.
+    let sql = "INSERT INTO lease (scope, epoch, since, renewed) VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING";
+    db.execute(sql, &[&scope.as_str()]).await?;
+    let standing = standing(db, scope, " FOR UPDATE").await?;
+    let lease = referee.grant(scope, standing.as_ref(), holder)?;
+    let record = serde_json::to_string(holder)
+        .map_err(|error| Fault::Damaged(format!("a holder can't be written: {error}")))?;
+    let sql = "UPDATE lease SET epoch = $2, holder = $3, since = $4, renewed = $4 WHERE scope = $1";
+    let epoch = lease.epoch.0.get().cast_signed();
+    db.execute(sql, &[&scope.as_str(), &epoch, &record, &lease.since.as_millis()]).await?;
+    Ok(lease)
+}
+
+/// Records a sign of life.
+pub(super) async fn renew(db: &Client, lease: &Lease, now: Timestamp) -> Outcome<()> {
+    honour(db, lease).await?;
+    let sql = "UPDATE lease SET renewed = $2 WHERE scope = $1";
+    db.execute(sql, &[&lease.scope.as_str(), &now.as_millis()]).await?;
+    Ok(())
+}
+
+/// Takes a lease back from its holder.
+pub(super) async fn release(db: &Client, lease: &Lease) -> Outcome<()> {
+    honour(db, lease).await?;
+    db.execute("UPDATE lease SET holder = NULL WHERE scope = $1", &[&lease.scope.as_str()]).await?;
+    Ok(())
+}
+
+/// Checks that a lease is the current one, and keeps it so until the end of the transaction.
+pub(super) async fn honour(db: &Client, lease: &Lease) -> Outcome<()> {
+    match standing(db, &lease.scope, " FOR NO KEY UPDATE").await? {
+        Some(standing) if standing.honours(lease) => Ok(()),
+        _ => Err(Fault::Store(lease.lost())),
+    }
+}
+
+/// Reads the standing of a lease, with this kind of lock.
+pub(super) async fn standing(
+    db: &impl GenericClient,
+    scope: &AssemblyName,
+    lock: &str,
+) -> Outcome<Option<Standing>> {
+    let sql = format!("SELECT epoch, since, renewed, holder FROM lease WHERE scope = $1{lock}");
+    let row = db.query_opt(&sql, &[&scope.as_str()]).await?;
+    Ok(row.map(|row| read_standing(&row)).transpose()?.flatten())
+}
+
+/// Reads a row; none for one that was only made to be locked.
+fn read_standing(row: &Row) -> Outcome<Option<Standing>> {
+    let Some(epoch) = NonZeroU64::new(row.get::<_, i64>(0).cast_unsigned()) else { return Ok(None) };
+    let (since, renewed) = (Timestamp::from_millis(row.get(1)), Timestamp::from_millis(row.get(2)));
+    let holder: Option<&str> = row.get(3);
+    let holder: Option<Holder> = holder.map(from_json).transpose()?;
+    Ok(Some(Standing { epoch: Epoch(epoch), hold: holder.map(|holder| Hold { holder, since, renewed }) }))
+}
+
+/// Notes that a process is asked to stop.
+pub(super) async fn ask_to_stop(db: &Client, scope: &AssemblyName, process: ProcessId) -> Outcome<()> {
+    let sql = "INSERT INTO stop (process) SELECT id FROM process WHERE id = $1 AND assembly = $2
+        ON CONFLICT (process) DO UPDATE SET process = excluded.process";
+    let found = db.execute(sql, &[&process.0.cast_signed(), &scope.as_str()]).await?;
+    if found == 0 {
+        return Err(StoreError::NoProcess { scope: scope.clone(), process }.into());
+    }
+    Ok(())
+}
+
+/// Tells whether a process is asked to stop.
+pub(super) async fn is_asked_to_stop(db: &impl GenericClient, process: ProcessId) -> Outcome<bool> {
+    let sql = "SELECT 1 FROM stop WHERE process = $1";
+    Ok(db.query_opt(sql, &[&process.0.cast_signed()]).await?.is_some())
+}
+
+/// Gives out a process id.
+pub(super) async fn reserve_process(db: &Client) -> Outcome<ProcessId> {
+    let sql = "UPDATE store SET reserved = reserved + 1 RETURNING reserved";
+    let reserved: i64 = db.query_one(sql, &[]).await?.get(0);
+    Ok(ProcessId(reserved.cast_unsigned()))
+}

@@ -1,0 +1,175 @@
+//! What is read, each at one point in time.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Transaction};
+use windlass_model::assembly::PackageDigest;
+use windlass_model::record::{
+    AssemblyRecord, CallRecord, ElementRecord, EventRecord, InstanceRecord, JobRecord, PackageFile,
+    PackageRecord, PairRecord, ProcessRecord, VersionRecord,
+};
+use windlass_model::{AssemblyName, ProcessId, Seq};
+use windlass_secret::{SecretRef, Sensitive};
+
+use super::fault::{Fault, Outcome};
+use crate::seal::Seal;
+use crate::snapshot::{History, ProcessHistory, Snapshot};
+
+type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// Reads a record.
+pub(super) fn from_json<R: DeserializeOwned>(text: &str) -> Outcome<R> {
+    serde_json::from_str(text).map_err(|error| Fault::Damaged(format!("a record can't be read: {error}")))
+}
+
+async fn records<R: DeserializeOwned>(
+    db: &Transaction<'_>,
+    sql: &str,
+    params: Params<'_>,
+) -> Outcome<Vec<R>> {
+    let rows = db.query(sql, params).await?;
+    rows.iter().map(|row| from_json(row.get(0))).collect()
+}
+
+pub(super) async fn last_event(db: &Transaction<'_>) -> Outcome<Seq> {
+    let last: i64 = db.query_one("SELECT last FROM feed", &[]).await?.get(0);
+    Ok(Seq(last.cast_unsigned()))
+}
+
+pub(super) async fn events(
+    db: &Transaction<'_>,
+    scope: Option<&AssemblyName>,
+    after: Seq,
+    limit: usize,
+) -> Outcome<Vec<EventRecord>> {
+    let (after, limit) = (after.0.cast_signed(), i64::try_from(limit).unwrap_or(i64::MAX));
+    let rows = match scope {
+        None => {
+            let sql = "SELECT record, seq FROM event WHERE seq > $1 ORDER BY seq LIMIT $2";
+            db.query(sql, &[&after, &limit]).await?
+        }
+        Some(scope) => {
+            let sql = "SELECT record, seq FROM event WHERE assembly = $3 AND seq > $1 ORDER BY seq LIMIT $2";
+            db.query(sql, &[&after, &limit, &scope.as_str()]).await?
+        }
+    };
+    let numbered = |row: &Row| {
+        let seq: i64 = row.get(1);
+        Ok(EventRecord { seq: Seq(seq.cast_unsigned()), draft: from_json(row.get(0))? })
+    };
+    rows.iter().map(numbered).collect()
+}
+
+pub(super) async fn assemblies(db: &Transaction<'_>) -> Outcome<Vec<AssemblyRecord>> {
+    records(db, "SELECT record FROM assembly ORDER BY name COLLATE \"C\"", &[]).await
+}
+
+pub(super) async fn versions(db: &Transaction<'_>, scope: &AssemblyName) -> Outcome<Vec<VersionRecord>> {
+    let sql = "SELECT record, process FROM version WHERE assembly = $1 ORDER BY process";
+    let rows = db.query(sql, &[&scope.as_str()]).await?;
+    let version = |row: &Row| {
+        let process: i64 = row.get(1);
+        Ok(VersionRecord { process: ProcessId(process.cast_unsigned()), assembly: from_json(row.get(0))? })
+    };
+    rows.iter().map(version).collect()
+}
+
+pub(super) async fn load(
+    db: &Transaction<'_>,
+    seal: &Seal,
+    scope: &AssemblyName,
+) -> Outcome<Option<Snapshot>> {
+    let name = scope.as_str();
+    let of: Params<'_> = &[&name];
+    let Some(assembly) = records(db, "SELECT record FROM assembly WHERE name = $1", of).await?.pop() else {
+        return Ok(None);
+    };
+    let elements: Vec<ElementRecord> =
+        records(db, "SELECT record FROM element WHERE assembly = $1", of).await?;
+    let instances: Vec<InstanceRecord> =
+        records(db, "SELECT record FROM instance WHERE assembly = $1", of).await?;
+    let pairs: Vec<PairRecord> = records(db, "SELECT record FROM pair WHERE assembly = $1", of).await?;
+    Ok(Some(Snapshot {
+        assembly,
+        elements: elements.into_iter().map(|element| (element.name.clone(), element)).collect(),
+        instances: instances.into_iter().map(|instance| (instance.element.clone(), instance)).collect(),
+        pairs: pairs.into_iter().map(|pair| (pair.key.clone(), pair)).collect(),
+        processes: records(db, "SELECT record FROM process WHERE assembly = $1 AND open ORDER BY id", of)
+            .await?,
+        calls: records::<CallRecord>(db, OPEN_CALLS, of).await?,
+        jobs: records::<JobRecord>(db, JOBS_OF_OPEN_CALLS, of).await?,
+        secrets: secrets(db, seal, name).await?,
+    }))
+}
+
+const OPEN_CALLS: &str = "SELECT call.record FROM call JOIN process ON process.id = call.process
+    WHERE process.assembly = $1 AND call.open ORDER BY call.place";
+
+const JOBS_OF_OPEN_CALLS: &str = "SELECT record FROM job WHERE id IN (
+        SELECT job_call.job FROM job_call JOIN call ON call.id = job_call.call
+        JOIN process ON process.id = call.process WHERE process.assembly = $1 AND call.open)
+    ORDER BY place";
+
+async fn secrets(
+    db: &Transaction<'_>,
+    seal: &Seal,
+    assembly: &str,
+) -> Outcome<BTreeMap<SecretRef, Sensitive<Vec<u8>>>> {
+    let rows = db.query("SELECT id, sealed FROM secret WHERE assembly = $1", &[&assembly]).await?;
+    let opened = rows.iter().map(|row| {
+        let id: &str = row.get(0);
+        let secret: SecretRef =
+            id.parse().map_err(|error| Fault::Damaged(format!("a secret has a bad name: {error}")))?;
+        let value = seal.open(&secret, row.get(1))?;
+        Ok((secret, value))
+    });
+    opened.collect()
+}
+
+pub(super) async fn secret(
+    db: &Transaction<'_>,
+    seal: &Seal,
+    secret: &SecretRef,
+) -> Outcome<Option<Sensitive<Vec<u8>>>> {
+    let row = db.query_opt("SELECT sealed FROM secret WHERE id = $1", &[&secret.id()]).await?;
+    Ok(row.map(|row| seal.open(secret, row.get(0))).transpose()?)
+}
+
+pub(super) async fn history(db: &Transaction<'_>, scope: &AssemblyName) -> Outcome<History> {
+    let sql = "SELECT record FROM process WHERE assembly = $1 ORDER BY id";
+    let found: Vec<ProcessRecord> = records(db, sql, &[&scope.as_str()]).await?;
+    let mut processes = Vec::new();
+    for process in found {
+        let id = process.id.0.cast_signed();
+        processes.push(ProcessHistory {
+            process,
+            steps: records(db, "SELECT record FROM step WHERE process = $1 ORDER BY step", &[&id]).await?,
+            calls: records(db, "SELECT record FROM call WHERE process = $1 ORDER BY place", &[&id]).await?,
+            jobs: records(db, JOBS_OF_PROCESS, &[&id]).await?,
+        });
+    }
+    Ok(History { processes })
+}
+
+const JOBS_OF_PROCESS: &str = "SELECT record FROM job WHERE id IN (
+        SELECT job_call.job FROM job_call JOIN call ON call.id = job_call.call WHERE call.process = $1)
+    ORDER BY place";
+
+pub(super) async fn package(db: &Transaction<'_>, digest: &PackageDigest) -> Outcome<Option<PackageRecord>> {
+    let sql = "SELECT name, manifest FROM package WHERE digest = $1";
+    let Some(row) = db.query_opt(sql, &[&digest.0]).await? else { return Ok(None) };
+    let name: &str = row.get(0);
+    let name = name.parse().map_err(|error| Fault::Damaged(format!("a package has a bad name: {error}")))?;
+    let sql =
+        "SELECT path, executable, content FROM package_file WHERE package = $1 ORDER BY path COLLATE \"C\"";
+    let files = db.query(sql, &[&digest.0]).await?;
+    let file = |row: Row| PackageFile { path: row.get(0), executable: row.get(1), content: row.get(2) };
+    Ok(Some(PackageRecord {
+        digest: digest.clone(),
+        name,
+        manifest: from_json(row.get(1))?,
+        files: files.into_iter().map(file).collect(),
+    }))
+}

@@ -1,0 +1,121 @@
+//! A PostgreSQL server for tests: started by the first that needs it, gone with the test program.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// A server that listens on a socket in its own folder, and ends with the tests.
+#[derive(Debug)]
+pub struct Server {
+    folder: PathBuf,
+    port: u16,
+}
+
+impl Server {
+    /// Returns the one server of this test program, started when it is first asked for; none where PostgreSQL is not
+    /// installed.
+    ///
+    /// # Panics
+    /// When the server does not come up, and where none is installed although `WINDLASS_REQUIRE_POSTGRES` is set.
+    pub fn get() -> Option<&'static Self> {
+        static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+        SERVER.get_or_init(Self::start).as_ref()
+    }
+
+    /// Returns the folder that its socket is in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn start() -> Option<Self> {
+        let Some(programs) = programs() else {
+            let required = std::env::vars().any(|(name, _)| name == "WINDLASS_REQUIRE_POSTGRES");
+            assert!(!required, "PostgreSQL is required, and neither `initdb` nor `postgres` is installed");
+            return None;
+        };
+        // A path short enough for a socket.
+        let folder = std::env::temp_dir().join(format!("windlass-postgres-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a temporary folder can be made");
+        let data = folder.join("data");
+        give_away(&folder);
+        let port = 5432;
+        let made = as_user(&programs.join("initdb"))
+            .args(["--auth=trust", "--username=windlass", "--no-sync", "--encoding=UTF8", "-D"])
+            .arg(&data)
+            .stdout(Stdio::null())
+            .status()
+            .expect("initdb can be run");
+        assert!(made.success(), "initdb: {made}");
+        let mut server = as_user(&programs.join("postgres"));
+        server.arg("-D").arg(&data).arg("-k").arg(&folder);
+        server.args(["-c", "listen_addresses=", "-c", "max_connections=400", "-c", "log_min_messages=fatal"]);
+        let child = die_with_us(&server, &folder);
+        let mut asks = Command::new(programs.join("pg_isready"));
+        asks.arg("-q").arg("-h").arg(&folder).arg("-p").arg(port.to_string());
+        wait_for(asks, child);
+        Some(Self { folder, port })
+    }
+
+    /// Returns the address of its database `postgres`.
+    pub fn url(&self) -> String {
+        format!("host={} port={} user=windlass dbname=postgres", self.folder.display(), self.port)
+    }
+}
+
+/// Finds the newest installed server, where distributions put it or in `PATH`.
+fn programs() -> Option<PathBuf> {
+    let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = installed.map(|version| version.path().join("bin")).collect();
+    folders.sort();
+    #[expect(clippy::disallowed_methods, reason = "a test looks where programs are")]
+    let path = std::env::var("PATH").unwrap_or_default();
+    let needed = ["initdb", "postgres", "pg_isready"];
+    let has_all = |at: &PathBuf| needed.iter().all(|program| at.join(program).is_file());
+    path.split(':').map(PathBuf::from).chain(folders).filter(has_all).max()
+}
+
+/// The server refuses to be run by root.
+fn as_user(program: &Path) -> Command {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = Command::new(program);
+    if is_root() {
+        command.uid(65_534).gid(65_534);
+    }
+    command.current_dir("/").stdin(Stdio::null());
+    command
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+}
+
+fn give_away(folder: &Path) {
+    if is_root() {
+        std::os::unix::fs::chown(folder, Some(65_534), Some(65_534)).expect("root may give a folder away");
+    }
+}
+
+/// Starts a server under a shell that ends it when this program does, however that ends.
+fn die_with_us(server: &Command, folder: &Path) -> Child {
+    let mut line: Vec<String> = vec![server.get_program().to_string_lossy().into_owned()];
+    line.extend(server.get_args().map(|arg| arg.to_string_lossy().into_owned()));
+    let mut shell = as_user(Path::new("/bin/sh"));
+    // `read` returns when the other end of the pipe is gone. SIGINT is the fast way to end for a server.
+    let script = r#""$@" >/dev/null 2>log & server=$!; read gone; kill -INT $server; wait $server; cd / && rm -r "$0""#;
+    shell.args(["-c", script]).arg(folder).args(line).current_dir(folder).stdin(Stdio::piped());
+    shell.spawn().expect("a shell can be started")
+}
+
+fn wait_for(mut asks: Command, mut child: Child) {
+    for _ in 0..600 {
+        if asks.status().is_ok_and(|answer| answer.success()) {
+            // Its stdin is to stay open as long as this program.
+            std::mem::forget(child);
+            return;
+        }
+        assert!(child.try_wait().expect("a child can be asked after").is_none(), "the server has ended");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("the server does not listen");
+}

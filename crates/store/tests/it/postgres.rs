@@ -1,0 +1,163 @@
+//! The store on a server, with a PostgreSQL of our own: the suite, and what only servers can do.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use insta::assert_snapshot;
+use tempfile::TempDir;
+use windlass_store::postgres::{Options, PostgresStore};
+use windlass_store::testing::conformance::Harness;
+use windlass_store::testing::server::Server;
+use windlass_store::testing::{CountingEntropy, Graveyard, ManualClock, samples};
+use windlass_store::{Batch, KeySource, Store, StoreError};
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A schema with one store in it.
+pub(crate) struct OnServer {
+    server: Option<&'static Server>,
+    schema: String,
+    folder: TempDir,
+    clock: Arc<ManualClock>,
+    graveyard: Arc<Graveyard>,
+    handles: AtomicU64,
+}
+
+impl OnServer {
+    fn new() -> Self {
+        Self {
+            server: Server::get(),
+            schema: format!("s{}", NEXT.fetch_add(1, Ordering::SeqCst)),
+            folder: tempfile::tempdir().expect("a temporary folder can be made"),
+            clock: Arc::new(ManualClock::at(samples::TIME)),
+            graveyard: Arc::default(),
+            handles: AtomicU64::default(),
+        }
+    }
+
+    fn options(&self) -> Options {
+        let entropy = CountingEntropy::seeded(self.handles.fetch_add(1, Ordering::SeqCst));
+        let key = KeySource::File(self.folder.path().join("key"));
+        Options::new(key, self.clock.clone(), Arc::new(entropy))
+            .create(true)
+            .schema(&self.schema)
+            .processes(self.graveyard.clone())
+            .poll_every(Duration::from_millis(1))
+    }
+
+    fn url(&self) -> String {
+        let server = self.server.expect("asked for only where there is one");
+        format!("{} application_name=windlass-{}", server.url(), self.schema)
+    }
+
+    async fn store(&self) -> PostgresStore {
+        PostgresStore::open(&self.url(), self.options()).await.expect("the store can be opened")
+    }
+
+    /// Opens what must not open, and returns the message with its places replaced.
+    async fn refusal(&self, url: &str, options: Options) -> String {
+        let error = PostgresStore::open(url, options).await.expect_err("it is refused");
+        let mut text = error.to_string();
+        if let Some(cause) = std::error::Error::source(&error) {
+            text = format!("{text}: {cause}");
+        }
+        let server = self.server.expect("asked for only where there is one");
+        text.replace(&server.folder().display().to_string(), "SOCKETS")
+            .replace(&self.schema, "SCHEMA")
+            .replace(&self.folder.path().display().to_string(), "PLACE")
+    }
+}
+
+#[async_trait]
+impl Harness for OnServer {
+    async fn open(&self) -> Box<dyn Store> {
+        Box::new(self.store().await)
+    }
+
+    fn clock(&self) -> &ManualClock {
+        &self.clock
+    }
+
+    fn graveyard(&self) -> &Graveyard {
+        &self.graveyard
+    }
+}
+
+/// Makes a test of each fact that says so loudly where no server is installed.
+macro_rules! on_a_server {
+    ($($module:ident: $($fact:ident),+;)+) => {
+        $($(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $fact() {
+                let harness = OnServer::new();
+                if harness.server.is_none() {
+                    return skipped(stringify!($fact));
+                }
+                windlass_store::testing::conformance::$module::$fact(&harness).await;
+            }
+        )+)+
+    };
+}
+
+#[expect(clippy::print_stdout, reason = "a test that does not run says so")]
+fn skipped(test: &str) {
+    println!("SKIPPED postgres::{test}: PostgreSQL is not installed");
+}
+
+windlass_store::conformance_facts!([on_a_server]);
+
+#[tokio::test]
+async fn what_is_no_store_is_said() {
+    let place = OnServer::new();
+    if place.server.is_none() {
+        return skipped("what_is_no_store_is_said");
+    }
+    let none = place.refusal(&place.url(), place.options().create(false)).await;
+    assert_snapshot!(none, @"there is no store at `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA`; check the folder: a store is made when something is first brought up");
+    drop(place.store().await);
+    std::fs::remove_file(place.folder.path().join("key")).expect("the key is there");
+    assert_snapshot!(place.refusal(&place.url(), place.options()).await, @"the key `PLACE/key` of the store is missing; put it back from a backup: without it the store's secrets can't be opened");
+    let address = "postgres://me:hunter2@localhost:1/none?connect_timeout=2";
+    assert_snapshot!(place.refusal(address, place.options()).await, @"can't reach the store `postgres://me@localhost:1/none?connect_timeout=2`: error connecting to server: Connection refused (os error 111)");
+    assert_snapshot!(place.refusal("postgres://me:hunter2@db/x?sslmode=require", place.options()).await, @"can't understand the address `postgres://me@db/x?sslmode=require`: TLS is not part of this version: use a socket, a tunnel, or `sslmode=prefer` in a trusted network");
+    assert_snapshot!(place.refusal("host=db prot=1", place.options()).await, @"can't understand the address `host=db prot=1`: unknown option `prot`");
+    assert_snapshot!(place.refusal(&place.url(), place.options().schema("a;b")).await, @"can't understand the address `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA`: `a;b` is no name of a schema");
+}
+
+/// A connection that the server cuts is told to whoever waited, and made anew for the next.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cut_connection_is_made_anew() {
+    let place = OnServer::new();
+    if place.server.is_none() {
+        return skipped("a_cut_connection_is_made_anew");
+    }
+    let store = place.store().await;
+    let lease = store.lease(&samples::name("h_bta"), &samples::holder(1)).await.expect("it is free");
+    let (client, connection) =
+        tokio_postgres::connect(&place.url(), tokio_postgres::NoTls).await.expect("the server answers");
+    tokio::spawn(connection);
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name = $1 AND pid <> pg_backend_pid()";
+    client.execute(cut, &[&format!("windlass-{}", place.schema)]).await.expect("the owner of the server may");
+    let event = |text: &str| Batch::new().event(samples::event(&lease.scope, text));
+    let mut failed = 0;
+    let mut lease = lease.clone();
+    let last = loop {
+        match store.commit(&lease, event("after")).await {
+            Ok(last) => break last,
+            Err(error) => {
+                assert!(matches!(error, StoreError::Io { .. } | StoreError::AfterFailure { .. }), "{error}");
+                failed += 1;
+                assert!(failed < 5, "it never comes back: {error}");
+                store.release(lease).await.ok();
+                lease = store
+                    .lease(&samples::name("h_bta"), &samples::holder(1))
+                    .await
+                    .expect("the lease can be taken anew");
+            }
+        }
+    };
+    assert_eq!(last.0, 1, "what was told to have failed is not there");
+}
