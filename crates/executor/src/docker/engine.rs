@@ -142,6 +142,11 @@ impl Engine {
         }
     }
 
+    /// Returns the client that makes the calls, for what is asked through [`call`](Self::call).
+    pub(crate) fn client(&self) -> &Docker {
+        &self.docker
+    }
+
     /// Makes one call, within its time. `action` goes on from "asked to".
     pub(crate) async fn call<T>(
         &self,

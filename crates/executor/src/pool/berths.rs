@@ -8,7 +8,7 @@ use std::{
 
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    task::JoinSet,
+    task::{JoinHandle, JoinSet},
     time::{sleep, timeout},
 };
 
@@ -182,18 +182,36 @@ impl Berths {
     /// Ends all containers, and waits until they are gone. Nobody may use one any more.
     pub(crate) async fn close(&self) {
         self.room.close();
-        let mut ending = {
-            let mut state = self.state();
-            let mut ending = std::mem::take(&mut state.ending);
-            for (_, line) in std::mem::take(&mut state.idle) {
-                ending.spawn(async move {
-                    line.end().await;
-                });
+        let all = async {
+            // One that was just being started is ended when it is there.
+            while let Some(mut ending) = self.end_all() {
+                while ending.join_next().await.is_some() {}
             }
-            ending
         };
-        let _or_left_to_the_next =
-            timeout(CLOSE_LIMIT, async { while ending.join_next().await.is_some() {} }).await;
+        let _or_left_to_the_next = timeout(CLOSE_LIMIT, all).await;
+    }
+
+    /// Begins to end all that are unused; `None` when nothing is there that goes on.
+    fn end_all(&self) -> Option<JoinSet<()>> {
+        let mut state = self.state();
+        let mut ending = std::mem::take(&mut state.ending);
+        for (_, line) in std::mem::take(&mut state.idle) {
+            state.there -= 1;
+            ending.spawn(async move {
+                line.end().await;
+            });
+        }
+        (!ending.is_empty()).then_some(ending)
+    }
+
+    /// Keeps a container that is just being started for whoever comes next.
+    pub(crate) fn adopt(self: &Arc<Self>, taking: JoinHandle<Result<Berth, StartError>>) {
+        let berths = self.clone();
+        self.state().ending.spawn(async move {
+            if let Ok(Ok(berth)) = taking.await {
+                berths.give(berth, true);
+            }
+        });
     }
 }
 

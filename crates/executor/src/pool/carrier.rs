@@ -3,17 +3,19 @@
 use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::{Capabilities, Job, RuntimeError};
+use crate::{Job, RuntimeError};
 
 /// A place where runners can be started: an engine with its containers.
 #[async_trait]
 pub trait Carrier: Send + Sync {
-    /// Returns what jobs in its containers can be given beyond what every runtime gives.
-    fn capabilities(&self) -> Capabilities;
-
     /// Describes the container that a job needs, so that two jobs with the same description can follow each other in one.
     /// `None` if a runner can't serve it; then it gets a fresh container of its own.
-    fn shape(&self, job: &Job) -> Option<Shape>;
+    async fn shape(&self, job: &Job) -> Option<Shape>;
+
+    /// Returns the jobs' folder for temporary files, where it is the container's and not one of their own.
+    fn tmp(&self) -> Option<&str> {
+        None
+    }
 
     /// Starts a container of this shape, with a runner that has not been spoken to.
     ///

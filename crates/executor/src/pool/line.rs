@@ -175,11 +175,13 @@ pub(crate) fn fits(job: &Job, id: &str, env: Vec<(String, String)>) -> bool {
 /// The variables of a job but for those that the runner sets.
 pub(crate) fn environment(
     job: &Job,
+    tmp: Option<&str>,
     volumes: impl IntoIterator<Item = (String, String)>,
 ) -> Vec<(String, String)> {
     let given = [("PATH", PATH), ("LANG", "C.UTF-8")];
     let mut env: BTreeMap<String, String> =
         given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    env.extend(tmp.map(|tmp| ("TMPDIR".to_owned(), tmp.to_owned())));
     env.extend(job.env.clone());
     env.extend(volumes);
     env.into_iter().collect()

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use tokio::process::{Child, Command};
 
 use super::{Carrier, EndVessel, Shape, StartError, Vessel};
-use crate::{Capabilities, Job, RuntimeError, runner};
+use crate::{Job, RuntimeError, runner};
 
 /// Starts runners as children of this process.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl LocalCarrier {
             |problem: String| RuntimeError::Unavailable { runtime: "local".to_owned(), problem };
         let path = self.folder.join("windlass-runner");
         let program = runner::program().ok_or_else(|| unavailable("there is no runner".to_owned()))?;
-        crate::pool::local::place(&path, program).map_err(|error| unavailable(error.to_string()))?;
+        place(&path, program).map_err(|error| unavailable(error.to_string()))?;
         Ok(path)
     }
 }
@@ -56,11 +56,7 @@ fn place(path: &std::path::Path, program: &[u8]) -> std::io::Result<()> {
 
 #[async_trait]
 impl Carrier for LocalCarrier {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::none()
-    }
-
-    fn shape(&self, job: &Job) -> Option<Shape> {
+    async fn shape(&self, job: &Job) -> Option<Shape> {
         job.volumes.is_empty().then(Shape::default)
     }
 

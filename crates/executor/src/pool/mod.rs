@@ -53,9 +53,21 @@ pub struct PoolRuntime {
 
 #[derive(Default)]
 struct State {
-    /// The jobs that were submitted to the pool and not removed.
-    jobs: BTreeMap<JobId, Arc<PooledJob>>,
+    /// The jobs that were submitted and not removed.
+    jobs: BTreeMap<JobId, Place>,
     running: JoinSet<()>,
+}
+
+/// Where a job went.
+enum Place {
+    Pool(Arc<PooledJob>),
+    Fresh,
+}
+
+impl State {
+    fn pooled(&self) -> impl Iterator<Item = &Arc<PooledJob>> {
+        self.jobs.values().filter_map(|place| if let Place::Pool(job) = place { Some(job) } else { None })
+    }
 }
 
 impl PoolRuntime {
@@ -81,7 +93,7 @@ impl PoolRuntime {
     pub async fn close(&self) {
         let mut running = {
             let mut state = self.state();
-            state.jobs.values().for_each(|job| job.cancel(Duration::ZERO));
+            state.pooled().for_each(|job| job.cancel(Duration::ZERO));
             std::mem::take(&mut state.running)
         };
         let _or_with_us = timeout(CLOSE_LIMIT, async { while running.join_next().await.is_some() {} }).await;
@@ -94,17 +106,21 @@ impl PoolRuntime {
     }
 
     fn job(&self, id: &JobId) -> Option<Arc<PooledJob>> {
-        self.state().jobs.get(id).cloned()
+        match self.state().jobs.get(id) {
+            Some(Place::Pool(job)) => Some(job.clone()),
+            _ => None,
+        }
     }
 
     /// Returns the container that a job needs if it may have one of the pool, and the variables it gets there.
-    fn shape(&self, id: &JobId, job: &Job) -> Option<(Shape, Vec<(String, String)>)> {
+    async fn shape(&self, id: &JobId, job: &Job) -> Option<(Shape, Vec<(String, String)>)> {
         if job.on_owner_death != OnOwnerDeath::Kill || job.alone {
             return None;
         }
-        let shape = self.berths.carrier().shape(job)?;
+        let carrier = self.berths.carrier();
+        let shape = carrier.shape(job).await?;
         let volumes = job.volumes.iter().map(|volume| (volume.variable(), volume.path.clone()));
-        let env = line::environment(job, volumes);
+        let env = line::environment(job, carrier.tmp(), volumes);
         line::fits(job, id.as_str(), env.clone()).then_some((shape, env))
     }
 }
@@ -128,11 +144,7 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, bert
         taken = &mut taking => taken,
         _ = wishes.wait_for(Option::is_some) => {
             // The container that is being started will be the next one's.
-            tokio::spawn(async move {
-                if let Ok(Ok(berth)) = taking.await {
-                    berths.give(berth, true);
-                }
-            });
+            berths.adopt(taking);
             return ended(End::Cancelled);
         }
     };
@@ -176,21 +188,24 @@ impl Runtime for PoolRuntime {
 
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
         self.capabilities().check(self.kind(), job)?;
-        let Some((shape, env)) = self.shape(id, job) else {
-            if self.job(id).is_some() {
-                return Ok(());
+        let warm = self.shape(id, job).await;
+        {
+            let mut state = self.state();
+            // Where a job went first it stays, whatever may be there or not meanwhile.
+            match (state.jobs.get(id), warm) {
+                (Some(Place::Pool(_)), _) => return Ok(()),
+                (None, Some((shape, env))) => {
+                    let job = Arc::new(PooledJob::new(id.clone(), job.clone(), &self.folder));
+                    state.jobs.insert(id.clone(), Place::Pool(job.clone()));
+                    while state.running.try_join_next().is_some() {}
+                    state.running.spawn(run(job, shape, env, self.berths.clone()));
+                    return Ok(());
+                }
+                (None, None) => drop(state.jobs.insert(id.clone(), Place::Fresh)),
+                (Some(Place::Fresh), _) => {}
             }
-            return self.fresh.submit(id, job).await;
-        };
-        let mut state = self.state();
-        if state.jobs.contains_key(id) {
-            return Ok(());
         }
-        let job = Arc::new(PooledJob::new(id.clone(), job.clone(), &self.folder));
-        state.jobs.insert(id.clone(), job.clone());
-        while state.running.try_join_next().is_some() {}
-        state.running.spawn(run(job, shape, env, self.berths.clone()));
-        Ok(())
+        self.fresh.submit(id, job).await
     }
 
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
@@ -229,7 +244,11 @@ impl Runtime for PoolRuntime {
     }
 
     async fn remove(&self, id: &JobId) -> Result<(), RuntimeError> {
-        let Some(job) = self.job(id) else { return self.fresh.remove(id).await };
+        let Some(job) = self.job(id) else {
+            self.fresh.remove(id).await?;
+            self.state().jobs.remove(id);
+            return Ok(());
+        };
         if job.outcome().is_none() {
             return Err(RuntimeError::StillRunning { id: id.clone() });
         }
@@ -240,7 +259,7 @@ impl Runtime for PoolRuntime {
     async fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError> {
         let mut ids = self.fresh.list(owner).await?;
         let state = self.state();
-        ids.extend(state.jobs.values().filter(|job| job.owner() == owner).map(|job| job.id.clone()));
+        ids.extend(state.pooled().filter(|job| job.owner() == owner).map(|job| job.id.clone()));
         ids.sort();
         Ok(ids)
     }

@@ -1,0 +1,462 @@
+//! The containers of a [pool](crate::pool) on an engine.
+//!
+//! A warm container is as hardened as a fresh one: no network, a root that can't be written, no capabilities, no new
+//! privileges, nobody's user, limits. The runner is copied onto a volume of its own, where the jobs' folders are too,
+//! and spoken to over the container's streams, so that the engine may be on another machine.
+//!
+//! Against the rule for jobs it is removed by the engine when it ends: nothing of it is needed afterwards, and so nothing
+//! is left when its client is killed, whose end is that of the runner's stdin.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, ready},
+};
+
+use async_trait::async_trait;
+use bollard::{
+    container::LogOutput,
+    models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, Mount, MountType},
+    query_parameters::{
+        AttachContainerOptions, ListContainersOptions, RemoveContainerOptions, UploadToContainerOptions,
+    },
+};
+use futures::Stream;
+use rustix::fs::{FlockOperation, flock};
+use tokio::io::{AsyncRead, ReadBuf};
+
+use crate::{
+    Job, Limits, Network, RuntimeError,
+    docker::{Engine, EngineError},
+    pool::{Carrier, EndVessel, Shape, StartError, Vessel},
+    runner,
+};
+
+/// Where the volume with the runner and the jobs' folders is.
+const PLACE: &str = "/windlass";
+
+/// How large `/tmp` may become, which is the jobs' `TMPDIR`.
+const TMP_BYTES: u64 = 64 << 20;
+
+/// What a job may use that doesn't say.
+const PIDS: u32 = 256;
+const MEMORY: u64 = 512 << 20;
+
+/// Who runs jobs that don't say: nobody.
+const USER: &str = "65534:65534";
+
+/// On every container of a pool: which pool, and which client of it.
+const POOL: &str = "io.windlass.pool";
+const POOL_CLIENT: &str = "io.windlass.pool.client";
+
+/// How much of what a runner says before it dies is quoted.
+const LAST_WORDS: usize = 1000;
+
+/// The warm containers of one client on one engine.
+#[derive(Debug)]
+pub struct WarmContainers {
+    engine: Engine,
+    client: Client,
+    images: Mutex<HashSet<String>>,
+}
+
+/// A client of a pool: alive as long as its file is locked.
+#[derive(Debug)]
+struct Client {
+    folder: PathBuf,
+    scope: String,
+    name: String,
+    _lock: File,
+}
+
+impl WarmContainers {
+    /// Joins the pool whose clients know of each other by a folder, which is made if it isn't there. Nothing is asked of
+    /// the engine yet.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Storage`] when the folder can't be made or written.
+    pub fn open(engine: Engine, folder: impl Into<PathBuf>) -> Result<Self, RuntimeError> {
+        let folder = folder.into();
+        let path = folder.clone();
+        let client =
+            Client::join(folder).map_err(|source| RuntimeError::Storage { action: "write", path, source })?;
+        Ok(Self { engine, client, images: Mutex::default() })
+    }
+
+    async fn has_image(&self, image: &str) -> bool {
+        if self.images.lock().unwrap_or_else(PoisonError::into_inner).contains(image) {
+            return true;
+        }
+        let inspected = self.engine.client().inspect_image(image);
+        let there = self.engine.call("look at an image", inspected).await.is_ok();
+        if there {
+            self.images.lock().unwrap_or_else(PoisonError::into_inner).insert(image.to_owned());
+        }
+        there
+    }
+
+    async fn create(&self, shape: &Shape, image: &str) -> Result<String, EngineError> {
+        let docker = self.engine.client();
+        let body = body(shape, image, &self.client);
+        let created = self.engine.call("make a warm container", docker.create_container(None, body)).await?;
+        Ok(created.id)
+    }
+
+    /// Puts the runner in place, attaches to it and starts it.
+    async fn wake(&self, id: &str, program: &[u8]) -> Result<(Output, Input), EngineError> {
+        let docker = self.engine.client();
+        let options =
+            UploadToContainerOptions { path: PLACE.to_owned(), ..UploadToContainerOptions::default() };
+        let upload =
+            docker.upload_to_container(id, Some(options), bollard::body_full(archive(program).into()));
+        self.engine.call("copy the runner into a container", upload).await?;
+        let options = AttachContainerOptions {
+            stream: true,
+            stdin: true,
+            stdout: true,
+            stderr: true,
+            ..AttachContainerOptions::default()
+        };
+        let attach = docker.attach_container(id, Some(options));
+        let attached = self.engine.call("attach to a container", attach).await?;
+        self.engine.call("start a container", docker.start_container(id, None)).await?;
+        Ok((attached.output, attached.input))
+    }
+
+    async fn remove(&self, id: &str) -> Result<(), EngineError> {
+        remove(&self.engine, id).await
+    }
+}
+
+type Output = Pin<Box<dyn Stream<Item = Result<LogOutput, bollard::errors::Error>> + Send>>;
+type Input = Pin<Box<dyn tokio::io::AsyncWrite + Send>>;
+
+async fn remove(engine: &Engine, id: &str) -> Result<(), EngineError> {
+    let options = RemoveContainerOptions { force: true, v: true, link: false };
+    match engine.call("remove a container", engine.client().remove_container(id, Some(options))).await {
+        Err(error) if error.is_absent() || error.is_conflict() => Ok(()),
+        result => result,
+    }
+}
+
+#[async_trait]
+impl Carrier for WarmContainers {
+    async fn shape(&self, job: &Job) -> Option<Shape> {
+        runner::program()?;
+        // A volume that is new belongs to root until a fresh container has made it its job's.
+        if !job.volumes.is_empty() {
+            return None;
+        }
+        let image = job.image.clone()?;
+        if !self.has_image(&image).await {
+            return None;
+        }
+        let network = match &job.network {
+            Network::Default | Network::None => "none".to_owned(),
+            Network::Bridge => "bridge".to_owned(),
+            Network::Host => "host".to_owned(),
+            Network::Named(name) => name.clone(),
+        };
+        let user = match job.user {
+            Some(user) => format!("{}:{}", user.uid, user.gid.unwrap_or(user.uid)),
+            None => USER.to_owned(),
+        };
+        let Limits { memory_bytes, pids, cpu_millis, .. } = job.limits;
+        Some(Shape { image: Some(image), network, user, memory_bytes, pids, cpu_millis, volumes: Vec::new() })
+    }
+
+    fn tmp(&self) -> Option<&str> {
+        Some("/tmp")
+    }
+
+    async fn start(&self, shape: &Shape) -> Result<Vessel, StartError> {
+        let unavailable = |problem: &str| RuntimeError::Unavailable {
+            runtime: super::KIND.to_owned(),
+            problem: problem.to_owned(),
+        };
+        let program =
+            runner::program().ok_or_else(|| unavailable("there is no runner for warm containers"))?;
+        let image = shape.image.as_deref().unwrap_or_default();
+        let id = match self.create(shape, image).await {
+            Err(EngineError::Refused { status: 404, message, .. }) => {
+                self.images.lock().unwrap_or_else(PoisonError::into_inner).remove(image);
+                return Err(StartError::Image { image: image.to_owned(), why: message });
+            }
+            created => created.map_err(RuntimeError::from)?,
+        };
+        let (output, input) = match self.wake(&id, program).await {
+            Ok(streams) => streams,
+            Err(error) => {
+                let _reaped_later = self.remove(&id).await;
+                return Err(RuntimeError::from(error).into());
+            }
+        };
+        let words = Arc::new(Mutex::new(Vec::new()));
+        let output = RunnerOutput::new(output, words.clone());
+        let end = Box::new(WarmVessel { engine: self.engine.clone(), id, words });
+        Ok(Vessel { input: Box::new(input), output: Box::new(output), image_digest: None, end })
+    }
+
+    async fn reap(&self) -> Result<(), RuntimeError> {
+        let label = format!("{POOL}={}", self.client.scope);
+        let filters = HashMap::from([("label".to_owned(), vec![label])]);
+        let options =
+            ListContainersOptions { all: true, filters: Some(filters), ..ListContainersOptions::default() };
+        let list = self.engine.client().list_containers(Some(options));
+        for container in self.engine.call("list containers", list).await? {
+            let client = container.labels.as_ref().and_then(|labels| labels.get(POOL_CLIENT));
+            if let (Some(id), Some(client)) = (container.id, client)
+                && !self.client.is_alive(client)
+            {
+                self.remove(&id).await?;
+            }
+        }
+        self.client.tidy();
+        Ok(())
+    }
+}
+
+/// Describes a warm container.
+fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
+    let memory = i64::try_from(shape.memory_bytes.unwrap_or(MEMORY)).unwrap_or(i64::MAX);
+    let mount = Mount { target: Some(PLACE.to_owned()), typ: Some(MountType::VOLUME), ..Mount::default() };
+    let tmp = format!("rw,exec,nosuid,nodev,mode=1777,size={TMP_BYTES}");
+    let host = HostConfig {
+        auto_remove: Some(true),
+        network_mode: Some(shape.network.clone()),
+        readonly_rootfs: Some(true),
+        cap_drop: Some(vec!["ALL".to_owned()]),
+        security_opt: Some(vec!["no-new-privileges".to_owned()]),
+        // The runner is one.
+        pids_limit: Some(i64::from(shape.pids.unwrap_or(PIDS)) + 1),
+        memory: Some(memory),
+        memory_swap: Some(memory),
+        nano_cpus: shape.cpu_millis.map(|millis| i64::from(millis) * 1_000_000),
+        tmpfs: Some(HashMap::from([("/tmp".to_owned(), tmp)])),
+        mounts: Some(vec![mount]),
+        shm_size: Some(16 << 20),
+        log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
+        ..HostConfig::default()
+    };
+    let command = [&format!("{PLACE}/runner"), "serve", &format!("{PLACE}/jobs"), "/tmp", "/dev/shm"];
+    let labels = [(POOL, client.scope.as_str()), (POOL_CLIENT, client.name.as_str())];
+    ContainerCreateBody {
+        image: Some(image.to_owned()),
+        entrypoint: Some(command.map(str::to_owned).to_vec()),
+        cmd: Some(Vec::new()),
+        user: Some(shape.user.clone()),
+        working_dir: Some("/".to_owned()),
+        labels: Some(labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into()),
+        open_stdin: Some(true),
+        stdin_once: Some(true),
+        attach_stdin: Some(true),
+        attach_stdout: Some(true),
+        attach_stderr: Some(true),
+        tty: Some(false),
+        network_disabled: None,
+        host_config: Some(host),
+        ..ContainerCreateBody::default()
+    }
+}
+
+/// Makes a tar archive of the runner, and of the folder where jobs' folders are made by whoever runs it.
+fn archive(program: &[u8]) -> Vec<u8> {
+    let mut tar = Vec::with_capacity(program.len() + 4096);
+    tar.extend_from_slice(&header("jobs/", 0o1777, 0, b'5'));
+    tar.extend_from_slice(&header("runner", 0o755, program.len(), b'0'));
+    tar.extend_from_slice(program);
+    tar.resize(tar.len().next_multiple_of(512) + 1024, 0);
+    tar
+}
+
+/// A header of the format `ustar`: name, mode, owner, group, length, time, sum, kind.
+fn header(name: &str, mode: u32, length: usize, kind: u8) -> [u8; 512] {
+    let mut header = [0; 512];
+    let mut put = |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
+    put(0, name);
+    put(100, &format!("{mode:07o}"));
+    put(108, "0000000");
+    put(116, "0000000");
+    put(124, &format!("{length:011o}"));
+    put(136, "00000000000");
+    put(148, "        ");
+    put(257, "ustar\u{0}00");
+    header[156] = kind;
+    let sum: u32 = header.iter().copied().map(u32::from).sum();
+    let sum = format!("{sum:06o}\u{0} ");
+    header[148..156].copy_from_slice(sum.as_bytes());
+    header
+}
+
+/// A runner's stdout out of the stream of both its streams; what it says on its stderr is remembered.
+struct RunnerOutput {
+    stream: Output,
+    /// What has come and was not read yet.
+    rest: Vec<u8>,
+    from: usize,
+    words: Arc<Mutex<Vec<u8>>>,
+}
+
+impl RunnerOutput {
+    fn new(stream: Output, words: Arc<Mutex<Vec<u8>>>) -> Self {
+        Self { stream, rest: Vec::new(), from: 0, words }
+    }
+}
+
+impl AsyncRead for RunnerOutput {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        while self.from == self.rest.len() {
+            match ready!(self.stream.as_mut().poll_next(context)) {
+                Some(Ok(LogOutput::StdOut { message })) => {
+                    self.rest = message.into();
+                    self.from = 0;
+                }
+                Some(Ok(LogOutput::StdErr { message })) => {
+                    let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+                    let room = LAST_WORDS.saturating_sub(words.len());
+                    words.extend_from_slice(&message[..message.len().min(room)]);
+                }
+                // Without a terminal that is what a frame that was cut off looks like.
+                Some(Ok(_)) => return Poll::Ready(Err(io::Error::other("the stream was cut"))),
+                Some(Err(error)) => return Poll::Ready(Err(io::Error::other(error.to_string()))),
+                None => return Poll::Ready(Ok(())),
+            }
+        }
+        let length = into.remaining().min(self.rest.len() - self.from);
+        into.put_slice(&self.rest[self.from..self.from + length]);
+        self.from += length;
+        Poll::Ready(Ok(()))
+    }
+}
+
+struct WarmVessel {
+    engine: Engine,
+    id: String,
+    words: Arc<Mutex<Vec<u8>>>,
+}
+
+#[async_trait]
+impl EndVessel for WarmVessel {
+    async fn end(self: Box<Self>) -> Option<String> {
+        let _reaped_later = remove(&self.engine, &self.id).await;
+        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = String::from_utf8_lossy(&words).trim().to_owned();
+        (!words.is_empty()).then_some(words)
+    }
+}
+
+impl Client {
+    fn join(folder: PathBuf) -> io::Result<Self> {
+        fs::create_dir_all(&folder)?;
+        let name = random()?;
+        let lock = File::create(folder.join(format!("{name}.lock")))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        let scope = scope(&folder)?;
+        Ok(Self { folder, scope, name, _lock: lock })
+    }
+
+    /// Tells whether a client of this pool is alive.
+    fn is_alive(&self, name: &str) -> bool {
+        name == self.name || is_locked(&self.folder.join(format!("{name}.lock")))
+    }
+
+    /// Removes the files of clients that are dead.
+    fn tidy(&self) {
+        for path in locks(&self.folder).into_iter().filter(|path| !is_locked(path)) {
+            let _gone = fs::remove_file(path);
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _gone = fs::remove_file(self.folder.join(format!("{}.lock", self.name)));
+        // Who comes last puts out the light.
+        if locks(&self.folder).is_empty() {
+            let _gone = fs::remove_file(self.folder.join(SCOPE));
+            let _in_use = fs::remove_dir(&self.folder);
+        }
+    }
+}
+
+/// The file with the name of the pool.
+const SCOPE: &str = "scope";
+
+fn locks(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "lock")).collect()
+}
+
+fn is_locked(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_err())
+}
+
+/// The name by which an engine, perhaps one of several machines, tells this pool's containers from those of others.
+fn scope(folder: &Path) -> io::Result<String> {
+    let path = folder.join(SCOPE);
+    match fs::read_to_string(&path) {
+        Ok(scope) if !scope.is_empty() => Ok(scope),
+        _ => {
+            // In place only when it is whole; of two that make one, the first counts.
+            let (scope, fresh) = (random()?, folder.join(format!(".{SCOPE}.{}", random()?)));
+            fs::write(&fresh, &scope)?;
+            let linked = fs::hard_link(&fresh, &path);
+            fs::remove_file(&fresh)?;
+            match linked {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::read_to_string(&path),
+                linked => linked.map(|()| scope),
+            }
+        }
+    }
+}
+
+fn random() -> io::Result<String> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(hex::encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_of_one_folder_know_who_lives() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("pool");
+        let first = Client::join(folder.clone()).unwrap();
+        let second = Client::join(folder.clone()).unwrap();
+        assert_eq!(first.scope, second.scope);
+        assert!(first.is_alive(&second.name) && first.is_alive(&first.name) && !first.is_alive("other"));
+        let name = second.name.clone();
+        drop(second);
+        assert!(!first.is_alive(&name));
+        // One that was killed.
+        fs::write(folder.join("dead.lock"), "").unwrap();
+        assert!(!first.is_alive("dead"));
+        first.tidy();
+        assert_eq!(locks(&folder).len(), 1);
+        drop(first);
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn the_archive_is_one_that_others_read() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("x.tar"), archive(b"#!/bin/sh\n")).unwrap();
+        let listed =
+            std::process::Command::new("tar").arg("-tvf").arg(dir.path().join("x.tar")).output().unwrap();
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        let lines: Vec<Vec<&str>> = listed.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!((lines[0][0], lines[0][5]), ("drwxrwxrwt", "jobs/"));
+        assert_eq!((lines[1][0], lines[1][2], lines[1][5]), ("-rwxr-xr-x", "10", "runner"));
+    }
+}
