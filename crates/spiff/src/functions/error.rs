@@ -38,6 +38,14 @@ impl FunctionError {
         Self::Failed { message: message.into(), causes: Nested::None }
     }
 
+    /// The same with words before its message; what isn't a failure stays what it is.
+    pub fn prefixed(self, words: &str) -> Self {
+        match self {
+            Self::Failed { message, causes } => Self::Failed { message: format!("{words}{message}"), causes },
+            other => other,
+        }
+    }
+
     /// A failure that another one led to; what isn't a failure stays what it is.
     pub fn because(message: impl Into<String>, cause: Self) -> Self {
         match cause {

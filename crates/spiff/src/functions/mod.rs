@@ -3,10 +3,53 @@
 //! A function gets evaluated arguments and a [`Host`], through which alone it can ask for anything beyond its
 //! arguments: to have a lambda called, for a file, for the time. It changes nothing that it is given.
 
+mod address;
+mod archive;
+mod argument;
+mod constraint;
+mod convert;
+mod digest;
+mod dns;
+mod document;
+mod encrypt;
 mod error;
 mod host;
+mod lists;
+mod network;
+mod numbers;
+mod outside;
+mod pattern;
+mod printf;
+mod random;
 mod registry;
+mod strings;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod validate;
+mod version;
+mod versions;
 
 pub use error::{FunctionError, Nested};
 pub use host::{Capability, Denied, Host};
 pub use registry::{Builtin, Registry};
+
+/// Adds the functions of the language.
+fn register(registry: &mut Registry) {
+    address::register(registry);
+    archive::register(registry);
+    convert::register(registry);
+    digest::register(registry);
+    document::register(registry);
+    encrypt::register(registry);
+    lists::register(registry);
+    network::register(registry);
+    numbers::register(registry);
+    outside::register(registry);
+    printf::register(registry);
+    random::register(registry);
+    strings::register(registry);
+    validate::register(registry);
+    versions::register(registry);
+}

@@ -30,6 +30,20 @@ impl Registry {
         Self::default()
     }
 
+    /// All functions of the language but those that need their arguments unevaluated (`defined`, `valid`, `require`,
+    /// `optional`, `stub`, `catch`, `sync`), which are the evaluator's.
+    ///
+    /// ```
+    /// use windlass_spiff::functions::Registry;
+    ///
+    /// assert!(Registry::standard().get("join").is_some());
+    /// ```
+    pub fn standard() -> Self {
+        let mut registry = Self::empty();
+        super::register(&mut registry);
+        registry
+    }
+
     /// Adds a function, or replaces the one of that name.
     pub fn add(
         &mut self,

@@ -1,0 +1,305 @@
+//! Functions that reach beyond the document: files, commands, the environment. Each asks the host, which refuses what
+//! the caller hasn't granted.
+
+use std::path::Path;
+
+use windlass_source::Source;
+
+use super::argument::{Outcome, done, fail, list, quoted, simple, text, texts};
+use super::{Denied, FunctionError, Host, Registry, convert};
+use crate::value::{Node, Value, number};
+use crate::yaml::{read_document, to_yaml, value_to_yaml};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.add("exec", |host, arguments| exec(host, arguments, true));
+    registry.add("exec_uncached", |host, arguments| exec(host, arguments, false));
+    registry.add("pipe", |host, arguments| pipe(host, arguments, true));
+    registry.add("pipe_uncached", |host, arguments| pipe(host, arguments, false));
+    registry.add("read", read).add("read_uncached", read).add("write", write);
+    registry.add("mkdir", mkdir).add("tempfile", tempfile);
+    registry.add("lookup_file", |host, arguments| lookup(host, arguments, false));
+    registry.add("lookup_dir", |host, arguments| lookup(host, arguments, true));
+    registry.add("list_files", |host, arguments| list_folder(host, arguments, false));
+    registry.add("list_dirs", |host, arguments| list_folder(host, arguments, true));
+    registry.add("env", env);
+}
+
+/// A refusal, under the name that the original has for the function.
+fn denied(name: &str) -> impl Fn(Denied) -> FunctionError {
+    let name = name.to_owned();
+    move |error| FunctionError::failed(format!("{name}: {error}"))
+}
+
+/// An argument of a command; all but texts and integers as YAML.
+fn argument(node: &Node) -> Option<String> {
+    match node.value() {
+        Value::Null | Value::Undefined => None,
+        Value::String(text) => Some(text.to_string()),
+        Value::Int(value) => Some(value.to_string()),
+        _ => Some(format!("---\n{}", to_yaml(node))),
+    }
+}
+
+/// The command that arguments spell: one after the other, or as a single list.
+fn command(arguments: &[Node]) -> Result<Vec<String>, FunctionError> {
+    let parts = match arguments {
+        [only] if only.as_list().is_some_and(|items| !items.is_empty()) => only.as_list().unwrap_or_default(),
+        [first, ..] if first.as_list().is_some() => fail!("list not allowed for command argument"),
+        _ => arguments,
+    };
+    if !matches!(parts.first().map(Node::value), Some(Value::String(_) | Value::Int(_))) {
+        fail!("command argument must be string");
+    }
+    match parts.iter().map(argument).collect() {
+        Some(command) => Ok(command),
+        None => fail!("command argument must be string"),
+    }
+}
+
+/// What a command printed: a document if it begins with `---`, else an integer or text.
+fn output(bytes: &[u8]) -> Outcome {
+    let text = String::from_utf8_lossy(bytes);
+    let document = text.starts_with("---\n").then(|| read_document(&Source::new("exec", text.as_ref())));
+    if let Some(Ok(node)) = document {
+        return Ok(node);
+    }
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    match number::parse_int(text) {
+        Some(value) => done(value),
+        None => done(text),
+    }
+}
+
+fn run(host: &mut dyn Host, name: &str, command: &[String], input: Option<&[u8]>, cached: bool) -> Outcome {
+    let program = command.first().map_or("", String::as_str);
+    match host.run(command, input, cached) {
+        Ok(bytes) => output(&bytes),
+        Err(Denied::Io(error)) => fail!("execution '{program}' failed: {error}"),
+        Err(error) => Err(denied(name)(error)),
+    }
+}
+
+fn exec(host: &mut dyn Host, arguments: &[Node], cached: bool) -> Outcome {
+    if arguments.is_empty() {
+        fail!("exec: argument required");
+    }
+    run(host, "exec", &command(arguments)?, None, cached)
+}
+
+fn pipe(host: &mut dyn Host, arguments: &[Node], cached: bool) -> Outcome {
+    let [input, command_arguments @ ..] = arguments else { fail!("pipe: two arguments required") };
+    if command_arguments.is_empty() {
+        fail!("pipe: two arguments required");
+    }
+    let Some(input) = argument(input) else { fail!("command argument/content must be string") };
+    run(host, "pipe", &command(command_arguments)?, Some(input.as_bytes()), cached)
+}
+
+fn read(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
+    if !(1..=2).contains(&arguments.len()) {
+        fail!("read takes a maximum of two arguments");
+    }
+    let path = text(&arguments[0], "string value required for file path")?;
+    let document = [".yml", ".yaml", ".json"].iter().any(|ending| path.ends_with(ending));
+    let mode = match arguments.get(1) {
+        Some(mode) => text(mode, "string value required for type")?,
+        None if document => "yaml",
+        None => "text",
+    };
+    let content = host.read(path).map_err(denied("read"))?;
+    convert::parse_as(host, path, &content, mode)
+}
+
+/// Permissions and whether the content is base64, from an option such as `0600`, `binary` or both.
+fn options(node: Option<&Node>, mut mode: i64) -> Result<(u32, bool), FunctionError> {
+    let mut binary = false;
+    match node.map(Node::value) {
+        None => {}
+        Some(Value::Int(value)) => mode = *value,
+        Some(Value::String(options)) => {
+            let mut modes = Vec::new();
+            for option in options.split(',').map(str::trim) {
+                if matches!(option, "binary" | "#") { binary = true } else { modes.push(option) }
+            }
+            match modes[..] {
+                [] => {}
+                [text] => {
+                    let base = if text.starts_with('0') { 8 } else { 10 };
+                    mode = i64::from_str_radix(text, base).map_err(|error| {
+                        format!(
+                            "permissions must be given as int or int string: {} is none: {error}",
+                            quoted(text)
+                        )
+                    })?;
+                }
+                _ => fail!("invalid options [{}], expecting file mode", modes.join(" ")),
+            }
+        }
+        Some(_) => fail!("permissions must be given as int or int string"),
+    }
+    match u32::try_from(mode).ok().filter(|mode| *mode <= 0o7777) {
+        Some(mode) => Ok((mode, binary)),
+        None => fail!("permissions must be from 0 to 07777, found {mode}"),
+    }
+}
+
+/// Content as text, and as the bytes to write.
+fn content(node: &Node, binary: bool) -> (String, Vec<u8>) {
+    let text = match node.value() {
+        Value::String(text) => text.to_string(),
+        Value::Null | Value::Undefined => String::new(),
+        other => simple(other).unwrap_or_else(|| value_to_yaml(other)),
+    };
+    let decoded = if binary { convert::decode(&text).ok() } else { None };
+    let bytes = decoded.unwrap_or_else(|| text.clone().into_bytes());
+    (text, bytes)
+}
+
+fn write(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
+    if !(2..=3).contains(&arguments.len()) {
+        fail!("write requires two or three arguments");
+    }
+    let Some(path) = simple(&arguments[0]).filter(|path| !path.is_empty()) else {
+        fail!("file argument must be a non-empty string");
+    };
+    let (mode, binary) = options(arguments.get(2), 0o644)?;
+    // `#` before the name says that the content is base64.
+    let (path, tagged) = path.strip_prefix('#').map_or((path.as_str(), false), |path| (path, true));
+    let (text, bytes) = content(&arguments[1], binary || tagged);
+    match host.write(path, &bytes, mode) {
+        Ok(()) => done(text),
+        Err(Denied::Io(error)) => fail!("cannot write file: {error}"),
+        Err(error) => Err(denied("write")(error)),
+    }
+}
+
+fn mkdir(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
+    if !(1..=2).contains(&arguments.len()) {
+        fail!("mkdir requires one or two arguments");
+    }
+    let path = match arguments[0].value() {
+        Value::List(parts) => {
+            let mut path = Vec::new();
+            for (at, part) in parts.iter().enumerate() {
+                match simple(part).filter(|part| !part.is_empty()) {
+                    Some(part) => path.push(part),
+                    None => fail!("path component {at} must be a non-empty string"),
+                }
+            }
+            path.join("/")
+        }
+        other => simple(other).ok_or("path argument must be a non-empty string")?,
+    };
+    if path.is_empty() {
+        fail!("path argument must not be empty");
+    }
+    let (mode, binary) = options(arguments.get(1), 0o755)?;
+    if binary {
+        fail!("binary option not supported for mkdir");
+    }
+    match host.make_folder(&path, mode) {
+        Ok(()) => done(path),
+        Err(Denied::Io(error)) => fail!("cannot create directory {}: {error}", quoted(&path)),
+        Err(error) => Err(denied("mkdir")(error)),
+    }
+}
+
+fn tempfile(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
+    if !(1..=2).contains(&arguments.len()) {
+        fail!("temp_file requires exactly one or two arguments");
+    }
+    let (mode, binary) = options(arguments.get(1), 0o644)?;
+    let (_, bytes) = content(&arguments[0], binary);
+    match host.temporary_file(&bytes, mode) {
+        Ok(path) => done(path),
+        Err(Denied::Io(error)) => fail!("cannot create temporary file: {error}"),
+        Err(error) => Err(denied("tempfile")(error)),
+    }
+}
+
+fn lookup(host: &mut dyn Host, arguments: &[Node], folder: bool) -> Outcome {
+    let [name, folders @ ..] = arguments else { fail!("lookup_file requires at least two arguments") };
+    if folders.is_empty() {
+        fail!("lookup_file requires at least two arguments");
+    }
+    let mut paths = Vec::new();
+    for (at, argument) in folders.iter().enumerate() {
+        match argument.value() {
+            Value::String(path) => paths.push(path.to_string()),
+            Value::List(items) => {
+                for item in items.iter().filter(|item| !super::argument::is_nil(item)) {
+                    let message = format!("lookup_file: argument {at} must be a list of strings");
+                    paths.push(text(item, &message)?.to_owned());
+                }
+            }
+            _ => fail!("lookup_file: argument {at} must be a string or a list of strings"),
+        }
+    }
+    let name = text(name, "lookup_file: first argument must be a string")?;
+    if name.is_empty() {
+        fail!("lookup_file: first argument is empty string");
+    }
+    let candidates: Vec<String> = if Path::new(name).is_absolute() {
+        vec![name.to_owned()]
+    } else {
+        paths.iter().filter(|path| !path.is_empty()).map(|path| format!("{path}/{name}")).collect()
+    };
+    let mut found = Vec::new();
+    for candidate in candidates {
+        match host.exists(Path::new(&candidate)) {
+            Ok(Some(is_folder)) if is_folder == folder => found.push(candidate),
+            Ok(_) | Err(Denied::Io(_) | Denied::Outside { .. }) => {}
+            Err(error) => return Err(denied("lookup")(error)),
+        }
+    }
+    done(texts(found))
+}
+
+fn list_folder(host: &mut dyn Host, arguments: &[Node], folders: bool) -> Outcome {
+    let [path] = arguments else { fail!("list requires exactly one arguments") };
+    let path = text(path, "list: argument must be a string")?;
+    if path.is_empty() {
+        fail!("list: argument is empty string");
+    }
+    match host.list(path) {
+        Ok(entries) => {
+            done(texts(entries.iter().filter(|(_, folder)| *folder == folders).map(|(name, _)| name)))
+        }
+        Err(Denied::Io(_)) => fail!("list: {} is no directory or does not exist", quoted(path)),
+        Err(error) => Err(denied("listFiles")(error)),
+    }
+}
+
+fn env(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
+    if arguments.is_empty() {
+        fail!("");
+    }
+    let mut names = Vec::new();
+    for (at, argument) in arguments.iter().enumerate() {
+        match argument.value() {
+            Value::Null | Value::Undefined => {}
+            Value::List(_) => {
+                for item in list(argument, "")? {
+                    let message = || format!("elements of list(arg {at}) to join must be simple values");
+                    names.push(simple(item).ok_or_else(message)?);
+                }
+            }
+            other => names.push(
+                simple(other).ok_or_else(|| format!("env argument {at} must be simple value or list"))?,
+            ),
+        }
+    }
+    if let [name] = &names[..] {
+        return match host.variable(name).map_err(denied("env"))? {
+            Some(value) => done(value),
+            None => fail!("environment variable '{name}' not set"),
+        };
+    }
+    let mut values = Vec::new();
+    for name in names {
+        if let Some(value) = host.variable(&name).map_err(denied("env"))? {
+            values.push((name, Value::from(value)));
+        }
+    }
+    done(Value::map(values))
+}

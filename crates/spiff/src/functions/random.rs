@@ -1,0 +1,132 @@
+//! `rand`, and the keys of WireGuard: what is drawn by lot. The lot is the host's, so that a caller can fix it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use x25519_dalek::{PublicKey, StaticSecret};
+
+use super::argument::{Outcome, done, fail, go_type, int, quoted, text};
+use super::pattern::Pattern;
+use super::{FunctionError, Host, Registry, convert};
+use crate::value::{Node, Value};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.add("rand", rand).add("wggenkey", wggenkey).add("wgpublickey", wgpublickey);
+}
+
+/// A number from zero to one less than `limit`, each equally likely.
+fn below(host: &mut dyn Host, limit: u64) -> u64 {
+    // Numbers above the last multiple of the limit would favour the small ones.
+    let last = u64::MAX - u64::MAX % limit.max(1);
+    loop {
+        let mut bytes = [0; 8];
+        host.random(&mut bytes);
+        let number = u64::from_le_bytes(bytes);
+        if number < last {
+            return number % limit.max(1);
+        }
+    }
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn rand(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
+    let [kind, rest @ ..] = arguments else { return done(signed(below(host, i64::MAX.unsigned_abs()))) };
+    if rest.len() > 1 {
+        fail!("rand takes a maximum of 2 arguments");
+    }
+    match kind.value() {
+        Value::Int(_) if !rest.is_empty() => fail!("rand int takes only one argument"),
+        Value::Int(0) => fail!("zero range not possible for integer random values"),
+        Value::Int(limit) => {
+            let number = signed(below(host, limit.unsigned_abs()));
+            done(if *limit < 0 { -number } else { number })
+        }
+        Value::Bool(_) if !rest.is_empty() => fail!("rand bool takes only one argument"),
+        Value::Bool(_) => done(below(host, 2) == 1),
+        Value::String(class) => {
+            let length = match rest.first() {
+                None => 1,
+                Some(length) => {
+                    let message = format!("rand length must be an integer, found {}", go_type(length));
+                    int(length, &message)?
+                }
+            };
+            if length <= 0 {
+                fail!("rand length must be positive, found {length}");
+            }
+            characters(host, class, length)
+        }
+        other => fail!("invalid argument type for rand: {}", other.type_name()),
+    }
+}
+
+/// Characters of a class as regular expressions have it, such as `a-z0-9`.
+fn characters(host: &mut dyn Host, class: &str, length: i64) -> Outcome {
+    let pattern = Pattern::new(&format!("^[{class}]")).map_err(|error| {
+        FunctionError::failed(format!("invalid rand character set specification {}: {error}", quoted(class)))
+    })?;
+    // The original draws four bytes and takes a character that they begin with, so those of one byte are the likely
+    // ones. Here they are looked through once, and only if there is none the others are.
+    let fits = |character: &char| pattern.is_match(character.encode_utf8(&mut [0; 4]));
+    let mut choice: Vec<char> = ('\0'..'\u{80}').filter(fits).collect();
+    if choice.is_empty() {
+        host.spend(0x1_0000)?;
+        choice = ('\u{80}'..'\u{ffff}').filter(fits).collect();
+    }
+    if choice.is_empty() {
+        fail!("rand character set {} has no character", quoted(class));
+    }
+    host.spend(length.unsigned_abs())?;
+    let mut out = String::new();
+    for _ in 0..length {
+        let at = below(host, choice.len() as u64);
+        out.push(choice[usize::try_from(at).unwrap_or(0)]);
+    }
+    done(out)
+}
+
+fn wggenkey(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
+    let kind = match arguments {
+        [] => "private",
+        [kind] => text(kind, "argument for wggenkey must be a string (private or preshared)")?,
+        _ => fail!("a maximum of one argument expected for wggenkey"),
+    };
+    let mut key = [0; 32];
+    host.random(&mut key);
+    match kind {
+        "private" => {
+            // The bits that every private key of Curve25519 has.
+            key[0] &= 0xf8;
+            key[31] = key[31] & 0x7f | 0x40;
+        }
+        "preshared" => {}
+        _ => fail!("invalid key type {}, use private or preshared", quoted(kind)),
+    }
+    done(STANDARD.encode(key))
+}
+
+fn wgpublickey(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
+    let [key] = arguments else { fail!("one argument expected for wgpublickey") };
+    let key = text(key, "argument for wgpublickey must be a string")?;
+    let problem =
+        |problem: String| FunctionError::failed(format!("error parsing key {}: {problem}", quoted(key)));
+    let bytes = convert::decode(key)
+        .map_err(|error| problem(format!("failed to parse base64-encoded key: {}", illegal(key, &error))))?;
+    let Ok(bytes) = <[u8; 32]>::try_from(bytes.as_slice()) else {
+        return Err(problem(format!("incorrect key size: {}", bytes.len())));
+    };
+    done(STANDARD.encode(PublicKey::from(&StaticSecret::from(bytes)).as_bytes()))
+}
+
+/// What is wrong with base64, and where, as Go says it.
+fn illegal(text: &str, error: &base64::DecodeError) -> String {
+    let at = match error {
+        base64::DecodeError::InvalidByte(at, _)
+        | base64::DecodeError::InvalidLastSymbol { offset: at, .. } => *at,
+        // Where the last group of four begins.
+        _ => text.len() / 4 * 4,
+    };
+    format!("illegal base64 data at input byte {at}")
+}
