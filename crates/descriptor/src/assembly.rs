@@ -1,23 +1,26 @@
 //! Reads the sections of an assembly descriptor.
 
-use std::str::FromStr;
-
-use indexmap::IndexMap;
 use windlass_model::assembly::OperationCall;
+use windlass_model::name::NameError;
 use windlass_model::name::RelationshipName;
+use windlass_model::state::WordError;
 use windlass_model::template::End;
 use windlass_model::version::VersionError;
-use windlass_model::{ComponentName, DescriptorName, Modifier, OperationName, State};
-use windlass_source::{Diagnostic, Mapping, Node, Span};
+use windlass_model::{DescriptorName, Modifier, State};
+use windlass_source::{Diagnostic, Mapping, Node};
 
 use crate::codes;
 use crate::document::{
-    AssemblyDescriptor, ClusterDecl, Component, EndpointDecl, Policy, Promotion, ReferenceDecl,
-    ReferenceType, RelationshipDecl,
+    AssemblyDescriptor, ClusterDecl, Component, EndpointDecl, Promotion, ReferenceDecl, ReferenceType,
+    RelationshipDecl,
 };
+use crate::metric::{Owner, read_metrics, read_policies};
 use crate::property::{Dots, read_properties};
-use crate::read::{Reader, Spanned, did_you_mean, get};
+use crate::read::{Body, Reader, Spanned, did_you_mean, dotted, get, names, section};
+use crate::scope::quoted;
+use crate::surroundings::PLACEHOLDER;
 use crate::template::Value;
+use crate::types::read_data_types;
 
 const SECTIONS: [&str; 14] = [
     "name",
@@ -42,11 +45,18 @@ pub(crate) fn read(
     name: Option<Spanned<DescriptorName>>,
 ) -> AssemblyDescriptor {
     reader.unknown_keys(root, &SECTIONS, "an assembly descriptor");
+    if let Some(entry) = root.entry("private-properties") {
+        let message = "an assembly has no private properties; they are ignored";
+        let diagnostic = Diagnostic::warning(codes::MISPLACED_KEY, message)
+            .at(reader.place(entry.key.span()))
+            .help("declare them in `properties`, or in the resource that needs them");
+        reader.diagnostics.push(diagnostic);
+    }
     AssemblyDescriptor {
         source: reader.source.clone(),
         name,
         description: get(root, "description").and_then(Node::as_str).map(str::to_owned),
-        properties: read_properties(reader, root.get("properties"), Dots::Refused),
+        properties: read_properties(reader, get(root, "properties"), Dots::Refused),
         capabilities: names(reader, root, "capabilities"),
         requirements: names(reader, root, "requirements"),
         operations: section(reader, root, "operations", codes::NAME, promotion),
@@ -59,48 +69,10 @@ pub(crate) fn read(
             codes::NAME,
             relationship,
         ),
-        policies: policies(reader, root),
+        metrics: read_metrics(reader, root, Owner::Assembly),
+        policies: read_policies(reader, root),
+        data_types: read_data_types(reader, root),
     }
-}
-
-/// An entry of a section: its key's place and its body.
-struct Body<'n> {
-    name: String,
-    name_span: Span,
-    node: &'n Node,
-}
-
-/// Reads a section whose keys are names.
-fn section<K, V>(
-    reader: &mut Reader<'_>,
-    root: &Mapping,
-    key: &str,
-    code: windlass_source::Code,
-    read: fn(&mut Reader<'_>, &Body<'_>) -> V,
-) -> IndexMap<K, V>
-where
-    K: FromStr + std::hash::Hash + Eq,
-    K::Err: std::fmt::Display,
-{
-    let Some(mapping) = root.get(key).and_then(|node| reader.mapping(node, &format!("`{key}`"))) else {
-        return IndexMap::new();
-    };
-    let mut entries = IndexMap::new();
-    for entry in mapping.entries() {
-        let body =
-            Body { name: entry.key.text().to_owned(), name_span: entry.key.span(), node: &entry.value };
-        let value = read(reader, &body);
-        if let Some(name) = reader.key::<K>(&entry.key, code) {
-            entries.insert(name.value, value);
-        }
-    }
-    entries
-}
-
-fn names(reader: &mut Reader<'_>, root: &Mapping, key: &str) -> IndexMap<String, Span> {
-    let mapping = root.get(key).and_then(|node| reader.mapping(node, &format!("`{key}`")));
-    let entries = mapping.map(Mapping::entries).unwrap_or_default();
-    entries.iter().map(|entry| (entry.key.text().to_owned(), entry.key.span())).collect()
 }
 
 fn promotion(reader: &mut Reader<'_>, body: &Body<'_>) -> Promotion {
@@ -111,7 +83,12 @@ fn promotion(reader: &mut Reader<'_>, body: &Body<'_>) -> Promotion {
     });
     let source = node.and_then(|node| {
         let text = reader.text(node, "`source-operation`")?;
-        dotted(reader, &text, "`source-operation`", "balancer.AddServer")
+        dotted(
+            reader,
+            &text,
+            codes::BAD_OPERATION,
+            "`source-operation` is a component and its operation, as `balancer.AddServer`",
+        )
     });
     if node.is_none() {
         let message = format!("the operation `{}` has no `source-operation`", body.name);
@@ -120,27 +97,12 @@ fn promotion(reader: &mut Reader<'_>, body: &Body<'_>) -> Promotion {
     Promotion { span: body.name_span, source }
 }
 
-fn dotted(
-    reader: &mut Reader<'_>,
-    text: &Spanned<String>,
-    what: &str,
-    example: &str,
-) -> Option<Spanned<(ComponentName, OperationName)>> {
-    let parts = text.value.split_once('.');
-    let parsed = parts.and_then(|(component, name)| Some((component.parse().ok()?, name.parse().ok()?)));
-    if parsed.is_none() {
-        let message = format!("{what} is a component and its operation, as `{example}`");
-        reader.error(codes::BAD_OPERATION, text.span, message);
-    }
-    parsed.map(|value| Spanned { value, span: text.span })
-}
-
 fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
     let what = format!("the component `{}`", body.name);
     let mapping = reader.mapping(body.node, &what);
     if let Some(mapping) = mapping {
         let known = ["type", "quantity", "cluster", "properties", "description"];
-        reader.unknown_keys(mapping, &known, "a component");
+        reader.entry_keys(mapping, &known, "a component", &what);
     }
     let field = |key: &str| mapping.and_then(|mapping| mapping.get(key));
     let kind = component_type(reader, field("type"), body, &what);
@@ -160,7 +122,8 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
         reader.diagnostics.push(diagnostic);
     }
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
-    Component { name_span: body.name_span, kind, quantity, cluster, properties }
+    let placeholder = open_placeholder(field("type"), kind.is_some());
+    Component { name_span: body.name_span, kind, placeholder, quantity, cluster, properties }
 }
 
 fn component_type(
@@ -169,20 +132,19 @@ fn component_type(
     body: &Body<'_>,
     what: &str,
 ) -> Option<Spanned<DescriptorName>> {
-    let Some(node) = node else {
-        let diagnostic = Diagnostic::error(codes::MISSING_TYPE, format!("{what} has no `type`"))
-            .at(reader.place(body.name_span))
-            .help("name its descriptor, as `type: resource::web_server::1.0`");
-        reader.diagnostics.push(diagnostic);
+    let Some(node) = node.filter(|node| !node.is_null()) else {
+        missing_type(reader, body, what, "resource::web_server::1.0");
         return None;
     };
     let text = reader.text(node, "`type`")?;
-    if is_of_lmctl(reader, &text) {
-        return None;
+    match placeholder(reader, &text) {
+        Placeholder::Name(name) => return Some(Spanned { value: name, span: text.span }),
+        Placeholder::Open => return None,
+        Placeholder::None => {}
     }
     match text.value.parse::<DescriptorName>() {
         Ok(value) => Some(Spanned { value, span: text.span }),
-        Err(windlass_model::name::NameError::Version(VersionError::RangeForVersion(range))) => {
+        Err(NameError::Version(VersionError::RangeForVersion(range))) => {
             let diagnostic = Diagnostic::error(
                 codes::BAD_TYPE,
                 format!("{what} is made from a range of versions, `{range}`"),
@@ -193,23 +155,55 @@ fn component_type(
             None
         }
         Err(error) => {
-            reader.error(codes::BAD_TYPE, text.span, error.to_string());
+            reader.bad_name(codes::BAD_TYPE, &text, &error);
             None
         }
     }
 }
 
-/// Reports the placeholders that the tool `lmctl` replaces when it builds a project.
-fn is_of_lmctl(reader: &mut Reader<'_>, text: &Spanned<String>) -> bool {
-    let found = text.value.starts_with("$lmctl:");
-    if found {
-        let message = format!("`{}` is a placeholder of `lmctl`, and no name of a descriptor", text.value);
-        let diagnostic = Diagnostic::error(codes::BAD_TYPE, message)
-            .at(reader.place(text.span))
-            .help("name the descriptor, as `resource::web::1.0`, or take the files that `lmctl project build` makes");
-        reader.diagnostics.push(diagnostic);
+/// Reports an entry that doesn't say what it is; one that says nothing at all is called empty.
+fn missing_type(reader: &mut Reader<'_>, body: &Body<'_>, what: &str, example: &str) {
+    let (code, message) = match body.node.as_mapping() {
+        None if !body.node.is_null() => return,
+        None => (codes::EMPTY_ENTRY, format!("{what} is empty")),
+        Some(_) => (codes::MISSING_TYPE, format!("{what} has no `type`")),
+    };
+    let diagnostic = Diagnostic::error(code, message)
+        .at(reader.place(body.name_span))
+        .help(format!("name its descriptor, as `type: {example}`"));
+    reader.diagnostics.push(diagnostic);
+}
+
+/// What a `type` means that may be a placeholder of the tool `lmctl`.
+enum Placeholder {
+    /// It is none.
+    None,
+    /// It stands for a name.
+    Name(DescriptorName),
+    /// It stands for nothing, as far as can be seen from here.
+    Open,
+}
+
+/// Resolves a placeholder. That none is known at all is for the check to say: it may be built later.
+fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
+    if !text.value.starts_with(PLACEHOLDER) {
+        return Placeholder::None;
     }
-    found
+    if let Some(name) = reader.around.resolve(&text.value) {
+        return Placeholder::Name(name.clone());
+    }
+    let known = reader.around.placeholders();
+    if !known.is_empty() {
+        let names: Vec<&str> = known.iter().map(String::as_str).collect();
+        let diagnostic = Diagnostic::error(
+            codes::PLACEHOLDER,
+            format!("`{}` names nothing that the project contains", text.value),
+        )
+        .at(reader.place(text.span))
+        .help(format!("the project contains {}", quoted(&names)));
+        reader.diagnostics.push(did_you_mean(diagnostic, &text.value, names));
+    }
+    Placeholder::Open
 }
 
 fn cluster(reader: &mut Reader<'_>, node: &Node) -> Option<ClusterDecl> {
@@ -233,20 +227,33 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     let what = format!("the reference `{}`", body.name);
     let mapping = reader.mapping(body.node, &what);
     if let Some(mapping) = mapping {
-        reader.unknown_keys(mapping, &["type", "properties", "description"], "a reference");
+        reader.entry_keys(mapping, &["type", "properties", "description"], "a reference", &what);
     }
     let field = |key: &str| mapping.and_then(|mapping| mapping.get(key));
-    if field("type").is_none() {
-        reader.error(codes::MISSING_TYPE, body.name_span, format!("{what} has no `type`"));
+    if field("type").is_none_or(Node::is_null) {
+        missing_type(reader, body, &what, "assembly::storage::^1.0");
     }
     let text = field("type").and_then(|node| reader.text(node, "`type`"));
     let kind = text.and_then(|text| reference_type(reader, &text));
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
-    ReferenceDecl { name_span: body.name_span, kind, properties }
+    let placeholder = open_placeholder(field("type"), kind.is_some());
+    ReferenceDecl { name_span: body.name_span, kind, placeholder, properties }
+}
+
+/// Returns a `type` that is a placeholder without a meaning.
+fn open_placeholder(node: Option<&Node>, resolved: bool) -> Option<Spanned<String>> {
+    let node = node.filter(|_| !resolved)?;
+    let text = node.as_str().filter(|text| text.starts_with(PLACEHOLDER))?;
+    Some(Spanned { value: text.to_owned(), span: node.span() })
 }
 
 fn reference_type(reader: &mut Reader<'_>, text: &Spanned<String>) -> Option<Spanned<ReferenceType>> {
-    if is_of_lmctl(reader, text) {
+    if let Placeholder::Name(name) = placeholder(reader, text) {
+        let versions = name.version.to_string().parse().ok()?;
+        let value = ReferenceType { kind: name.kind, name: name.name, versions };
+        return Some(Spanned { value, span: text.span });
+    }
+    if text.value.starts_with(PLACEHOLDER) {
         return None;
     }
     let parts: Vec<&str> = text.value.split("::").collect();
@@ -255,7 +262,8 @@ fn reference_type(reader: &mut Reader<'_>, text: &Spanned<String>) -> Option<Spa
             "`{}` is not of the form `kind::name::version`, as `assembly::shop::^1.0` is",
             text.value
         );
-        reader.error(codes::BAD_TYPE, text.span, message);
+        let diagnostic = Diagnostic::error(codes::BAD_TYPE, message).at(reader.place(text.span));
+        reader.diagnostics.push(diagnostic);
         return None;
     };
     let kind = reader.parse_text(kind, text.span, codes::BAD_TYPE)?;
@@ -281,7 +289,10 @@ fn relationship(reader: &mut Reader<'_>, body: &Body<'_>) -> RelationshipDecl {
     let what = format!("the relationship `{}`", body.name);
     let mapping = reader.mapping(body.node, &what);
     if let Some(mapping) = mapping {
-        reader.unknown_keys(mapping, &RELATIONSHIP_KEYS, "a relationship");
+        reader.entry_keys(mapping, &RELATIONSHIP_KEYS, "a relationship", &what);
+    }
+    if body.node.is_null() {
+        reader.error(codes::EMPTY_ENTRY, body.name_span, format!("{what} is empty"));
     }
     let field = |key: &str| mapping.and_then(|mapping| get(mapping, key));
     let sources = endpoints(reader, field("source-capabilities"), body, "source-capabilities");
@@ -312,6 +323,9 @@ fn endpoints(
     body: &Body<'_>,
     key: &str,
 ) -> Vec<Spanned<EndpointDecl>> {
+    if body.node.as_mapping().is_none() {
+        return Vec::new();
+    }
     let Some(node) = node.filter(|node| !node.is_null()) else {
         let message = format!("the relationship `{}` has no `{key}`", body.name);
         reader.error(codes::BAD_ENDPOINT, body.name_span, message);
@@ -335,7 +349,10 @@ fn endpoint(reader: &mut Reader<'_>, node: &Node, key: &str) -> Option<Spanned<E
 }
 
 fn state(reader: &mut Reader<'_>, node: Option<&Node>, body: &Body<'_>, key: &str) -> State {
-    let Some(node) = node else {
+    if body.node.as_mapping().is_none() {
+        return State::Active;
+    }
+    let Some(node) = node.filter(|node| !node.is_null()) else {
         let diagnostic =
             Diagnostic::error(codes::BAD_STATE, format!("the relationship `{}` has no `{key}`", body.name))
                 .at(reader.place(body.name_span))
@@ -344,21 +361,20 @@ fn state(reader: &mut Reader<'_>, node: Option<&Node>, body: &Body<'_>, key: &st
         return State::Active;
     };
     let Some(text) = reader.text(node, &format!("`{key}`")) else { return State::Active };
-    match text.value.parse() {
-        Ok(state) => state,
-        Err(error) => {
-            let diagnostic =
-                Diagnostic::error(codes::BAD_STATE, error.to_string()).at(reader.place(text.span));
-            let states = ["Installed", "Inactive", "Active"];
-            reader.diagnostics.push(did_you_mean(diagnostic, &text.value, states));
-            State::Active
-        }
-    }
+    let words = ["Installed", "Inactive", "Active"];
+    text.value.parse().unwrap_or_else(|error: WordError| {
+        reader.bad_word(codes::BAD_STATE, &text, &error.to_string(), &words);
+        let meant = words.into_iter().find(|word| word.eq_ignore_ascii_case(&text.value));
+        meant.and_then(|word| word.parse().ok()).unwrap_or(State::Active)
+    })
 }
 
 fn modifier(reader: &mut Reader<'_>, node: Option<&Node>, default: Modifier) -> Modifier {
-    let parsed = node.and_then(|node| reader.parse(node, "a state modifier", codes::BAD_STATE));
-    parsed.map_or(default, |modifier| modifier.value)
+    let Some(text) = node.and_then(|node| reader.text(node, "a state modifier")) else { return default };
+    text.value.parse().unwrap_or_else(|error: WordError| {
+        reader.bad_word(codes::BAD_STATE, &text, &error.to_string(), &["pre", "post"]);
+        default
+    })
 }
 
 struct Ends<'a> {
@@ -367,6 +383,12 @@ struct Ends<'a> {
 }
 
 impl Ends<'_> {
+    /// The words that mean an end.
+    fn words(&self) -> Vec<&str> {
+        let components = self.sources.iter().chain(self.targets).map(|end| end.value.component.as_str());
+        ["source", "target"].into_iter().chain(components).collect()
+    }
+
     /// Finds the end that a word means: `source`, `target`, or the name of a component at one end.
     fn find(&self, word: &str) -> Option<End> {
         let at = |ends: &[Spanned<EndpointDecl>]| ends.iter().any(|e| e.value.component.as_str() == word);
@@ -399,31 +421,12 @@ fn operation_call(reader: &mut Reader<'_>, node: &Node, ends: &Ends<'_>) -> Opti
     let call = parts
         .and_then(|(end, name)| Some(OperationCall { end: ends.find(end)?, operation: name.parse().ok()? }));
     if call.is_none() {
-        let diagnostic = Diagnostic::error(
-            codes::BAD_OPERATION,
-            format!("`{}` names no operation of an end of the relationship", text.value),
-        )
-        .at(reader.place(text.span))
-        .help("write `source.<operation>` or `target.<operation>`");
-        reader.diagnostics.push(diagnostic);
+        let message = format!("`{}` names no operation of an end of the relationship", text.value);
+        let diagnostic = Diagnostic::error(codes::BAD_OPERATION, message)
+            .at(reader.place(text.span))
+            .help("write `source.<operation>` or `target.<operation>`");
+        let end = parts.map_or("", |(end, _)| end);
+        reader.diagnostics.push(did_you_mean(diagnostic, end, ends.words()));
     }
     call.map(|value| Spanned { value, span: text.span })
-}
-
-fn policies(reader: &mut Reader<'_>, root: &Mapping) -> IndexMap<String, Policy> {
-    section::<String, _>(reader, root, "policies", codes::BAD_POLICY, |reader, body| {
-        let mapping = reader.mapping(body.node, &format!("the policy `{}`", body.name));
-        let field = |key: &str| mapping.and_then(|mapping| mapping.get(key));
-        let mut word = |key: &str| field(key).and_then(|node| reader.text(node, &format!("`{key}`")));
-        let (kind, metric, target) = (word("type"), word("metric"), word("target"));
-        let properties = field("properties").and_then(|node| reader.mapping(node, "`properties`"));
-        let entries = properties.map(Mapping::entries).unwrap_or_default();
-        let properties = entries.iter().map(|entry| {
-            // Both shapes are taken: `smoothing: 4` and `smoothing: {value: 4}`.
-            let node = entry.value.get("value").unwrap_or(&entry.value);
-            (entry.key.text().to_owned(), Value::read(reader.source, node, reader.diagnostics))
-        });
-        let properties = properties.collect();
-        Policy { name_span: body.name_span, kind, metric, target, properties }
-    })
 }

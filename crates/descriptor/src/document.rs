@@ -7,13 +7,16 @@ use windlass_model::assembly::OperationCall;
 use windlass_model::name::{DescriptorKind, RelationshipName};
 use windlass_model::version::VersionRange;
 use windlass_model::{AssemblyName, ComponentName, DescriptorName, Modifier, OperationName, State};
-use windlass_source::{Diagnostics, LoadOptions, Node, Source, Span, load_one};
+use windlass_source::{Diagnostic, Diagnostics, LoadOptions, Mapping, Node, Source, Span, load_one};
 
 use crate::codes;
+use crate::metric::{Metrics, Policies};
 use crate::property::Properties;
-use crate::read::{Reader, Spanned};
+use crate::read::{Reader, Spanned, get};
 use crate::resource::ResourceDescriptor;
+use crate::surroundings::Surroundings;
 use crate::template::Value;
+use crate::types::DataTypes;
 
 /// A descriptor of either kind.
 #[derive(Debug, Clone)]
@@ -57,6 +60,46 @@ impl Descriptor {
         }
     }
 
+    /// Returns its metrics.
+    pub fn metrics(&self) -> &Metrics {
+        match self {
+            Self::Assembly(assembly) => &assembly.metrics,
+            Self::Resource(resource) => &resource.metrics,
+        }
+    }
+
+    /// Returns its capabilities and where they stand.
+    pub fn capabilities(&self) -> &IndexMap<String, Span> {
+        match self {
+            Self::Assembly(assembly) => &assembly.capabilities,
+            Self::Resource(resource) => &resource.capabilities,
+        }
+    }
+
+    /// Returns its requirements and where they stand.
+    pub fn requirements(&self) -> &IndexMap<String, Span> {
+        match self {
+            Self::Assembly(assembly) => &assembly.requirements,
+            Self::Resource(resource) => &resource.requirements,
+        }
+    }
+
+    /// Returns the types of properties that it declares.
+    pub fn data_types(&self) -> &DataTypes {
+        match self {
+            Self::Assembly(assembly) => &assembly.data_types,
+            Self::Resource(resource) => &resource.data_types,
+        }
+    }
+
+    /// Returns the properties that only the resource itself sees; an assembly has none.
+    pub fn private_properties(&self) -> Option<&Properties> {
+        match self {
+            Self::Assembly(_) => None,
+            Self::Resource(resource) => Some(&resource.private_properties),
+        }
+    }
+
     /// Returns the names of its operations.
     pub fn operation_names(&self) -> Vec<&str> {
         match self {
@@ -89,8 +132,12 @@ pub struct AssemblyDescriptor {
     pub references: IndexMap<ComponentName, ReferenceDecl>,
     /// The relationships between them.
     pub relationships: IndexMap<RelationshipName, RelationshipDecl>,
+    /// The metrics of its parts that it offers as its own.
+    pub metrics: Metrics,
     /// Its policies.
-    pub policies: IndexMap<String, Policy>,
+    pub policies: Policies,
+    /// The types of properties that it declares.
+    pub data_types: DataTypes,
 }
 
 /// An operation of a part that the assembly offers as its own.
@@ -109,6 +156,8 @@ pub struct Component {
     pub name_span: Span,
     /// The descriptor it is made from.
     pub kind: Option<Spanned<DescriptorName>>,
+    /// Its `type`, where that is a placeholder of the tool `lmctl` that stands for nothing known.
+    pub placeholder: Option<Spanned<String>>,
     /// How many there are, outside of clusters.
     pub quantity: Option<Value>,
     /// The bounds, if it is a cluster.
@@ -153,6 +202,8 @@ pub struct ReferenceDecl {
     pub name_span: Span,
     /// What it must be.
     pub kind: Option<Spanned<ReferenceType>>,
+    /// Its `type`, where that is a placeholder of the tool `lmctl` that stands for nothing known.
+    pub placeholder: Option<Spanned<String>>,
     /// What it must look like.
     pub properties: Properties,
 }
@@ -169,6 +220,17 @@ pub struct ReferenceType {
 }
 
 impl ReferenceType {
+    /// Returns the one name that is accepted, where the range is a plain version.
+    pub fn exact(&self) -> Option<DescriptorName> {
+        let version = self.versions.exact()?.clone();
+        Some(DescriptorName { kind: self.kind, name: self.name.clone(), version })
+    }
+
+    /// Tells whether an assembly is meant, and not a resource.
+    pub fn is_assembly(&self) -> bool {
+        self.kind == DescriptorKind::Assembly
+    }
+
     /// Tells whether a descriptor is accepted.
     pub fn accepts(&self, name: &DescriptorName) -> bool {
         self.kind == name.kind && self.name == name.name && self.versions.contains(&name.version)
@@ -215,21 +277,6 @@ pub struct EndpointDecl {
     pub capability: Option<String>,
 }
 
-/// A policy of an assembly.
-#[derive(Debug, Clone)]
-pub struct Policy {
-    /// Where its name stands.
-    pub name_span: Span,
-    /// `type`, as `policy::scale`.
-    pub kind: Option<Spanned<String>>,
-    /// `metric`, as `component.metric`.
-    pub metric: Option<Spanned<String>>,
-    /// `target`: the component to scale.
-    pub target: Option<Spanned<String>>,
-    /// Its properties: bare values, or mappings with `value`.
-    pub properties: IndexMap<String, Value>,
-}
-
 /// A descriptor as far as it could be read, and everything that is wrong with it.
 #[derive(Debug, Clone)]
 pub struct Read {
@@ -241,15 +288,20 @@ pub struct Read {
 
 /// Reads a descriptor. A bad document still yields what can be read.
 pub fn read(source: &Arc<Source>) -> Read {
+    read_in(source, &Surroundings::default())
+}
+
+/// Reads a descriptor that stands in a project.
+pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     let loaded = load_one(source, &LoadOptions::default());
     let mut diagnostics = loaded.diagnostics;
-    let descriptor = loaded.root.as_ref().and_then(|root| read_root(source, root, &mut diagnostics));
+    let mut reader = Reader { source, around, diagnostics: &mut diagnostics };
+    let descriptor = loaded.root.as_ref().and_then(|root| read_root(&mut reader, root));
     diagnostics.sort();
     Read { descriptor, diagnostics }
 }
 
-fn read_root(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnostics) -> Option<Descriptor> {
-    let mut reader = Reader { source, diagnostics };
+fn read_root(reader: &mut Reader<'_>, root: &Node) -> Option<Descriptor> {
     let Some(mapping) = root.as_mapping() else {
         reader.error(
             codes::NOT_A_DESCRIPTOR,
@@ -258,24 +310,91 @@ fn read_root(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnostics) -
         );
         return None;
     };
-    if mapping.get("name").is_none() {
-        let span = mapping.entries().first().map_or(root.span(), |entry| entry.key.span());
-        reader.error(codes::MISSING_NAME, span, "the descriptor has no `name`");
+    if let Some((span, kind)) = other_kind(mapping) {
+        let message = format!("this is a descriptor of the kind `{kind}`, of which windlass makes nothing");
+        let diagnostic = Diagnostic::warning(codes::OTHER_KIND, message)
+            .at(reader.place(span))
+            .help("it is left unchecked; windlass reads `assembly` and `resource`");
+        reader.diagnostics.push(diagnostic);
+        return None;
     }
-    let name =
-        mapping.get("name").and_then(|node| reader.parse::<DescriptorName>(node, "`name`", codes::NAME));
+    let name = name(reader, root, mapping);
     let kind = name.as_ref().map(|name| name.value.kind);
-    let looks_like = if mapping.get("composition").is_some() || mapping.get("references").is_some() {
-        DescriptorKind::Assembly
-    } else {
-        DescriptorKind::Resource
-    };
-    Some(match kind.unwrap_or(looks_like) {
+    Some(match kind.unwrap_or_else(|| looks_like(reader, mapping)) {
         DescriptorKind::Assembly => {
-            Descriptor::Assembly(Arc::new(crate::assembly::read(&mut reader, mapping, name)))
+            Descriptor::Assembly(Arc::new(crate::assembly::read(reader, mapping, name)))
         }
         DescriptorKind::Resource => {
-            Descriptor::Resource(Arc::new(crate::resource::read(&mut reader, mapping, name)))
+            Descriptor::Resource(Arc::new(crate::resource::read(reader, mapping, name)))
         }
     })
+}
+
+/// Finds out that a descriptor is of a kind that later versions of the language have, and where it says so.
+fn other_kind(root: &Mapping) -> Option<(Span, &'static str)> {
+    let name = root.get("name");
+    let kind = name.and_then(Node::as_str).and_then(|name| name.split("::").next());
+    let other = ["assembly-template", "resource-template", "type", "type-template"];
+    if let (Some(name), Some(kind)) = (name, other.into_iter().find(|other| Some(*other) == kind)) {
+        return Some((name.span(), kind));
+    }
+    let template =
+        root.entry("template").filter(|entry| entry.value.as_str().is_some_and(|t| t.contains('\n')))?;
+    name.is_none().then(|| (template.key.span(), other[0]))
+}
+
+/// Reads the name; the project gives one where there is none.
+fn name(reader: &mut Reader<'_>, root: &Node, mapping: &Mapping) -> Option<Spanned<DescriptorName>> {
+    let given = reader.around.name.clone();
+    let first = mapping.entries().first().map_or(root.span(), |entry| entry.key.span());
+    let Some(node) = get(mapping, "name").filter(|node| !node.is_null()) else {
+        let span = mapping.entry("name").map_or(first, |entry| entry.key.span());
+        let diagnostic = if let Some(name) = &given {
+            let message = format!("the descriptor has no `name`; the project file makes it `{name}`");
+            Diagnostic::warning(codes::MISSING_NAME, message).help(format!("write `name: {name}`"))
+        } else {
+            let example = format!("{}::shop::1.0", looks_like(reader, mapping));
+            Diagnostic::error(codes::MISSING_NAME, "the descriptor has no `name`").help(format!(
+                "begin it with a name, as `name: {example}`; a `lmproject.yml` above it gives one too"
+            ))
+        };
+        let diagnostic = diagnostic.at(reader.place(span));
+        reader.diagnostics.push(diagnostic);
+        return given.map(|value| Spanned { value, span });
+    };
+    let text = reader.text(node, "`name`")?;
+    let name = match text.value.parse::<DescriptorName>() {
+        Ok(name) => name,
+        Err(error) => {
+            reader.bad_name(codes::NAME, &text, &error);
+            return None;
+        }
+    };
+    if let Some(given) = given.filter(|given| *given != name) {
+        let message = format!("the project file makes this `{given}`, and it calls itself `{name}`");
+        let diagnostic = Diagnostic::error(codes::OTHER_NAME, message)
+            .at(reader.place(text.span))
+            .help("leave the name out, or write the project's");
+        reader.diagnostics.push(diagnostic);
+    }
+    Some(Spanned { value: name, span: text.span })
+}
+
+/// Tells what a descriptor without a valid name seems to describe.
+fn looks_like(reader: &Reader<'_>, root: &Mapping) -> DescriptorKind {
+    let name = root.get("name").and_then(Node::as_str).unwrap_or_default();
+    let kinds = [DescriptorKind::Assembly, DescriptorKind::Resource];
+    if let Some(kind) = kinds.into_iter().find(|kind| name.starts_with(&format!("{kind}:"))) {
+        return kind;
+    }
+    let has = |keys: &[&str]| keys.iter().any(|key| root.get(key).is_some());
+    if has(&["composition", "references", "relationships"]) {
+        DescriptorKind::Assembly
+    } else if has(&["lifecycle", "default-driver", "infrastructure", "queries"]) {
+        DescriptorKind::Resource
+    } else {
+        // What a file is called counts when it says nothing itself.
+        let file = reader.source.name().rsplit('/').next().unwrap_or_default();
+        if file.starts_with("assembly.") { DescriptorKind::Assembly } else { DescriptorKind::Resource }
+    }
 }

@@ -11,7 +11,8 @@
 //! | module | it has |
 //! |---|---|
 //! | [`document`] | descriptors as typed documents, and [`read`] |
-//! | [`property`], [`resource`] | property sections, resource descriptors |
+//! | [`property`], [`types`] | property sections, and what their types say |
+//! | [`resource`], [`metric`] | resource descriptors; metrics and policies |
 //! | [`template`] | values with `${…}` in them |
 //! | [`catalog`] | where other descriptors come from |
 //! | [`check`](mod@check) | what reading alone can't see |
@@ -28,18 +29,22 @@ pub mod compose;
 mod cycle;
 pub mod document;
 pub mod emit;
+pub mod metric;
 pub mod property;
 mod read;
 pub mod resolve;
 pub mod resource;
 mod scope;
+mod surroundings;
 pub mod template;
+pub mod types;
 
 pub use catalog::{Catalog, MemoryCatalog};
 pub use check::{Missing, check};
-pub use compose::{Composed, Existing, Request, compose};
-pub use document::{AssemblyDescriptor, Descriptor, Read, read};
+pub use compose::{Composed, Existing, ReferenceRequest, Request, compose};
+pub use document::{AssemblyDescriptor, Descriptor, Read, read, read_in};
 pub use emit::emit;
 pub use read::Spanned;
 pub use resolve::{Resolved, resolve};
 pub use resource::ResourceDescriptor;
+pub use surroundings::Surroundings;

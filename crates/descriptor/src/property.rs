@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use windlass_model::PropertyName;
-use windlass_source::{Diagnostic, Entry, Mapping, Node, Span};
+use windlass_source::{Diagnostic, Entry, Fix, Mapping, Node, Span, suggest};
 
 use crate::codes;
 use crate::read::{Reader, Spanned, get};
@@ -23,6 +23,11 @@ const KEYS: [&str; 9] = [
     "sensitive",
 ];
 
+/// The type of a property that names none.
+pub(crate) const STRING: &str = "string";
+
+const READ_ONLY: &str = "read-only";
+
 /// An entry of a property section.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the language, each on its own")]
@@ -33,6 +38,10 @@ pub struct PropertyDecl {
     pub span: Span,
     /// Its type, as written; `string` where none is.
     pub kind: String,
+    /// Where its type stands.
+    pub kind_span: Option<Span>,
+    /// The type of the entries of a `map` or `list`.
+    pub entry_schema: Option<Spanned<String>>,
     /// What it is for.
     pub description: Option<String>,
     /// Whether a top-level assembly can't do without a value.
@@ -97,7 +106,9 @@ fn read_property(reader: &mut Reader<'_>, entry: &Entry) -> PropertyDecl {
     let mut decl = PropertyDecl {
         name_span: entry.key.span(),
         span: entry.value.span(),
-        kind: "string".to_owned(),
+        kind: STRING.to_owned(),
+        kind_span: None,
+        entry_schema: None,
         description: None,
         required: false,
         read_only: false,
@@ -108,7 +119,16 @@ fn read_property(reader: &mut Reader<'_>, entry: &Entry) -> PropertyDecl {
     };
     match entry.value.as_mapping() {
         Some(body) => read_body(reader, body, &mut decl),
-        None if entry.value.is_null() => {}
+        None if entry.value.is_null() => {
+            let what = entry.key.text();
+            let diagnostic = Diagnostic::warning(
+                codes::EMPTY_ENTRY,
+                format!("the property `{what}` is declared with nothing"),
+            )
+            .at(reader.place(entry.key.span()))
+            .help("give it a `value`, a `default` or a `type`, or write `{}` if it needs none");
+            reader.diagnostics.push(diagnostic);
+        }
         None => {
             let what = entry.key.text();
             let diagnostic = Diagnostic::warning(
@@ -126,14 +146,12 @@ fn read_property(reader: &mut Reader<'_>, entry: &Entry) -> PropertyDecl {
 
 fn read_body(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) {
     reader.unknown_keys(body, &KEYS, "a property");
-    if let Some(kind) = get(body, "type").and_then(|node| reader.text(node, "`type`")) {
-        decl.kind = kind.value;
-    }
+    let read_only_type = read_type(reader, body, decl);
+    decl.entry_schema = get(body, "entry-schema").and_then(|node| entry_schema(reader, node));
     decl.description = get(body, "description").and_then(|n| n.as_str()).map(str::to_owned);
     let mut flag = |key: &str| get(body, key).is_some_and(|node| reader.flag(node, &format!("`{key}`")));
     decl.required = flag("required");
-    // `type: read_only` stands in real descriptors and means the flag.
-    decl.read_only = flag("read-only") || decl.kind == "read_only";
+    decl.read_only = flag("read-only") || read_only_type;
     decl.volatile = flag("volatile");
     decl.sensitive = flag("sensitive") || decl.kind.eq_ignore_ascii_case("password");
     let mut value = |key: &str| {
@@ -142,6 +160,7 @@ fn read_body(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) {
     };
     decl.default = value("default");
     decl.value = value("value");
+    volatile(reader, body, decl);
     if let (Some(value), Some(default)) = (&decl.value, &decl.default) {
         let diagnostic = Diagnostic::warning(
             codes::VALUE_AND_DEFAULT,
@@ -151,4 +170,53 @@ fn read_body(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) {
         .related(reader.place(value.span), "the value");
         reader.diagnostics.push(diagnostic);
     }
+}
+
+/// Reads `type`. Tells whether it is `read_only`, which stands in real descriptors and means the flag.
+fn read_type(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) -> bool {
+    let Some(entry) = body.entry("type") else { return false };
+    let Some(kind) = reader.text(&entry.value, "`type`") else { return false };
+    let read_only = suggest(&kind.value, [READ_ONLY]).is_some() || kind.value == READ_ONLY;
+    if !read_only {
+        kind.value.trim().clone_into(&mut decl.kind);
+        decl.kind_span = Some(kind.span);
+        return false;
+    }
+    let message = format!("`{}` is no type; it is read as `{READ_ONLY}: true`", kind.value);
+    let mut diagnostic =
+        Diagnostic::warning(codes::UNKNOWN_TYPE, message).at(reader.place(kind.span)).help("write the flag");
+    if get(body, READ_ONLY).is_none() {
+        let flag = format!("{READ_ONLY}: true");
+        diagnostic = diagnostic.fix(Fix::replace(format!("write `{flag}`"), entry.span(), flag));
+    }
+    reader.diagnostics.push(diagnostic);
+    true
+}
+
+/// Reads `entry-schema`: a mapping with a `type`, or the type alone.
+fn entry_schema(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<String>> {
+    let kind = match node.as_mapping() {
+        Some(body) => {
+            reader.unknown_keys(body, &["type", "description", "entry-schema"], "an entry schema");
+            body.get("type")?
+        }
+        None => node,
+    };
+    reader.text(kind, "`entry-schema`")
+}
+
+/// A property that may change while its part is Active must be one that somebody can change.
+fn volatile(reader: &mut Reader<'_>, body: &Mapping, decl: &PropertyDecl) {
+    let Some(flag) = get(body, "volatile").filter(|_| decl.volatile) else { return };
+    let (why, span) = match &decl.value {
+        Some(value) if value.is_fixed() => ("has a fixed `value`", value.span),
+        _ if decl.read_only => ("is read-only", decl.name_span),
+        _ => return,
+    };
+    let message = format!("a volatile property can be changed from outside, and this one {why}");
+    let diagnostic = Diagnostic::error(codes::BAD_VOLATILE, message)
+        .at(reader.place(flag.span()))
+        .related(reader.place(span), "this contradicts it")
+        .help("remove one of the two");
+    reader.diagnostics.push(diagnostic);
 }

@@ -4,12 +4,16 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use windlass_model::Origin;
+use indexmap::IndexMap;
+use windlass_model::name::NameError;
+use windlass_model::version::VersionError;
+use windlass_model::{ComponentName, Origin};
 use windlass_source::{
     Code, Diagnostic, Diagnostics, Fix, Key, Mapping, Node, Place, Source, Span, suggest, suggest_unique,
 };
 
 use crate::codes;
+use crate::surroundings::Surroundings;
 
 /// A value with its place.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +25,7 @@ pub struct Spanned<T> {
 }
 
 /// Spellings that real descriptors have for keys of the language.
-const KEY_SPELLINGS: [(&str, &str); 12] = [
+const KEY_SPELLINGS: &[(&str, &str)] = &[
     ("descripion", "description"),
     ("descriptiomn", "description"),
     ("desciption", "description"),
@@ -33,7 +37,22 @@ const KEY_SPELLINGS: [(&str, &str); 12] = [
     ("template_type", "template-type"),
     ("source_state", "source-state"),
     ("target_state", "target-state"),
+    ("source_state_modifier", "source-state-modifier"),
+    ("target_state_modifier", "target-state-modifier"),
+    ("source_capabilities", "source-capabilities"),
+    ("target_requirements", "target-requirements"),
+    ("source_operation", "source-operation"),
+    ("source_metric", "source-metric"),
     ("initial_quantity", "initial-quantity"),
+    ("minimum_nodes", "minimum-nodes"),
+    ("maximum_nodes", "maximum-nodes"),
+    ("scaling_increment", "scaling-increment"),
+    ("default_driver", "default-driver"),
+    ("infrastructure_type", "infrastructure-type"),
+    ("private_properties", "private-properties"),
+    ("entry_schema", "entry-schema"),
+    ("data_types", "data-types"),
+    ("derived_from", "derived-from"),
 ];
 
 /// Returns the key that a known misspelling stands for.
@@ -44,6 +63,7 @@ pub(crate) fn canonical(key: &str) -> &str {
 /// Reads nodes of one source.
 pub(crate) struct Reader<'a> {
     pub(crate) source: &'a Arc<Source>,
+    pub(crate) around: &'a Surroundings,
     pub(crate) diagnostics: &'a mut Diagnostics,
 }
 
@@ -90,15 +110,6 @@ impl Reader<'_> {
     }
 
     /// Reads text as a validated value.
-    pub(crate) fn parse<T>(&mut self, node: &Node, what: &str, code: Code) -> Option<Spanned<T>>
-    where
-        T: FromStr,
-        T::Err: Display,
-    {
-        let text = self.text(node, what)?;
-        self.parse_text(&text.value, text.span, code)
-    }
-
     pub(crate) fn parse_text<T>(&mut self, text: &str, span: Span, code: Code) -> Option<Spanned<T>>
     where
         T: FromStr,
@@ -111,6 +122,12 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// Reports a word that is none of a closed set, with the nearest one.
+    pub(crate) fn bad_word(&mut self, code: Code, text: &Spanned<String>, message: &str, words: &[&str]) {
+        let diagnostic = Diagnostic::error(code, message).at(self.place(text.span));
+        self.diagnostics.push(did_you_mean(diagnostic, &text.value, words.iter().copied()));
     }
 
     pub(crate) fn key<T>(&mut self, key: &Key, code: Code) -> Option<Spanned<T>>
@@ -139,32 +156,111 @@ impl Reader<'_> {
         for entry in mapping.entries() {
             let key = entry.key.text();
             if !known.contains(&key) {
-                let diagnostic = self.unknown_key(&entry.key, known, what);
+                let diagnostic = self.unknown_key(&entry.key, mapping, known, what);
                 self.diagnostics.push(diagnostic);
             }
         }
     }
 
-    fn unknown_key(&self, key: &Key, known: &[&str], what: &str) -> Diagnostic {
+    /// Warns of unknown keys of an entry that has `properties`: one that looks like a property belongs there.
+    pub(crate) fn entry_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str, entry_name: &str) {
+        for entry in mapping.entries() {
+            let key = entry.key.text();
+            if known.contains(&canonical(key)) && canonical(key) == key {
+                continue;
+            }
+            let diagnostic = match property_like(&entry.value).filter(|()| home(key).is_none()) {
+                Some(()) => {
+                    let message = format!(
+                        "`{key}` looks like a property, and stands outside `properties` of {entry_name}; it is ignored"
+                    );
+                    let diagnostic = Diagnostic::warning(codes::MISPLACED_KEY, message)
+                        .at(self.place(entry.key.span()))
+                        .help("move it below `properties`");
+                    match mapping.entry("properties") {
+                        Some(there) => diagnostic.related(self.place(there.key.span()), "it belongs here"),
+                        None => diagnostic,
+                    }
+                }
+                None => self.unknown_key(&entry.key, mapping, known, what),
+            };
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Reports a name that breaks its rule; a part of it that is nearly right is named.
+    pub(crate) fn bad_name(&mut self, code: Code, text: &Spanned<String>, error: &NameError) {
+        let diagnostic = Diagnostic::error(code, error.to_string()).at(self.place(text.span));
+        let diagnostic = match error {
+            NameError::Kind(kind) => did_you_mean(diagnostic, kind, ["assembly", "resource"]),
+            NameError::Version(VersionError::Version(version)) => {
+                let bare = version.trim_start_matches(['v', 'V']);
+                match bare.parse::<windlass_model::version::Version>() {
+                    Ok(_) => did_you_mean(diagnostic, version, [bare]),
+                    Err(_) => diagnostic,
+                }
+            }
+            _ => diagnostic,
+        };
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn unknown_key(&self, key: &Key, there: &Mapping, known: &[&str], what: &str) -> Diagnostic {
         let meant = canonical(key.text());
         let place = self.place(key.span());
         if meant != key.text() && known.contains(&meant) {
-            return Diagnostic::warning(codes::UNKNOWN_KEY, format!("`{}` is read as `{meant}`", key.text()))
-                .at(place)
+            let diagnostic = |said: String| Diagnostic::warning(codes::UNKNOWN_KEY, said).at(place.clone());
+            if there.get(meant).is_some() {
+                return diagnostic(format!("`{}` is ignored, since `{meant}` is there too", key.text()))
+                    .help("remove one of the two");
+            }
+            return diagnostic(format!("`{}` is read as `{meant}`", key.text()))
                 .help(format!("write `{meant}`"))
                 .fix(Fix::replace(format!("write `{meant}`"), key.span(), meant));
         }
         let message = format!("{what} has no `{}`; it is ignored", key.text());
         let diagnostic = Diagnostic::warning(codes::UNKNOWN_KEY, message).at(place);
-        match suggest_unique(key.text(), known.iter().copied()) {
-            Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(
-                format!("write `{near}`"),
-                key.span(),
-                near,
-            )),
-            None => diagnostic,
+        let free = known.iter().copied().filter(|known| there.get(known).is_none());
+        let diagnostic = did_you_mean(diagnostic, key.text(), free);
+        match home(key.text()) {
+            Some(home) if diagnostic.help.is_none() => diagnostic.help(format!("it belongs {home}")),
+            _ => diagnostic,
         }
     }
+}
+
+/// Tells whether a value has the shape of a property: a mapping with a `value` or the like.
+fn property_like(node: &Node) -> Option<()> {
+    let body = node.as_mapping()?;
+    let is_of_property = |key: &str| matches!(canonical(key), "value" | "default" | "read-only" | "required");
+    body.keys().any(is_of_property).then_some(())
+}
+
+/// Says where a key of the language belongs, for one that stands elsewhere.
+fn home(key: &str) -> Option<&'static str> {
+    Some(match canonical(key) {
+        "initial-quantity" | "minimum-nodes" | "maximum-nodes" | "scaling-increment" => {
+            "below `cluster` of a component"
+        }
+        "quantity" | "cluster" => "into an entry of `composition`",
+        "source-operation" => "into an entry of `operations` of an assembly",
+        "source-metric" => "into an entry of `metrics` of an assembly",
+        "publication-period" => "into an entry of `metrics`",
+        "source-capabilities"
+        | "target-requirements"
+        | "source-state"
+        | "target-state"
+        | "source-state-modifier"
+        | "target-state-modifier" => "into an entry of `relationships`",
+        "composition" | "references" | "relationships" => "at the top of an assembly descriptor",
+        "lifecycle" | "default-driver" | "infrastructure" | "queries" => {
+            "at the top of a resource descriptor"
+        }
+        "drivers" => "below a transition or operation; for all of them there is `default-driver`",
+        "infrastructure-type" => "below `selector` of a driver",
+        "required" | "read-only" | "volatile" | "entry-schema" => "into an entry of `properties`",
+        _ => return None,
+    })
 }
 
 /// Finds a value by its key or by a known misspelling of it.
@@ -174,16 +270,38 @@ pub(crate) fn get<'n>(mapping: &'n Mapping, key: &str) -> Option<&'n Node> {
         .or_else(|| mapping.entries().iter().find(|e| canonical(e.key.text()) == key).map(|e| &e.value))
 }
 
-/// Adds the nearest valid name to a diagnostic, if one is near.
+/// Adds the nearest valid name to a diagnostic, if one is near. Where it is the only near one, and the wrong name can be
+/// seen at the diagnostic's place, writing it is a fix; so the place comes first.
 pub(crate) fn did_you_mean<'a>(
     diagnostic: Diagnostic,
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Diagnostic {
-    match suggest(name, candidates) {
-        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let Some(near) = suggest(name, candidates.iter().copied()) else { return diagnostic };
+    let diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+    let unique = suggest_unique(name, candidates.iter().copied()) == Some(near);
+    match diagnostic.place().and_then(|place| word_in(place, name)).filter(|_| unique) {
+        Some(span) => diagnostic.fix(Fix::replace(format!("write `{near}`"), span, near)),
         None => diagnostic,
     }
+}
+
+/// Finds a word in the text of a place, if it is there once.
+fn word_in(place: &Place, word: &str) -> Option<Span> {
+    let text = place.text();
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let mut found = text.match_indices(word).filter(|(at, _)| {
+        let before = text[..*at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    });
+    let (at, _) = found.next().filter(|_| !word.is_empty())?;
+    if found.next().is_some() {
+        return None;
+    }
+    let start = place.span().start + u32::try_from(at).ok()?;
+    Some(Span::new(start, start + u32::try_from(word.len()).ok()?))
 }
 
 /// Returns where a span is, as records keep it.
@@ -194,4 +312,60 @@ pub(crate) fn origin(source: &Arc<Source>, span: Span) -> Origin {
 
 fn number(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+/// An entry of a section: its key's place and its body.
+pub(crate) struct Body<'n> {
+    pub(crate) name: String,
+    pub(crate) name_span: Span,
+    pub(crate) node: &'n Node,
+}
+
+/// Reads a section whose keys are names.
+pub(crate) fn section<K, V>(
+    reader: &mut Reader<'_>,
+    root: &Mapping,
+    key: &str,
+    code: windlass_source::Code,
+    read: impl Fn(&mut Reader<'_>, &Body<'_>) -> V,
+) -> IndexMap<K, V>
+where
+    K: FromStr + std::hash::Hash + Eq,
+    K::Err: std::fmt::Display,
+{
+    let Some(mapping) = get(root, key).and_then(|node| reader.mapping(node, &format!("`{key}`"))) else {
+        return IndexMap::new();
+    };
+    let mut entries = IndexMap::new();
+    for entry in mapping.entries() {
+        let body =
+            Body { name: entry.key.text().to_owned(), name_span: entry.key.span(), node: &entry.value };
+        let value = read(reader, &body);
+        if let Some(name) = reader.key::<K>(&entry.key, code) {
+            entries.insert(name.value, value);
+        }
+    }
+    entries
+}
+
+/// Reads `component.name`.
+pub(crate) fn dotted<N: FromStr>(
+    reader: &mut Reader<'_>,
+    text: &Spanned<String>,
+    code: Code,
+    rule: &str,
+) -> Option<Spanned<(ComponentName, N)>> {
+    let parts = text.value.split_once('.');
+    let parsed = parts.and_then(|(component, name)| Some((component.parse().ok()?, name.parse().ok()?)));
+    if parsed.is_none() {
+        reader.error(code, text.span, rule);
+    }
+    parsed.map(|value| Spanned { value, span: text.span })
+}
+
+/// Reads a section of which only the names count.
+pub(crate) fn names(reader: &mut Reader<'_>, root: &Mapping, key: &str) -> IndexMap<String, Span> {
+    let mapping = get(root, key).and_then(|node| reader.mapping(node, &format!("`{key}`")));
+    let entries = mapping.map(Mapping::entries).unwrap_or_default();
+    entries.iter().map(|entry| (entry.key.text().to_owned(), entry.key.span())).collect()
 }

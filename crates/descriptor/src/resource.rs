@@ -5,11 +5,13 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use windlass_model::name::DriverKind;
 use windlass_model::{DescriptorName, OperationName, Transition};
-use windlass_source::{Diagnostic, Mapping, Node, Reading, Source, Span};
+use windlass_source::{Diagnostic, Entry, Mapping, Node, Reading, Source, Span};
 
 use crate::codes;
+use crate::metric::{Metrics, Owner, Policies, read_metrics, read_policies};
 use crate::property::{Dots, Properties, read_properties};
-use crate::read::{Reader, Spanned, did_you_mean, get};
+use crate::read::{Reader, Spanned, did_you_mean, get, names};
+use crate::types::{DataTypes, read_data_types};
 
 const SECTIONS: [&str; 21] = [
     "name",
@@ -35,6 +37,8 @@ const SECTIONS: [&str; 21] = [
     "type",
 ];
 
+const OPERATION: &str = "an operation";
+
 /// A resource descriptor.
 #[derive(Debug, Clone)]
 pub struct ResourceDescriptor {
@@ -54,6 +58,20 @@ pub struct ResourceDescriptor {
     pub operations: IndexMap<OperationName, ActionDecl>,
     /// The drivers for whatever names none.
     pub default_drivers: Vec<DriverDecl>,
+    /// The drivers that find an existing one, for references.
+    pub queries: Vec<DriverDecl>,
+    /// The infrastructure types that it says it is for.
+    pub infrastructure: IndexMap<String, Span>,
+    /// What it offers to others.
+    pub capabilities: IndexMap<String, Span>,
+    /// What it needs of others.
+    pub requirements: IndexMap<String, Span>,
+    /// What it publishes of itself.
+    pub metrics: Metrics,
+    /// What follows from its metrics.
+    pub policies: Policies,
+    /// The types of properties that it declares.
+    pub data_types: DataTypes,
 }
 
 /// A transition or operation, as declared.
@@ -63,6 +81,8 @@ pub struct ActionDecl {
     pub name_span: Span,
     /// The drivers named for it; none means the default ones.
     pub drivers: Vec<DriverDecl>,
+    /// The arguments that an operation takes.
+    pub properties: Properties,
 }
 
 /// A driver, as declared.
@@ -84,15 +104,28 @@ pub(crate) fn read(
     name: Option<Spanned<DescriptorName>>,
 ) -> ResourceDescriptor {
     reader.unknown_keys(root, &SECTIONS, "a resource descriptor");
+    let properties = read_properties(reader, get(root, "properties"), Dots::Tolerated);
+    let private_properties = read_properties(reader, get(root, "private-properties"), Dots::Tolerated);
+    let queries = get(root, "queries").and_then(|node| reader.mapping(node, "`queries`"));
+    if let Some(queries) = queries {
+        reader.unknown_keys(queries, &["drivers", "description"], "`queries`");
+    }
     ResourceDescriptor {
         source: reader.source.clone(),
         name,
         description: get(root, "description").and_then(Node::as_str).map(str::to_owned),
-        properties: read_properties(reader, root.get("properties"), Dots::Tolerated),
-        private_properties: read_properties(reader, root.get("private-properties"), Dots::Tolerated),
+        properties,
+        private_properties,
         transitions: transitions(reader, root.get("lifecycle")),
         operations: operations(reader, root.get("operations")),
-        default_drivers: root.get("default-driver").map(|node| drivers(reader, node)).unwrap_or_default(),
+        default_drivers: get(root, "default-driver").map(|node| drivers(reader, node)).unwrap_or_default(),
+        queries: queries.and_then(|q| q.get("drivers")).map(|node| drivers(reader, node)).unwrap_or_default(),
+        infrastructure: names(reader, root, "infrastructure"),
+        capabilities: names(reader, root, "capabilities"),
+        requirements: names(reader, root, "requirements"),
+        metrics: read_metrics(reader, root, Owner::Resource),
+        policies: read_policies(reader, root),
+        data_types: read_data_types(reader, root),
     }
 }
 
@@ -103,7 +136,8 @@ fn transitions(reader: &mut Reader<'_>, node: Option<&Node>) -> IndexMap<Transit
     if let Some(items) = node.as_sequence() {
         for item in items {
             if let Some(text) = reader.text(item, "a transition") {
-                let decl = ActionDecl { name_span: text.span, drivers: Vec::new() };
+                let decl =
+                    ActionDecl { name_span: text.span, drivers: Vec::new(), properties: Properties::new() };
                 add_transition(reader, &mut found, &text.value, decl);
             }
         }
@@ -111,7 +145,7 @@ fn transitions(reader: &mut Reader<'_>, node: Option<&Node>) -> IndexMap<Transit
         reader.wrong_sort(node, "`lifecycle`", "a list or a mapping");
     } else if let Some(mapping) = reader.mapping(node, "`lifecycle`") {
         for entry in mapping.entries() {
-            let decl = action(reader, entry.key.span(), &entry.value);
+            let decl = action(reader, entry, &["drivers", "properties", "description"], "a transition");
             add_transition(reader, &mut found, entry.key.text(), decl);
         }
     }
@@ -132,9 +166,9 @@ fn add_transition(
         found.insert(transition, decl);
         return;
     }
-    let message = format!("there is no transition `{word}`; it is ignored");
-    let diagnostic = Diagnostic::warning(codes::UNKNOWN_KEY, message).at(reader.place(decl.name_span));
     let words = Transition::ALL.map(Transition::as_str);
+    let message = format!("there is no transition `{word}`; it is ignored");
+    let diagnostic = Diagnostic::warning(codes::UNKNOWN_TRANSITION, message).at(reader.place(decl.name_span));
     reader.diagnostics.push(did_you_mean(diagnostic, word, words));
 }
 
@@ -142,7 +176,8 @@ fn operations(reader: &mut Reader<'_>, node: Option<&Node>) -> IndexMap<Operatio
     let mapping = node.and_then(|node| reader.mapping(node, "`operations`"));
     let mut found = IndexMap::new();
     for entry in mapping.map(Mapping::entries).unwrap_or_default() {
-        let decl = action(reader, entry.key.span(), &entry.value);
+        let known = ["drivers", "properties", "description", "available-state"];
+        let decl = action(reader, entry, &known, OPERATION);
         if let Some(name) = reader.key::<OperationName>(&entry.key, codes::NAME) {
             found.insert(name.value, decl);
         }
@@ -150,10 +185,21 @@ fn operations(reader: &mut Reader<'_>, node: Option<&Node>) -> IndexMap<Operatio
     found
 }
 
-fn action(reader: &mut Reader<'_>, name_span: Span, node: &Node) -> ActionDecl {
-    let body = reader.mapping(node, "a transition or operation");
-    let drivers = body.and_then(|body| body.get("drivers")).map(|node| drivers(reader, node));
-    ActionDecl { name_span, drivers: drivers.unwrap_or_default() }
+fn action(reader: &mut Reader<'_>, entry: &Entry, known: &[&str], what: &str) -> ActionDecl {
+    let body = reader.mapping(&entry.value, &format!("{what}, `{}`,", entry.key.text()));
+    if let Some(body) = body {
+        reader.unknown_keys(body, known, what);
+    }
+    let field = |key: &str| body.and_then(|body| get(body, key));
+    ActionDecl {
+        name_span: entry.key.span(),
+        drivers: field("drivers").map(|node| drivers(reader, node)).unwrap_or_default(),
+        properties: read_properties(
+            reader,
+            field("properties").filter(|_| what == OPERATION),
+            Dots::Tolerated,
+        ),
+    }
 }
 
 /// Reads `drivers:` or `default-driver:`: a mapping of driver types.
@@ -164,10 +210,17 @@ fn drivers(reader: &mut Reader<'_>, node: &Node) -> Vec<DriverDecl> {
     for entry in entries {
         let Some(driver) = reader.key::<DriverKind>(&entry.key, codes::NAME) else { continue };
         let body = reader.mapping(&entry.value, "a driver");
-        let field = |key: &str| body.and_then(|body| body.get(key));
-        // Older descriptors have `infrastructure-type` without `selector` around it.
-        let selector = field("selector").and_then(|s| s.get("infrastructure-type"));
-        let infrastructure = selector.or_else(|| field("infrastructure-type"));
+        let field = |key: &str| body.and_then(|body| get(body, key));
+        if let Some(body) = body {
+            reader.unknown_keys(body, &["selector", "properties", "infrastructure-type"], "a driver");
+            old_selector(reader, body);
+        }
+        let selector = field("selector").and_then(|node| reader.mapping(node, "`selector`"));
+        if let Some(selector) = selector {
+            reader.unknown_keys(selector, &["infrastructure-type"], "a selector");
+        }
+        let selector = selector.and_then(|selector| get(selector, "infrastructure-type"));
+        let infrastructure = selector.or_else(|| field("infrastructure-type")).filter(|node| !node.is_null());
         let properties = field("properties").map(|node| node.to_value(Reading::Text));
         found.push(DriverDecl {
             name_span: driver.span,
@@ -177,6 +230,18 @@ fn drivers(reader: &mut Reader<'_>, node: &Node) -> Vec<DriverDecl> {
         });
     }
     found
+}
+
+/// Warns of `infrastructure-type` without `selector` around it, as older descriptors have it.
+fn old_selector(reader: &mut Reader<'_>, body: &Mapping) {
+    let Some(entry) = body.entry("infrastructure-type").filter(|_| body.get("selector").is_none()) else {
+        return;
+    };
+    let message = "`infrastructure-type` stands in the driver itself, as old descriptors have it";
+    let diagnostic = Diagnostic::warning(codes::OLD_SHAPE, message)
+        .at(reader.place(entry.key.span()))
+        .help("write it below `selector`");
+    reader.diagnostics.push(diagnostic);
 }
 
 fn texts(reader: &mut Reader<'_>, node: &Node) -> Vec<String> {

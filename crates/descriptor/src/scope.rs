@@ -1,14 +1,20 @@
 //! What a `${…}` means where it stands.
 
+use std::fmt::Display;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use windlass_model::name::RESERVED;
 use windlass_model::template::{End, InstanceField};
 use windlass_model::{ComponentName, PropertyName};
-use windlass_source::Diagnostic;
+use windlass_source::{Code, Diagnostic, Source};
 
 use crate::catalog::Catalog;
 use crate::codes;
-use crate::document::AssemblyDescriptor;
+use crate::document::{AssemblyDescriptor, Component, Descriptor};
 use crate::property::Properties;
 use crate::read::did_you_mean;
+use crate::resource::ResourceDescriptor;
 use crate::template::Reference;
 
 /// What a reference means.
@@ -27,8 +33,12 @@ pub(crate) enum Meaning {
 /// The names that a reference can mean at its place.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
+    /// The text in which the reference stands.
+    pub(crate) source: &'a Arc<Source>,
     /// The properties of the descriptor itself.
     pub(crate) own: &'a Properties,
+    /// The properties that only a resource itself sees.
+    pub(crate) private: Option<&'a Properties>,
     /// The assembly, for its components and references; none inside a resource descriptor.
     pub(crate) assembly: Option<&'a AssemblyDescriptor>,
     /// Whether `source` and `target` mean something.
@@ -37,56 +47,106 @@ pub(crate) struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     pub(crate) fn assembly(assembly: &'a AssemblyDescriptor) -> Self {
-        Self { own: &assembly.properties, assembly: Some(assembly), ends: false }
+        Self {
+            source: &assembly.source,
+            own: &assembly.properties,
+            private: None,
+            assembly: Some(assembly),
+            ends: false,
+        }
     }
 
     pub(crate) fn relationship(assembly: &'a AssemblyDescriptor) -> Self {
         Self { ends: true, ..Self::assembly(assembly) }
     }
 
-    pub(crate) fn resource(own: &'a Properties) -> Self {
-        Self { own, assembly: None, ends: false }
+    pub(crate) fn resource(resource: &'a ResourceDescriptor) -> Self {
+        Self {
+            source: &resource.source,
+            own: &resource.properties,
+            private: Some(&resource.private_properties),
+            assembly: None,
+            ends: false,
+        }
     }
 
-    /// Finds what a reference means, or says why it means nothing. The place is for the caller to add.
+    /// Finds what a reference means, or says why it means nothing.
     pub(crate) fn meaning(&self, reference: &Reference) -> Result<Meaning, Box<Diagnostic>> {
         let text = &reference.text;
         match reference.split() {
             ("instance", Some(field)) => match InstanceField::from_word(field) {
                 Some(field) => Ok(Meaning::Instance(field)),
-                None => Err(unknown_field(text, field)),
+                None => Err(self.unknown_field(reference, field)),
             },
-            ("source", Some(property)) => self.end(End::Source, property, text),
-            ("target", Some(property)) => self.end(End::Target, property, text),
-            (component, Some(property)) if self.has_part(component) => part(component, property, text),
-            _ => self.own(text),
-        }
-    }
-
-    fn own(&self, text: &str) -> Result<Meaning, Box<Diagnostic>> {
-        if let Some((name, _)) = self.own.get_key_value(text) {
-            return Ok(Meaning::Own(name.clone()));
-        }
-        Err(Box::new(match text.split_once('.') {
-            Some((component, _)) if self.assembly.is_some() => unknown_component(
-                &format!("`${{{text}}}` names no component `{component}`"),
-                component,
-                self.parts(),
-            ),
-            _ => {
-                let message = format!("`${{{text}}}` names no property of this descriptor");
-                let diagnostic = Diagnostic::error(codes::UNKNOWN_PROPERTY, message);
-                did_you_mean(diagnostic, text, self.own.keys().map(PropertyName::as_str))
+            ("source", Some(property)) => self.end(End::Source, property, reference),
+            ("target", Some(property)) => self.end(End::Target, property, reference),
+            (component, Some(property)) if self.has_part(component) => {
+                let component = self.parse(component, reference)?;
+                Ok(Meaning::Part(component, self.parse(property, reference)?))
             }
-        }))
+            _ => self.own_property(text).map(Meaning::Own).ok_or_else(|| self.unknown(reference)),
+        }
     }
 
-    fn end(&self, end: End, property: &str, text: &str) -> Result<Meaning, Box<Diagnostic>> {
-        if !self.ends {
-            let message = format!("`${{{text}}}` has a meaning only in the properties of a relationship");
-            return Err(Box::new(Diagnostic::error(codes::MISPLACED_REFERENCE, message)));
+    fn own_property(&self, name: &str) -> Option<PropertyName> {
+        let private = || self.private.and_then(|private| private.get_key_value(name));
+        self.own.get_key_value(name).or_else(private).map(|(name, _)| name.clone())
+    }
+
+    fn error(&self, code: Code, reference: &Reference, message: String) -> Diagnostic {
+        Diagnostic::error(code, message).at(self.source.place(reference.span))
+    }
+
+    /// Says why a reference to a property or a part means nothing.
+    fn unknown(&self, reference: &Reference) -> Box<Diagnostic> {
+        let text = &reference.text;
+        if let ((component, Some(_)), Some(_)) = (reference.split(), self.assembly) {
+            let message = format!("`${{{text}}}` names no component `{component}`");
+            let mut names = self.parts();
+            names.extend(RESERVED.iter().filter(|root| self.ends || **root == "instance"));
+            let diagnostic = self.error(codes::UNKNOWN_COMPONENT, reference, message);
+            return Box::new(unknown_component(diagnostic, component, &self.parts(), &names));
         }
-        Ok(Meaning::End(end, parse(property, text)?))
+        let message = format!("`${{{text}}}` names no property of this descriptor");
+        let diagnostic = self.error(codes::UNKNOWN_PROPERTY, reference, message);
+        if self.has_part(text) {
+            let help = format!("`{text}` is a component; name one of its properties, as `${{{text}.id}}`");
+            return Box::new(diagnostic.help(help));
+        }
+        let private = self.private.into_iter().flat_map(Properties::keys);
+        let names = self.own.keys().chain(private).map(PropertyName::as_str);
+        let diagnostic = did_you_mean(diagnostic, text, names.chain(INSTANCE));
+        if diagnostic.help.is_some() {
+            return Box::new(diagnostic);
+        }
+        Box::new(diagnostic.help("declare it in `properties`, or give the value here"))
+    }
+
+    fn end(&self, end: End, property: &str, reference: &Reference) -> Result<Meaning, Box<Diagnostic>> {
+        if !self.ends {
+            let text = &reference.text;
+            let message = format!("`${{{text}}}` has a meaning only in the properties of a relationship");
+            return Err(Box::new(self.error(codes::MISPLACED_REFERENCE, reference, message)));
+        }
+        Ok(Meaning::End(end, self.parse(property, reference)?))
+    }
+
+    fn parse<T>(&self, name: &str, reference: &Reference) -> Result<T, Box<Diagnostic>>
+    where
+        T: FromStr,
+        T::Err: Display,
+    {
+        name.parse().map_err(|error| {
+            Box::new(self.error(codes::TEMPLATE, reference, format!("in `${{{}}}`: {error}", reference.text)))
+        })
+    }
+
+    fn unknown_field(&self, reference: &Reference, field: &str) -> Box<Diagnostic> {
+        let message = format!("`${{{}}}`: an instance has no `{field}`", reference.text);
+        let diagnostic = self
+            .error(codes::UNKNOWN_PROPERTY, reference, message)
+            .help("an instance has `name`, `id` and `index`");
+        Box::new(did_you_mean(diagnostic, field, InstanceField::ALL.map(InstanceField::as_str)))
     }
 
     fn has_part(&self, name: &str) -> bool {
@@ -99,40 +159,27 @@ impl<'a> Scope<'a> {
     }
 }
 
-fn part(component: &str, property: &str, text: &str) -> Result<Meaning, Box<Diagnostic>> {
-    let component = component.parse().map_err(|error| {
-        Box::new(Diagnostic::error(codes::TEMPLATE, format!("in `${{{text}}}`: {error}")))
-    })?;
-    Ok(Meaning::Part(component, parse(property, text)?))
-}
-
-fn parse(property: &str, text: &str) -> Result<PropertyName, Box<Diagnostic>> {
-    property
-        .parse()
-        .map_err(|error| Box::new(Diagnostic::error(codes::TEMPLATE, format!("in `${{{text}}}`: {error}"))))
-}
-
-fn unknown_field(text: &str, field: &str) -> Box<Diagnostic> {
-    let fields = InstanceField::ALL.map(InstanceField::as_str);
-    let diagnostic =
-        Diagnostic::error(codes::UNKNOWN_PROPERTY, format!("`${{{text}}}`: an instance has no `{field}`"))
-            .help("an instance has `name`, `id` and `index`");
-    Box::new(did_you_mean(diagnostic, field, fields))
-}
+/// What every instance knows of itself.
+const INSTANCE: [&str; 3] = ["instance.name", "instance.id", "instance.index"];
 
 /// Returns the names of all components and references.
 pub(crate) fn part_names(assembly: &AssemblyDescriptor) -> Vec<&str> {
     assembly.composition.keys().chain(assembly.references.keys()).map(ComponentName::as_str).collect()
 }
 
-pub(crate) fn unknown_component(message: &str, name: &str, parts: Vec<&str>) -> Diagnostic {
-    let diagnostic = Diagnostic::error(codes::UNKNOWN_COMPONENT, message);
+/// Says which components there are, and which of `names` was meant perhaps.
+pub(crate) fn unknown_component(
+    diagnostic: Diagnostic,
+    name: &str,
+    parts: &[&str],
+    names: &[&str],
+) -> Diagnostic {
     let diagnostic = if parts.is_empty() {
         diagnostic.help("the assembly has no components and no references")
     } else {
-        diagnostic.help(format!("there are {}", quoted(&parts)))
+        diagnostic.help(format!("there are {}", quoted(parts)))
     };
-    did_you_mean(diagnostic, name, parts)
+    did_you_mean(diagnostic, name, names.iter().copied())
 }
 
 /// Lists names, the first few of them when there are many.
@@ -156,30 +203,34 @@ pub(crate) enum Has {
     Yes,
     /// It is not; these are.
     No(Vec<String>),
-    /// The part's descriptor is not at hand, or what the part is can only be seen at run time.
+    /// It is declared, and only the resource itself sees it.
+    Private,
+    /// The part's descriptor is not at hand.
     CannotTell,
 }
 
-/// Tells whether a component or reference has a property.
-pub(crate) fn part_has(
-    assembly: &AssemblyDescriptor,
-    catalog: &dyn Catalog,
-    component: &ComponentName,
-    property: &PropertyName,
-) -> Has {
-    let Some(part) = assembly.composition.get(component) else {
-        // What a reference has, is seen once it is resolved.
-        return Has::CannotTell;
-    };
+/// Tells whether a component has a property.
+pub(crate) fn part_has(part: &Component, catalog: &dyn Catalog, property: &PropertyName) -> Has {
     if part.properties.contains_key(property) {
         return Has::Yes;
     }
-    let Some(descriptor) = part.kind.as_ref().and_then(|kind| catalog.find(&kind.value)) else {
-        return Has::CannotTell;
-    };
+    match part.kind.as_ref().and_then(|kind| catalog.find(&kind.value)) {
+        Some(descriptor) => has(&descriptor, property, part.properties.keys()),
+        None => Has::CannotTell,
+    }
+}
+
+/// Tells whether a descriptor declares a property; `also` is what is declared beside it.
+pub(crate) fn has<'p>(
+    descriptor: &'p Descriptor,
+    property: &PropertyName,
+    also: impl Iterator<Item = &'p PropertyName>,
+) -> Has {
     if descriptor.properties().contains_key(property) {
         return Has::Yes;
     }
-    let declared = descriptor.properties().keys().chain(part.properties.keys());
-    Has::No(declared.map(ToString::to_string).collect())
+    if descriptor.private_properties().is_some_and(|private| private.contains_key(property)) {
+        return Has::Private;
+    }
+    Has::No(descriptor.properties().keys().chain(also).map(ToString::to_string).collect())
 }

@@ -87,6 +87,13 @@ impl Value {
         }
     }
 
+    /// Tells whether there is no reference in it, so that it never changes.
+    pub fn is_fixed(&self) -> bool {
+        let mut fixed = true;
+        self.for_each_reference(&mut |_| fixed = false);
+        fixed
+    }
+
     /// Calls `visit` for every reference.
     pub fn for_each_reference<'a>(&'a self, visit: &mut dyn FnMut(&'a Reference)) {
         match &self.kind {

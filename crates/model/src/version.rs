@@ -157,11 +157,8 @@ impl Bounds {
         let sign = SIGNS.into_iter().find(|sign| comparator.starts_with(sign)).unwrap_or("");
         let (parts, wild) = parts(comparator[sign.len()..].trim())?;
         if parts.is_empty() {
-            return if sign.is_empty() || sign == "^" || sign == "~" || sign == "=" {
-                Ok(Self::default())
-            } else {
-                Err(format!("`{sign}` needs a number after it"))
-            };
+            let all = sign.is_empty().then(Self::default);
+            return all.ok_or_else(|| format!("`{sign}` needs a number after it"));
         }
         // What is not written is open, up to the third part.
         let open = wild || parts.len() < 3;
@@ -316,6 +313,7 @@ mod tests {
     #[case::nothing("^", "a number is missing")]
     #[case::comma(">=1.0,", "a number is missing")]
     #[case::letter("^x1", "`x1` is no number")]
+    #[case::sign(">*", "`>` needs a number after it")]
     #[case::behind("1.*.2", "`2` stands behind a wildcard")]
     #[case::huge("^18446744073709551615", "`18446744073709551615` is too large")]
     fn not_ranges(#[case] range: &str, #[case] expected: &str) {

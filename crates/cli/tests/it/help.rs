@@ -143,6 +143,15 @@ fn a_code_is_explained() {
     WL0112: unknown component
 
     The name is neither in `composition` nor in `references`.
+
+    ```yaml
+    name: assembly::shop::1.0
+    properties:
+      url: {value: '${wbe.url}', read-only: true}
+    composition:
+      web:
+        type: resource::web::1.0
+    ```
     ");
     assert_snapshot!(env.refuses(&["explain", "WL0113x"]), @"error: there is no code `WL0113x`; did you mean `WL0113`?");
     assert_snapshot!(env.refuses(&["explain", "nonsense"]), @"error: there is no code `nonsense`");

@@ -157,11 +157,7 @@ fn a_file_that_is_no_descriptor() {
     1 | name: small
       |       ^^^^^
 
-    error[WL0100]: this is a resource descriptor, and an assembly is needed
-     |
-     = help: name the assembly that the resource is part of
-
-    2 errors; nothing was changed
+    1 error; nothing was changed
     ");
 }
 
@@ -211,6 +207,14 @@ fn references_to_nowhere_and_in_circles() {
       |           ^^^^^^^^^^^^^^^^^^^^^^
       |
       = help: declare it under `existing:` in `windlass.yaml`
+
+    note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
+     --> small/assembly.yaml:4:11
+      |
+    4 |     type: resource::network::1.0
+      |           ^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: what exists at any place fits
 
     1 error; nothing was changed
     ");

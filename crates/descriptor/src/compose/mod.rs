@@ -7,6 +7,7 @@
 mod bind;
 mod known;
 mod parameters;
+mod policy;
 mod reference;
 mod size;
 mod whole;
@@ -18,14 +19,17 @@ use indexmap::IndexMap;
 use serde_json::Value as Json;
 use windlass_model::assembly::{Element, ElementKind, Endpoint, Operation, Property, Relationship, Topology};
 use windlass_model::name::RelationshipName;
-use windlass_model::{AssemblyName, ComponentName, DescriptorName, ElementName, PropertyName};
+use windlass_model::policy::Policy;
+use windlass_model::{AssemblyName, ComponentName, DescriptorName, ElementName, Origin, PropertyName};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_source::{Code, Diagnostic, Diagnostics, Place, Source, Span};
 
 use crate::catalog::Catalog;
 use crate::check::{Missing, check};
 use crate::codes;
-use crate::document::{AssemblyDescriptor, Component, Descriptor, EndpointDecl, RelationshipDecl};
+use crate::document::{
+    AssemblyDescriptor, Component, Descriptor, EndpointDecl, ReferenceType, RelationshipDecl,
+};
 use crate::property::PropertyDecl;
 use crate::read::{Spanned, origin};
 use crate::resource::ResourceDescriptor;
@@ -48,6 +52,23 @@ pub struct Existing {
     pub name: String,
     /// Its properties.
     pub properties: BTreeMap<String, Json>,
+}
+
+/// What a reference asks for: the input of a search for what exists.
+#[derive(Debug, Clone)]
+pub struct ReferenceRequest {
+    /// The element that it becomes.
+    pub element: ElementName,
+    /// Its type, with the versions that are accepted.
+    pub kind: ReferenceType,
+    /// What the thing must look like: its `name`, its place, and whatever else is given.
+    pub properties: BTreeMap<PropertyName, Sensitive<String>>,
+    /// The newest resource of the catalog that it accepts and that has `queries`: its drivers can look for the thing.
+    pub queries: Option<DescriptorName>,
+    /// What fits, if exactly one thing does.
+    pub found: Option<Existing>,
+    /// Where it is declared.
+    pub origin: Origin,
 }
 
 /// What is asked for.
@@ -73,6 +94,8 @@ pub struct Composed {
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
     /// The descriptors of the resources it is made of.
     pub resources: BTreeSet<DescriptorName>,
+    /// What its references ask for, in the order of declaration; those that nothing fits too.
+    pub references: Vec<ReferenceRequest>,
     /// All problems: of reading, checking and composing.
     pub diagnostics: Diagnostics,
 }
@@ -94,6 +117,8 @@ struct Composer<'a> {
     elements: Vec<Element>,
     places: HashMap<ElementName, usize>,
     relationships: Vec<Relationship>,
+    policies: Vec<Policy>,
+    references: Vec<ReferenceRequest>,
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
     resources: BTreeSet<DescriptorName>,
     /// The texts of all descriptors that have been examined, by their names.
@@ -159,6 +184,8 @@ impl<'a> Composer<'a> {
             elements: Vec::new(),
             places: HashMap::new(),
             relationships: Vec::new(),
+            policies: Vec::new(),
+            references: Vec::new(),
             secrets: BTreeMap::new(),
             resources: BTreeSet::new(),
             sources: BTreeMap::new(),
@@ -177,9 +204,12 @@ impl<'a> Composer<'a> {
         let mut said = self.diagnostics.into_vec();
         said.dedup();
         let diagnostics = Diagnostics::from(said);
-        let topology = (!diagnostics.has_errors())
-            .then(|| Topology::new(self.request.name.clone(), self.elements, self.relationships));
-        Composed { topology, secrets: self.secrets, resources: self.resources, diagnostics }
+        let topology = (!diagnostics.has_errors()).then(|| {
+            let name = self.request.name.clone();
+            Topology::new(name, self.elements, self.relationships).with_policies(self.policies)
+        });
+        let Self { secrets, resources, references, .. } = self;
+        Composed { topology, secrets, resources, references, diagnostics }
     }
 
     /// Warns where one value is read of a group that has several.
@@ -262,6 +292,8 @@ impl<'a> Composer<'a> {
         }
         self.inside.pop();
         self.promote(frame, at);
+        self.promote_metrics(frame, at);
+        self.assembly_policies(frame);
         for (name, decl) in &assembly.relationships {
             let bound = self.relationship(frame, name, decl);
             self.relationships.push(bound);
@@ -352,10 +384,16 @@ impl<'a> Composer<'a> {
         let name = seat.name.clone();
         let scope = match descriptor {
             Descriptor::Assembly(nested) => Scope::assembly(nested),
-            Descriptor::Resource(resource) => Scope::resource(&resource.properties),
+            Descriptor::Resource(resource) => Scope::resource(resource),
         };
         let own = Binder { scope, source: descriptor.source(), owner: &name, instance: &name };
         let mut properties = self.properties(descriptor.properties(), own);
+        if let Some(private) = descriptor.private_properties() {
+            let private = self.properties(private, own);
+            properties.extend(
+                private.into_iter().map(|(name, property)| (name, Property { private: true, ..property })),
+            );
+        }
         for (property, given) in &decl.properties {
             self.overlay(&mut properties, descriptor, (property, given), frame.binder(&name));
         }
@@ -367,6 +405,7 @@ impl<'a> Composer<'a> {
             }
             Descriptor::Resource(resource) => {
                 let declared_at = origin(&frame.assembly.source, decl.name_span);
+                self.resource_policies(resource, own);
                 self.resource(resource, seat, properties, declared_at);
             }
         }
@@ -380,6 +419,10 @@ impl<'a> Composer<'a> {
         (name, given): (&PropertyName, &PropertyDecl),
         binder: Binder<'_>,
     ) {
+        if descriptor.private_properties().is_some_and(|private| private.contains_key(name)) {
+            // The check has warned of it.
+            return;
+        }
         let declared = descriptor.properties().get(name);
         if let (Some(decl), Some(value)) = (declared, given.effective())
             && (decl.read_only || decl.value.is_some())
@@ -410,7 +453,7 @@ impl<'a> Composer<'a> {
         resource: &ResourceDescriptor,
         seat: Seat,
         properties: IndexMap<PropertyName, Property>,
-        declared_at: windlass_model::Origin,
+        declared_at: Origin,
     ) {
         let Some(descriptor) = resource.name.as_ref().map(|name| name.value.clone()) else { return };
         self.resources.insert(descriptor.clone());
@@ -421,10 +464,12 @@ impl<'a> Composer<'a> {
             .keys()
             .map(|name| (name.clone(), Operation { element: seat.name.clone(), operation: name.clone() }));
         let operations = operations.collect();
+        let metrics = self.metrics(resource, &seat.name);
         self.push(Element {
             properties,
             transitions,
             operations,
+            metrics,
             origin: Some(declared_at),
             ..seat.element(ElementKind::Resource, descriptor)
         });

@@ -6,12 +6,14 @@ use serde_json::Value as Json;
 use windlass_model::assembly::{Element, ElementKind, Property};
 use windlass_model::resolve::text_of;
 use windlass_model::{ComponentName, PropertyName};
-use windlass_source::Diagnostic;
+use windlass_secret::Sensitive;
+use windlass_source::{Diagnostic, Place};
 
 use super::known::{Known, Unknown};
-use super::{Composer, Existing, Frame, Seat};
+use super::{Composer, Existing, Frame, ReferenceRequest, Seat};
+use crate::check::newest;
 use crate::codes;
-use crate::document::{ReferenceDecl, ReferenceType};
+use crate::document::{Descriptor, ReferenceDecl, ReferenceType};
 use crate::read::{did_you_mean, origin};
 use crate::scope::quoted;
 
@@ -24,11 +26,34 @@ impl Composer<'_> {
         let of_type = self.request.existing.iter().filter(|thing| kind.value.accepts(&thing.descriptor));
         let of_type: Vec<&Existing> = of_type.collect();
         let fitting: Vec<&Existing> = of_type.iter().copied().filter(|thing| fits(thing, &wanted)).collect();
+        // Of several versions the newest counts.
+        let highest = fitting.iter().map(|thing| &thing.descriptor.version).max();
+        let fitting: Vec<&Existing> =
+            fitting.iter().copied().filter(|thing| Some(&thing.descriptor.version) == highest).collect();
+        let found = match fitting[..] {
+            [thing] => Some(thing),
+            _ => None,
+        };
+        let queries = newest(kind, self.request.catalog).filter(|descriptor| match descriptor {
+            Descriptor::Resource(resource) => !resource.queries.is_empty(),
+            Descriptor::Assembly(_) => false,
+        });
+        self.references.push(ReferenceRequest {
+            element: frame.owner.child(name),
+            kind: kind.value.clone(),
+            queries: queries.and_then(|descriptor| descriptor.name().cloned()),
+            properties: wanted
+                .iter()
+                .map(|(name, known)| (name.clone(), Sensitive::new(known.text.clone())))
+                .collect(),
+            found: found.cloned(),
+            origin: origin(&frame.assembly.source, decl.name_span),
+        });
         match fitting[..] {
             [thing] => self.resolved(frame, name, decl, thing),
             [] => {
-                let diagnostic = nothing(name, &kind.value, &wanted, &of_type);
-                self.diagnostics.push(diagnostic.at(frame.assembly.source.place(kind.span)));
+                let place = frame.assembly.source.place(kind.span);
+                self.diagnostics.push(nothing(name, &kind.value, &wanted, &of_type, place));
             }
             _ => {
                 let diagnostic = several(name, &wanted, &fitting);
@@ -91,10 +116,16 @@ fn fits(thing: &Existing, wanted: &Wanted) -> bool {
     })
 }
 
-fn nothing(name: &ComponentName, kind: &ReferenceType, wanted: &Wanted, of_type: &[&Existing]) -> Diagnostic {
+fn nothing(
+    name: &ComponentName,
+    kind: &ReferenceType,
+    wanted: &Wanted,
+    of_type: &[&Existing],
+    place: Place,
+) -> Diagnostic {
     let with = described(wanted);
     let message = format!("the reference `{name}` fits nothing: there is no `{kind}`{with}");
-    let diagnostic = Diagnostic::error(codes::NO_INSTANCE, message);
+    let diagnostic = Diagnostic::error(codes::NO_INSTANCE, message).at(place);
     let names: Vec<&str> = of_type.iter().map(|thing| thing.name.as_str()).collect();
     if names.is_empty() {
         return diagnostic.help("declare it under `existing:` in `windlass.yaml`");

@@ -82,7 +82,7 @@ fn is_right(diagnostic: &Diagnostic, text: &str) -> bool {
                 || found.len() > 50
                 || !(found.starts_with("assembly::") || found.starts_with("resource::"))
         }
-        codes::BAD_TYPE => found.contains("[[") || found.contains("$lmctl:"),
+        codes::BAD_TYPE => found.contains("[["),
         // The project file of the tool that builds such a package has the name.
         codes::MISSING_NAME => !text.lines().any(|line| line.starts_with("name:")),
         codes::UNKNOWN_PROPERTY => named.is_some_and(|named| !keys(text, "properties").contains(&named)),

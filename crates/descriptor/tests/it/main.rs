@@ -8,6 +8,7 @@ mod cycles;
 mod fixtures;
 mod messages;
 mod nesting;
+mod pages;
 mod parameters;
 mod recovery;
 mod references;

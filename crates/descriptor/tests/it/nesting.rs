@@ -138,9 +138,11 @@ composition: {part: {type: assembly::broken::1.0, quantity: 3}}
 ";
     assert_snapshot!(World::of(&[broken, bad]).messages(text), @"
     0.yaml:2:26: error[WL0111]: `${nothing}` names no property of this descriptor
+        help: declare it in `properties`, or give the value here
     0.yaml:3:28: error[WL0140]: the descriptor of `gone`, `resource::gone::1.0`, is not in the catalog
         help: did you mean `resource::bad::1.0`?
     1.yaml:2:26: error[WL0111]: `${nowhere}` names no property of this descriptor
+        help: declare it in `properties`, or give the value here
     ");
 }
 

@@ -79,7 +79,7 @@ fn empty_sections_are_fine() {
     let text =
         "name: assembly::shop::1.0\nproperties:\ncomposition:\nreferences:\nrelationships:\noperations:\n";
     assert_eq!(show(&read_text(text).diagnostics), "");
-    let text = "name: resource::web::1.0\nproperties:\n  a:\nlifecycle:\noperations:\ndefault-driver:\n";
+    let text = "name: resource::web::1.0\nproperties:\n  a: {}\nlifecycle:\noperations:\ndefault-driver:\n";
     assert_eq!(show(&read_text(text).diagnostics), "");
 }
 
@@ -114,18 +114,24 @@ default-driver:
     assert_snapshot!(show(&read.diagnostics), @"
     vendor.yaml:2:1: warning[WL0103]: `descripion` is read as `description`
         help: write `description`
+    vendor.yaml:4:13: warning[WL0116]: `read_only` is no type; it is read as `read-only: true`
+        help: write the flag
     vendor.yaml:5:7: warning[WL0103]: `read_only` is read as `read-only`
         help: write `read-only`
     vendor.yaml:6:7: warning[WL0103]: `readOnly` is read as `read-only`
         help: write `read-only`
     vendor.yaml:6:23: warning[WL0103]: `require` is read as `required`
         help: write `required`
+    vendor.yaml:7:3: warning[WL0118]: the property `d` is declared with nothing
+        help: give it a `value`, a `default` or a `type`, or write `{}` if it needs none
     vendor.yaml:8:6: warning[WL0104]: the property `e` should be a mapping; what stands here is taken as its value
         help: write `value:` before it, on a line of its own
     vendor.yaml:9:16: warning[WL0123]: the `default` is never used, since `value` decides
         vendor.yaml:9:26: the value
     vendor.yaml:10:3: warning[WL0101]: the property name `g.h` has a dot, which separates component and property
-    vendor.yaml:16:5: warning[WL0103]: there is no transition `CreateInfrastructure`; it is ignored
+    vendor.yaml:16:5: warning[WL0146]: there is no transition `CreateInfrastructure`; it is ignored
+    vendor.yaml:21:5: warning[WL0139]: `infrastructure-type` stands in the driver itself, as old descriptors have it
+        help: write it below `selector`
     ");
     let Some(Descriptor::Resource(resource)) = read.descriptor else { panic!("it is a resource") };
     let read_only: Vec<_> =

@@ -26,7 +26,8 @@ fn world() -> World {
         "name: resource::web::1.0\nproperties: {url: {read-only: true}, id: {}}\nlifecycle: [Install]\n",
     ])
     .existing("resource::net::1.2", "VIDEO", &[("id", "net-1"), ("deploymentLocation", "here")])
-    .existing("resource::net::1.0", "AUDIO", &[("id", "net-2"), ("deploymentLocation", "here")])
+    .existing("resource::net::1.2", "AUDIO", &[("id", "net-2"), ("deploymentLocation", "here")])
+    .existing("resource::net::1.0", "OLD", &[("id", "net-0"), ("deploymentLocation", "here")])
     .existing("resource::net::2.0", "VIDEO", &[("id", "net-3")])
     .existing("resource::image::1.0", "VIDEO", &[("id", "image-1")])
 }
@@ -53,16 +54,22 @@ fn nothing_fits() {
     assert_snapshot!(world().messages(&shop("{name: {value: VIDOE}}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with name `VIDOE`
         help: did you mean `VIDEO`?
+    a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
+        help: what exists at any place fits
     ");
     assert_snapshot!(world().messages(&shop("{name: {value: VIDEO}, deploymentLocation: {value: there}}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with deploymentLocation `there`, name `VIDEO`
-        help: of that type there are `VIDEO` and `AUDIO`
+        help: of that type there are `VIDEO`, `AUDIO` and `OLD`
+    a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `resourceManager`
+        help: what exists at any place fits
     ");
     let nothing =
         World::of(&["name: resource::web::1.0\nproperties: {url: {}, id: {}}\nlifecycle: [Install]\n"]);
     assert_snapshot!(nothing.messages(&shop("{}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0`
         help: declare it under `existing:` in `windlass.yaml`
+    a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
+        help: what exists at any place fits
     ");
 }
 
@@ -71,6 +78,8 @@ fn several_things_fit() {
     assert_snapshot!(world().messages(&shop("{deploymentLocation: {value: here}}")), @"
     a.yaml:8:11: error[WL0161]: the reference `net` fits 2 things with deploymentLocation `here`: `VIDEO` and `AUDIO`
         help: give more of its properties, until one is left
+    a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `resourceManager`
+        help: what exists at any place fits
     ");
 }
 
@@ -78,13 +87,19 @@ fn several_things_fit() {
 fn secrets_are_not_told() {
     assert_snapshot!(world().messages(&shop("{name: {value: '${password}'}}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with name `***`
-        help: of that type there are `VIDEO` and `AUDIO`
+        help: of that type there are `VIDEO`, `AUDIO` and `OLD`
+    a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
+        help: what exists at any place fits
     ");
 }
 
 #[test]
 fn what_must_be_known_before_anything_is_made() {
-    assert_snapshot!(world().messages(&shop("{name: {value: '${output}'}}")), @"a.yaml:9:32: error[WL0160]: `name` must be known before anything is made, and its value is not");
+    assert_snapshot!(world().messages(&shop("{name: {value: '${output}'}}")), @"
+    a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
+        help: what exists at any place fits
+    a.yaml:9:32: error[WL0160]: `name` must be known before anything is made, and its value is not
+    ");
 }
 
 #[test]
@@ -97,6 +112,8 @@ references:
     assert_snapshot!(world().messages(text), @"
     a.yaml:2:14: error[WL0151]: `network` is required and has no value
         help: give it with `-p network=…`
+    a.yaml:4:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
+        help: what exists at any place fits
     ");
 }
 
@@ -111,5 +128,7 @@ references:
     assert_snapshot!(world().messages(text), @"
     a.yaml:3:14: error[WL0111]: what the reference `net` resolves to has no property `idd`
         help: did you mean `id`?
+    a.yaml:5:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
+        help: what exists at any place fits
     ");
 }

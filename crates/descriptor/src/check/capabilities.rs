@@ -1,0 +1,41 @@
+//! Capabilities and requirements: words that people agree on, compared where both sides have written them down.
+
+use windlass_model::template::End;
+use windlass_source::Severity;
+
+use super::Check;
+use crate::codes;
+use crate::document::{EndpointDecl, RelationshipDecl};
+use crate::read::{Spanned, did_you_mean};
+use crate::scope::quoted;
+
+impl Check<'_, '_> {
+    /// Notes the ends whose word their descriptor doesn't declare, though it declares others.
+    pub(super) fn capabilities(&mut self, relationship: &RelationshipDecl) {
+        for endpoint in &relationship.sources {
+            self.declared(endpoint, End::Source);
+        }
+        for endpoint in &relationship.targets {
+            self.declared(endpoint, End::Target);
+        }
+    }
+
+    fn declared(&mut self, endpoint: &Spanned<EndpointDecl>, end: End) {
+        let EndpointDecl { component, capability: Some(word) } = &endpoint.value else { return };
+        let Some(descriptor) = self.descriptor_of(component) else { return };
+        let (what, declared) = match end {
+            End::Source => ("capability", descriptor.capabilities()),
+            End::Target => ("requirement", descriptor.requirements()),
+        };
+        if declared.is_empty() || declared.contains_key(word) {
+            return;
+        }
+        let names: Vec<&str> = declared.keys().map(String::as_str).collect();
+        let message = format!("the descriptor of `{component}` declares no {what} `{word}`");
+        let diagnostic = self
+            .said
+            .at(Severity::Note, codes::UNKNOWN_CAPABILITY, endpoint.span, message)
+            .help(format!("it declares {}", quoted(&names)));
+        self.said.push(did_you_mean(diagnostic, word, names));
+    }
+}

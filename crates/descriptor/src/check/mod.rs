@@ -1,0 +1,329 @@
+//! Checks that need more than one place of a descriptor, or other descriptors.
+//!
+//! Everything is looked at once, in the order of the text; what depends on a descriptor that is not at hand is left
+//! unchecked. After [`MOST`] problems the check stops: nobody reads more.
+
+mod capabilities;
+mod nodes;
+mod policies;
+mod relationships;
+mod resource;
+mod values;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use windlass_model::{ComponentName, OperationName, PropertyName};
+use windlass_source::{Code, Diagnostic, Diagnostics, Severity, Source, Span};
+
+use crate::catalog::Catalog;
+use crate::codes;
+use crate::cycle;
+use crate::document::{AssemblyDescriptor, Component, Descriptor, ReferenceDecl, ReferenceType};
+use crate::property::{Properties, PropertyDecl};
+use crate::read::{Spanned, did_you_mean};
+use crate::scope::{Has, Scope, has, part_has, part_names, quoted, unknown_component};
+pub(crate) use nodes::Bounds;
+pub(crate) use policies::Thresholds;
+
+/// The most problems that are reported of one descriptor.
+pub const MOST: usize = 1000;
+
+/// How serious it is that a component's descriptor is not in the catalog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// What depends on it is left unchecked.
+    Tolerated,
+    /// The assembly can't come up.
+    Refused,
+}
+
+/// Checks a descriptor that has been read: everything that reading alone can't see.
+pub fn check(descriptor: &Descriptor, catalog: &dyn Catalog, missing: Missing) -> Diagnostics {
+    let mut said = Said::new(descriptor.source());
+    match descriptor {
+        Descriptor::Assembly(assembly) => {
+            let declared = assembly.references.iter();
+            let referenced = declared
+                .filter_map(|(name, decl)| Some((name, newest(decl.kind.as_ref()?, catalog)?)))
+                .collect();
+            Check { assembly, catalog, missing, referenced, names: None, said: &mut said }.assembly();
+        }
+        Descriptor::Resource(resource) => resource::check(resource, &mut said),
+    }
+    said.finish()
+}
+
+/// Finds the newest descriptor that a reference accepts.
+pub(crate) fn newest(kind: &Spanned<ReferenceType>, catalog: &dyn Catalog) -> Option<Descriptor> {
+    let kind = &kind.value;
+    if kind.versions.exact().is_some() {
+        return catalog.find(&kind.exact()?);
+    }
+    let accepted = catalog.names().into_iter().filter(|name| kind.accepts(name));
+    accepted.max_by(|a, b| a.version.cmp(&b.version)).and_then(|name| catalog.find(&name))
+}
+
+/// What has been said of a text.
+pub(crate) struct Said<'a> {
+    source: &'a Arc<Source>,
+    diagnostics: Diagnostics,
+}
+
+impl<'a> Said<'a> {
+    fn new(source: &'a Arc<Source>) -> Self {
+        Self { source, diagnostics: Diagnostics::new() }
+    }
+
+    fn is_full(&self) -> bool {
+        self.diagnostics.len() >= MOST
+    }
+
+    fn push(&mut self, diagnostic: Diagnostic) {
+        if !self.is_full() {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// A problem at a place of the text, not yet said.
+    fn at(&self, severity: Severity, code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(severity, code, message).at(self.source.place(span))
+    }
+
+    fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.push(self.at(Severity::Error, code, span, message));
+    }
+
+    fn finish(mut self) -> Diagnostics {
+        self.diagnostics.sort();
+        if self.is_full() {
+            let message = format!("the check ends after {MOST} problems; there may be more");
+            self.diagnostics.push(Diagnostic::note(windlass_source::codes::LIMIT, message));
+        }
+        self.diagnostics
+    }
+}
+
+struct Check<'a, 's> {
+    assembly: &'a Arc<AssemblyDescriptor>,
+    catalog: &'a dyn Catalog,
+    missing: Missing,
+    /// The descriptors of the references that are at hand.
+    referenced: HashMap<&'a ComponentName, Descriptor>,
+    /// The names of all descriptors, once they have been asked for.
+    names: Option<Vec<String>>,
+    said: &'s mut Said<'a>,
+}
+
+impl<'a> Check<'a, '_> {
+    fn assembly(&mut self) {
+        self.own_properties();
+        for (name, component) in &self.assembly.composition {
+            self.component(name, component);
+        }
+        for (name, reference) in &self.assembly.references {
+            self.reference_decl(name, reference);
+        }
+        for (name, relationship) in &self.assembly.relationships {
+            self.relationship(name.as_str(), relationship);
+        }
+        self.promotions();
+        self.metrics();
+        self.policies();
+        values::data_types(&self.assembly.data_types, self.said);
+        let circle = cycle::problem(self.assembly, self.catalog);
+        self.said.diagnostics.extend(circle);
+    }
+
+    fn source(&self) -> &'a Arc<Source> {
+        &self.assembly.source
+    }
+
+    fn own_properties(&mut self) {
+        for (name, decl) in &self.assembly.properties {
+            if decl.required && decl.read_only && decl.effective().is_none() {
+                let message = format!(
+                    "`{name}` is required and read-only, so it can never be given the value it lacks"
+                );
+                let diagnostic =
+                    self.said.at(Severity::Error, codes::NEVER_SATISFIED, decl.name_span, message);
+                self.said.push(
+                    diagnostic.help("remove `required`, or promote an output to it, as `value: ${web.url}`"),
+                );
+            }
+        }
+        self.properties(&self.assembly.properties, Scope::assembly(self.assembly));
+        values::types(&self.assembly.properties, &self.assembly.data_types, self.said);
+    }
+
+    fn properties(&mut self, properties: &'a Properties, scope: Scope<'_>) {
+        for decl in properties.values() {
+            self.declaration(decl, scope);
+        }
+    }
+
+    fn declaration(&mut self, decl: &'a PropertyDecl, scope: Scope<'_>) {
+        for value in [&decl.value, &decl.default].into_iter().flatten() {
+            self.value(value, scope);
+        }
+    }
+
+    fn component(&mut self, name: &ComponentName, component: &'a Component) {
+        let descriptor = component.kind.as_ref().and_then(|kind| self.catalog.find(&kind.value));
+        match (&component.kind, &descriptor) {
+            (Some(kind), None) => self.missing_descriptor(name, kind),
+            (Some(_), Some(descriptor)) => self.given_values(component, descriptor),
+            (None, _) => {}
+        }
+        self.placeholder(component.placeholder.as_ref());
+        self.nodes(component);
+        self.properties(&component.properties, Scope::assembly(self.assembly));
+        values::types(&component.properties, &self.assembly.data_types, self.said);
+    }
+
+    fn reference_decl(&mut self, name: &ComponentName, reference: &'a ReferenceDecl) {
+        if let Some(component) = self.assembly.composition.get(name) {
+            let message = format!("`{name}` is a component already");
+            let diagnostic = self.said.at(Severity::Error, codes::SAME_NAME, reference.name_span, message);
+            let place = self.source().place(component.name_span);
+            self.said.push(diagnostic.related(place, "the component").help("give one of them another name"));
+        }
+        self.placement(name, reference);
+        self.placeholder(reference.placeholder.as_ref());
+        self.properties(&reference.properties, Scope::assembly(self.assembly));
+        values::types(&reference.properties, &self.assembly.data_types, self.said);
+    }
+
+    /// A placeholder may be replaced by a build, and nothing can be made from it before.
+    fn placeholder(&mut self, placeholder: Option<&Spanned<String>>) {
+        let Some(placeholder) = placeholder else { return };
+        let severity = match self.missing {
+            Missing::Tolerated => Severity::Warning,
+            Missing::Refused => Severity::Error,
+        };
+        let message =
+            format!("`{}` is a placeholder of `lmctl`, and no name of a descriptor", placeholder.value);
+        let diagnostic = self.said.at(severity, codes::PLACEHOLDER, placeholder.span, message);
+        let help = "it has a meaning where a `lmproject.yml` above the file lists what it contains; else name the descriptor, as `resource::web::1.0`";
+        self.said.push(diagnostic.help(help));
+    }
+
+    /// A resource is asked for at a place: its manager and its location.
+    fn placement(&mut self, name: &ComponentName, reference: &ReferenceDecl) {
+        const PLACE: [&str; 2] = ["deploymentLocation", "resourceManager"];
+        let Some(kind) = reference.kind.as_ref().filter(|kind| !kind.value.is_assembly()) else { return };
+        let lacks: Vec<&str> =
+            PLACE.into_iter().filter(|property| !reference.properties.contains_key(*property)).collect();
+        if !lacks.is_empty() {
+            let message =
+                format!("the reference `{name}` doesn't say where to look: it has no {}", quoted(&lacks));
+            let diagnostic = self.said.at(Severity::Note, codes::UNPLACED, kind.span, message);
+            self.said.push(diagnostic.help("what exists at any place fits"));
+        }
+    }
+
+    fn missing_descriptor(&mut self, name: &ComponentName, kind: &Spanned<windlass_model::DescriptorName>) {
+        if self.said.is_full() {
+            return;
+        }
+        let (severity, message) = match self.missing {
+            Missing::Refused => (
+                Severity::Error,
+                format!("the descriptor of `{name}`, `{}`, is not in the catalog", kind.value),
+            ),
+            Missing::Tolerated => (
+                Severity::Warning,
+                format!(
+                    "the descriptor of `{name}`, `{}`, is not in the catalog; what depends on it is not checked",
+                    kind.value
+                ),
+            ),
+        };
+        let catalog = self.catalog;
+        let names = self
+            .names
+            .get_or_insert_with(|| catalog.names().iter().map(ToString::to_string).collect::<Vec<_>>());
+        let diagnostic = self.said.at(severity, codes::MISSING_DESCRIPTOR, kind.span, message).help(
+            "put its package into `Contains/` beside the assembly, or name its folder with `--catalog`",
+        );
+        let text = kind.value.to_string();
+        let mut diagnostic = did_you_mean(diagnostic, &text, names.iter().map(String::as_str));
+        // Another version is near, and is another thing.
+        diagnostic.fixes.clear();
+        self.said.push(diagnostic);
+    }
+
+    /// Returns the descriptor of a component or reference, if it is at hand.
+    fn descriptor_of(&self, name: &ComponentName) -> Option<Descriptor> {
+        match self.assembly.composition.get(name) {
+            Some(part) => part.kind.as_ref().and_then(|kind| self.catalog.find(&kind.value)),
+            None => self.referenced.get(name).cloned(),
+        }
+    }
+
+    /// Tells whether a component or reference has a property.
+    fn has(&self, name: &ComponentName, property: &PropertyName) -> Has {
+        match (self.assembly.composition.get(name), self.referenced.get(name)) {
+            (Some(part), _) => part_has(part, self.catalog, property),
+            // Every existing thing has a name, and what found it gave it an id.
+            (None, Some(_)) if matches!(property.as_str(), "name" | "id" | "index") => Has::Yes,
+            (None, Some(descriptor)) => {
+                let decl = self.assembly.references.get(name);
+                let given = decl.into_iter().flat_map(|decl| decl.properties.keys());
+                if decl.is_some_and(|decl| decl.properties.contains_key(property)) {
+                    return Has::Yes;
+                }
+                has(descriptor, property, given)
+            }
+            (None, None) => Has::CannotTell,
+        }
+    }
+
+    /// Checks that a component's descriptor, if it is at hand, declares an operation.
+    fn operation(&mut self, component: &ComponentName, operation: &OperationName, span: Span) {
+        let Some(part) = self.assembly.composition.get(component) else { return };
+        let Some(descriptor) = self.descriptor_of(component) else { return };
+        if descriptor.has_operation(operation) {
+            return;
+        }
+        let names = descriptor.operation_names();
+        let message = format!("the descriptor of `{component}` declares no operation `{operation}`");
+        let mut diagnostic = self
+            .said
+            .at(Severity::Error, codes::BAD_OPERATION, span, message)
+            .related(self.source().place(part.name_span), "the component");
+        diagnostic = if names.is_empty() {
+            diagnostic.help("it declares none; add it to `operations` there")
+        } else {
+            diagnostic.help(format!("it declares {}", quoted(&names)))
+        };
+        self.said.push(did_you_mean(diagnostic, operation.as_str(), names));
+    }
+
+    fn promotions(&mut self) {
+        for promotion in self.assembly.operations.values() {
+            let Some(source) = &promotion.source else { continue };
+            let (component, operation) = &source.value;
+            if self.assembly.composition.contains_key(component) {
+                self.operation(component, operation, source.span);
+            } else {
+                let message = format!("there is no component `{component}` to take `{operation}` from");
+                self.no_component(component.as_str(), source.span, message);
+            }
+        }
+    }
+
+    /// Reports a name that should be a component of the composition.
+    fn no_component(&mut self, name: &str, span: Span, message: String) {
+        let parts: Vec<&str> = self.assembly.composition.keys().map(ComponentName::as_str).collect();
+        let diagnostic = self.said.at(Severity::Error, codes::UNKNOWN_COMPONENT, span, message);
+        self.said.push(unknown_component(diagnostic, name, &parts, &parts));
+    }
+
+    /// Reports a name that should be a component or a reference.
+    fn no_part(&mut self, name: &str, span: Span, message: String) {
+        let diagnostic = self.said.at(Severity::Error, codes::UNKNOWN_COMPONENT, span, message);
+        let parts = part_names(self.assembly);
+        self.said.push(unknown_component(diagnostic, name, &parts, &parts));
+    }
+}

@@ -1,0 +1,110 @@
+//! How many nodes a component has: quantities and the bounds of clusters.
+
+use windlass_source::Severity;
+
+use super::Check;
+use crate::codes;
+use crate::document::{ClusterDecl, Component};
+use crate::scope::{Meaning, Scope};
+use crate::template::{Value, ValueKind};
+
+impl<'a> Check<'a, '_> {
+    pub(super) fn nodes(&mut self, component: &'a Component) {
+        if let Some(quantity) = &component.quantity {
+            self.number(quantity, "`quantity`");
+        }
+        if let Some(cluster) = &component.cluster {
+            self.cluster(cluster);
+        }
+    }
+
+    /// Checks a number that must be known before anything starts.
+    fn number(&mut self, value: &'a Value, what: &str) {
+        if let Some(text) = value.literal() {
+            if text.trim().parse::<u32>().is_err() {
+                let message = format!("{what} is a whole number from 0, and `{text}` is none");
+                self.said.error(codes::BAD_NUMBER, value.span, message);
+            }
+            return;
+        }
+        if !matches!(value.kind, ValueKind::Text(_)) {
+            let message = format!("{what} is a whole number from 0, and this is a list or a mapping");
+            self.said.error(codes::BAD_NUMBER, value.span, message);
+            return;
+        }
+        let scope = Scope::assembly(self.assembly);
+        value.for_each_reference(&mut |reference| match scope.meaning(reference) {
+            Ok(Meaning::Part(..)) => {
+                let message =
+                    format!("{what} can't depend on a component: it must be known before any is made");
+                self.said.error(codes::BAD_NUMBER, reference.span, message);
+            }
+            _ => self.reference(reference, scope),
+        });
+    }
+
+    fn cluster(&mut self, cluster: &'a ClusterDecl) {
+        let fields = [
+            (&cluster.initial, "`initial-quantity`"),
+            (&cluster.minimum, "`minimum-nodes`"),
+            (&cluster.maximum, "`maximum-nodes`"),
+            (&cluster.increment, "`scaling-increment`"),
+        ];
+        for (value, what) in fields {
+            if let Some(value) = value {
+                self.number(value, what);
+            }
+        }
+        let bounds = Bounds::literal(cluster);
+        if let Some(problem) = bounds.problem() {
+            self.said.error(codes::BAD_BOUNDS, cluster.span, problem);
+        } else if let Some(rest) = bounds.rest() {
+            let message = format!("the last {rest} up to maximum-nodes can't be reached in whole steps");
+            let span = cluster.increment.as_ref().map_or(cluster.span, |increment| increment.span);
+            let diagnostic = self.said.at(Severity::Note, codes::UNEVEN_STEP, span, message);
+            self.said.push(diagnostic.help("steps that would go beyond are not made"));
+        }
+    }
+}
+
+/// The bounds of a cluster, as far as they are known.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Bounds {
+    pub(crate) initial: Option<u32>,
+    pub(crate) minimum: Option<u32>,
+    pub(crate) maximum: Option<u32>,
+    pub(crate) increment: Option<u32>,
+}
+
+impl Bounds {
+    fn literal(cluster: &ClusterDecl) -> Self {
+        let read = |value: &Option<Value>| value.as_ref()?.literal()?.trim().parse().ok();
+        Self {
+            initial: read(&cluster.initial),
+            minimum: read(&cluster.minimum).or(cluster.minimum.is_none().then_some(1)),
+            maximum: read(&cluster.maximum),
+            increment: read(&cluster.increment),
+        }
+    }
+
+    /// Says what is wrong with the bounds, as far as they are known.
+    pub(crate) fn problem(self) -> Option<String> {
+        let above = |low: Option<u32>, high: Option<u32>| Some((low?, high?)).filter(|(l, h)| l > h);
+        if let Some((minimum, maximum)) = above(self.minimum, self.maximum) {
+            return Some(format!("minimum-nodes is {minimum}, more than maximum-nodes, {maximum}"));
+        }
+        if let Some((minimum, initial)) = above(self.minimum, self.initial) {
+            return Some(format!("initial-quantity is {initial}, less than minimum-nodes, {minimum}"));
+        }
+        if let Some((initial, maximum)) = above(self.initial, self.maximum) {
+            return Some(format!("initial-quantity is {initial}, more than maximum-nodes, {maximum}"));
+        }
+        (self.increment == Some(0)).then(|| "scaling-increment is 0, and must be at least 1".to_owned())
+    }
+
+    /// Returns how many nodes are left above the last whole step.
+    fn rest(self) -> Option<u32> {
+        let nodes = self.maximum?.checked_sub(self.minimum?)?;
+        Some(nodes.checked_rem(self.increment?)?).filter(|rest| *rest > 0)
+    }
+}

@@ -1,0 +1,296 @@
+//! Metrics and policies: where metrics come from, what policies read and act on, and their settings.
+
+use std::str::FromStr;
+
+use windlass_model::ComponentName;
+use windlass_model::name::MetricName;
+use windlass_model::policy::{MetricKind, PolicyKind};
+use windlass_source::{Severity, Span};
+
+use super::{Check, Said};
+use crate::codes;
+use crate::metric::{MetricDecl, PolicyDecl, SETTINGS};
+use crate::read::{Spanned, did_you_mean};
+use crate::resource::ResourceDescriptor;
+use crate::scope::{Scope, quoted};
+use crate::template::Value;
+
+impl Check<'_, '_> {
+    pub(super) fn metrics(&mut self) {
+        for (name, metric) in &self.assembly.metrics {
+            kind(metric, self.said);
+            if let Some(period) = &metric.period {
+                self.value(period, Scope::assembly(self.assembly));
+                period_of(period, self.said);
+            }
+            let Some(source) = &metric.source else { continue };
+            let (component, from) = &source.value;
+            if !self.assembly.composition.contains_key(component) {
+                let message = format!("there is no component `{component}` to take the metric `{from}` from");
+                self.no_component(component.as_str(), source.span, message);
+                continue;
+            }
+            let found = self.metric_of(component, from, source.span);
+            if let (Some(declared), Some(found)) = (&metric.kind, found.and_then(|found| found.kind))
+                && declared.value != found.value
+            {
+                let message = format!(
+                    "`{name}` is declared as `{}`, and its source is `{}`",
+                    declared.value, found.value
+                );
+                let diagnostic = self.said.at(Severity::Warning, codes::BAD_METRIC, declared.span, message);
+                self.said.push(diagnostic.help("leave `type` out, and it is that of the source"));
+            }
+        }
+    }
+
+    /// Finds a metric of a component; reports that its descriptor, if it is at hand, has none of the name.
+    fn metric_of(
+        &mut self,
+        component: &ComponentName,
+        metric: &MetricName,
+        span: Span,
+    ) -> Option<MetricDecl> {
+        let descriptor = self.descriptor_of(component)?;
+        if let Some(found) = descriptor.metrics().get(metric) {
+            return Some(found.clone());
+        }
+        let part = self.assembly.composition.get(component)?;
+        let message = format!("the descriptor of `{component}` declares no metric `{metric}`");
+        let names: Vec<&str> = descriptor.metrics().keys().map(MetricName::as_str).collect();
+        let diagnostic = self
+            .said
+            .at(Severity::Error, codes::UNKNOWN_METRIC, span, message)
+            .related(self.source().place(part.name_span), "the component")
+            .help(declares(&names));
+        self.said.push(did_you_mean(diagnostic, metric.as_str(), names));
+        None
+    }
+
+    pub(super) fn policies(&mut self) {
+        for (name, policy) in &self.assembly.policies {
+            for setting in policy.settings.values() {
+                self.value(&setting.value, Scope::assembly(self.assembly));
+            }
+            let expected = PolicyKind::Scale;
+            policy_kind(name.as_str(), policy, &expected, self.said);
+            settings(policy, self.said);
+            self.policy_metric(name.as_str(), policy);
+            match &policy.target {
+                Some(target) => self.policy_target(name.as_str(), target, policy.name_span),
+                None if is(policy, &expected) => {
+                    let message = format!("the policy `{name}` has no `target`");
+                    let diagnostic =
+                        self.said.at(Severity::Error, codes::BAD_POLICY, policy.name_span, message);
+                    self.said.push(diagnostic.help("name the component to scale, one with a `cluster`"));
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn policy_metric(&mut self, name: &str, policy: &PolicyDecl) {
+        let Some(metric) = &policy.metric else { return };
+        let Some((component, from)) = metric.value.split_once('.') else {
+            return self.own_metric(policy, metric);
+        };
+        let Ok(from) = MetricName::from_str(from) else { return };
+        let Some((component, _)) = self.assembly.composition.get_key_value(component) else {
+            let message = format!("the metric `{}` of the policy `{name}` is of no component", metric.value);
+            return self.no_component(component, metric.span, message);
+        };
+        let found = self.metric_of(component, &from, metric.span);
+        measures(policy, found.as_ref(), metric.span, self.said);
+    }
+
+    /// A metric without a component is one that the assembly promotes.
+    fn own_metric(&mut self, policy: &PolicyDecl, metric: &Spanned<String>) {
+        if let Some(own) = self.assembly.metrics.get(metric.value.as_str()) {
+            return measures(policy, Some(own), metric.span, self.said);
+        }
+        let names: Vec<&str> = self.assembly.metrics.keys().map(MetricName::as_str).collect();
+        let message = format!("there is no metric `{}`", metric.value);
+        let diagnostic = self
+            .said
+            .at(Severity::Error, codes::UNKNOWN_METRIC, metric.span, message)
+            .help("write `<component>.<metric>`, or the name of a metric that the assembly promotes");
+        self.said.push(did_you_mean(diagnostic, &metric.value, names));
+    }
+
+    fn policy_target(&mut self, name: &str, target: &Spanned<String>, policy: Span) {
+        match self.assembly.composition.get(target.value.as_str()) {
+            Some(component) if component.cluster.is_none() => {
+                let message =
+                    format!("the policy `{name}` scales `{}`, which has no `cluster`", target.value);
+                let diagnostic = self
+                    .said
+                    .at(Severity::Error, codes::BAD_POLICY, target.span, message)
+                    .related(self.source().place(component.name_span), "the component")
+                    .help("give it a `cluster` with the bounds between which it may scale");
+                self.said.push(diagnostic);
+            }
+            Some(_) => {}
+            None => {
+                let message = format!("the policy `{name}` scales `{}`, which is no component", target.value);
+                let _ = policy;
+                self.no_component(&target.value, target.span, message);
+            }
+        }
+    }
+}
+
+/// Checks the metrics and policies of a resource.
+pub(super) fn of_resource(resource: &ResourceDescriptor, said: &mut Said<'_>) {
+    for metric in resource.metrics.values() {
+        kind(metric, said);
+        if let Some(period) = &metric.period {
+            period_of(period, said);
+        }
+    }
+    for (name, policy) in &resource.policies {
+        policy_kind(name.as_str(), policy, &PolicyKind::Heal, said);
+        settings(policy, said);
+        let Some(metric) = &policy.metric else { continue };
+        if let Some(found) = resource.metrics.get(metric.value.as_str()) {
+            measures(policy, Some(found), metric.span, said);
+            continue;
+        }
+        let names: Vec<&str> = resource.metrics.keys().map(MetricName::as_str).collect();
+        let message = format!("there is no metric `{}`", metric.value);
+        let diagnostic =
+            said.at(Severity::Error, codes::UNKNOWN_METRIC, metric.span, message).help(declares(&names));
+        said.push(did_you_mean(diagnostic, &metric.value, names));
+    }
+}
+
+fn declares(names: &[&str]) -> String {
+    if names.is_empty() {
+        "it declares none; add it to `metrics` there".to_owned()
+    } else {
+        format!("it declares {}", quoted(names))
+    }
+}
+
+fn kind(metric: &MetricDecl, said: &mut Said<'_>) {
+    let Some(kind) = &metric.kind else { return };
+    if let MetricKind::Other(word) = &kind.value {
+        let message = format!("there is no kind of metric `{word}`; no policy can read it");
+        let diagnostic = said
+            .at(Severity::Warning, codes::BAD_METRIC, kind.span, message)
+            .help(format!("there are {}", quoted(&MetricKind::WORDS)));
+        said.push(did_you_mean(diagnostic, word, MetricKind::WORDS));
+    }
+}
+
+fn period_of(period: &Value, said: &mut Said<'_>) {
+    let is_bad = period.literal().is_some_and(|text| text.trim().parse::<u32>().is_err());
+    if is_bad || (period.is_fixed() && period.literal().is_none()) {
+        let message =
+            "`publication-period` is a whole number of seconds, 0 for a metric that is not published";
+        said.error(codes::BAD_METRIC, period.span, message);
+    }
+}
+
+fn is(policy: &PolicyDecl, kind: &PolicyKind) -> bool {
+    policy.kind.as_ref().is_some_and(|found| found.value == *kind)
+}
+
+/// Warns of kinds of policies that there are not, or not here.
+fn policy_kind(name: &str, policy: &PolicyDecl, here: &PolicyKind, said: &mut Said<'_>) {
+    let Some(kind) = policy.kind.as_ref().filter(|kind| kind.value != *here) else { return };
+    match &kind.value {
+        PolicyKind::Other(word) => {
+            let message = format!("there is no kind of policy `{word}`, so `{name}` does nothing");
+            let diagnostic = said
+                .at(Severity::Warning, codes::BAD_POLICY, kind.span, message)
+                .help(format!("there are {}", quoted(&PolicyKind::WORDS)));
+            said.push(did_you_mean(diagnostic, word, PolicyKind::WORDS));
+        }
+        found => {
+            let place = if *here == PolicyKind::Scale { "a resource" } else { "an assembly" };
+            let message = format!("`{found}` is a policy of {place}; here `{name}` does nothing");
+            let diagnostic = said.at(Severity::Warning, codes::BAD_POLICY, kind.span, message);
+            said.push(diagnostic.help(format!("declare it in the descriptor of {place}")));
+        }
+    }
+}
+
+/// A heal policy reads integrity, a scale policy load.
+fn measures(policy: &PolicyDecl, metric: Option<&MetricDecl>, span: Span, said: &mut Said<'_>) {
+    let wanted = match policy.kind.as_ref().map(|kind| &kind.value) {
+        Some(PolicyKind::Heal) => MetricKind::Integrity,
+        Some(PolicyKind::Scale) => MetricKind::Load,
+        _ => return,
+    };
+    let Some(found) = metric.and_then(|metric| metric.kind.as_ref()) else { return };
+    if found.value != wanted && !matches!(found.value, MetricKind::Other(_)) {
+        let message =
+            format!("this policy needs a metric of the kind `{wanted}`, and this one is `{}`", found.value);
+        said.error(codes::BAD_POLICY, span, message);
+    }
+}
+
+/// Checks the names and, where they are known, the values of a policy's settings.
+fn settings(policy: &PolicyDecl, said: &mut Said<'_>) {
+    for (name, setting) in &policy.settings {
+        if !SETTINGS.contains(&name.as_str()) {
+            let message = format!("a policy has no setting `{name}`; it is ignored");
+            let diagnostic = said.at(Severity::Warning, codes::BAD_SETTING, setting.name_span, message);
+            let free = SETTINGS.into_iter().filter(|known| !policy.settings.contains_key(*known));
+            said.push(did_you_mean(diagnostic, name.as_str(), free));
+        }
+    }
+    let known = |name: &str| {
+        let value = &policy.settings.get(name)?.value;
+        value.literal().map(|text| (text.trim().to_owned(), value.span))
+    };
+    for problem in Thresholds::of(&known).problems() {
+        let span = problem.setting.and_then(&known).map_or(policy.name_span, |(_, span)| span);
+        said.error(codes::BAD_SETTING, span, problem.message);
+    }
+}
+
+/// The settings of a policy that are known, as text.
+pub(crate) struct Thresholds {
+    settings: Vec<(&'static str, String)>,
+}
+
+/// What is wrong with a setting.
+pub(crate) struct Problem {
+    pub(crate) setting: Option<&'static str>,
+    pub(crate) message: String,
+}
+
+impl Thresholds {
+    /// Takes the settings that are known.
+    pub(crate) fn of<T>(known: &dyn Fn(&str) -> Option<(String, T)>) -> Self {
+        let settings = SETTINGS.into_iter().filter_map(|name| Some((name, known(name)?.0)));
+        Self { settings: settings.collect() }
+    }
+
+    /// Says what is wrong with them, as far as they are known.
+    pub(crate) fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        for (name, text) in &self.settings {
+            let number = text.parse::<u32>();
+            let message = match (name.contains("smoothing"), number) {
+                (true, Ok(1..)) | (false, Ok(0..=100)) => continue,
+                (true, _) => format!("`{name}` is a number of periods from 1, and `{text}` is none"),
+                (false, _) => format!("`{name}` is a load in percent, from 0 to 100, and `{text}` is none"),
+            };
+            problems.push(Problem { setting: Some(name), message });
+        }
+        let number = |name: &str| {
+            let found = self.settings.iter().find(|(known, _)| *known == name)?;
+            found.1.parse::<u32>().ok()
+        };
+        if let (Some(down), Some(up)) = (number("scaleIn_threshold"), number("scaleOut_threshold"))
+            && down >= up
+        {
+            let message =
+                format!("scaleIn_threshold is {down}, and must be less than scaleOut_threshold, {up}");
+            problems.push(Problem { setting: Some("scaleIn_threshold"), message });
+        }
+        problems
+    }
+}

@@ -1,0 +1,49 @@
+//! Resource descriptors: they know themselves only.
+
+use std::sync::Arc;
+
+use windlass_source::Severity;
+
+use super::{Said, policies, values};
+use crate::codes;
+use crate::cycle;
+use crate::resource::ResourceDescriptor;
+use crate::scope::Scope;
+use crate::template::Value;
+
+pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
+    for section in [&resource.properties, &resource.private_properties] {
+        values::types(section, &resource.data_types, said);
+        for decl in section.values() {
+            for value in [&decl.value, &decl.default].into_iter().flatten() {
+                references(resource, value, said);
+            }
+        }
+    }
+    for (name, private) in &resource.private_properties {
+        let Some(public) = resource.properties.get(name) else { continue };
+        let message = format!("`{name}` is declared in `properties` already");
+        let diagnostic = said
+            .at(Severity::Error, codes::SAME_PROPERTY, private.name_span, message)
+            .related(resource.source.place(public.name_span), "declared here")
+            .help("remove one of the two");
+        said.push(diagnostic);
+    }
+    let periods = resource.metrics.values().filter_map(|metric| metric.period.as_ref());
+    let settings = resource.policies.values().flat_map(|policy| policy.settings.values());
+    for value in periods.chain(settings.map(|setting| &setting.value)) {
+        references(resource, value, said);
+    }
+    policies::of_resource(resource, said);
+    values::data_types(&resource.data_types, said);
+    said.diagnostics.extend(cycle::problem_of_resource(resource));
+}
+
+fn references(resource: &ResourceDescriptor, value: &Value, said: &mut Said<'_>) {
+    let scope = Scope::resource(resource);
+    value.for_each_reference(&mut |reference| {
+        if let Err(diagnostic) = scope.meaning(reference) {
+            said.push(*diagnostic);
+        }
+    });
+}

@@ -1,0 +1,176 @@
+//! Values: what their references mean, and whether they are of their types.
+
+use windlass_model::template::InstanceField;
+use windlass_model::{ComponentName, PropertyName};
+use windlass_source::{Diagnostic, Severity};
+
+use super::{Check, Said};
+use crate::codes;
+use crate::document::{Component, Descriptor};
+use crate::property::{Properties, PropertyDecl};
+use crate::read::did_you_mean;
+use crate::scope::{Has, Meaning, Scope, quoted};
+use crate::template::{Reference, Value};
+use crate::types::{DataTypes, TYPES, is_known, misfits};
+
+impl<'a> Check<'a, '_> {
+    pub(super) fn value(&mut self, value: &'a Value, scope: Scope<'_>) {
+        value.for_each_reference(&mut |reference| self.reference(reference, scope));
+    }
+
+    pub(super) fn reference(&mut self, reference: &Reference, scope: Scope<'_>) {
+        if self.said.is_full() {
+            return;
+        }
+        match scope.meaning(reference) {
+            Err(diagnostic) => self.said.push(*diagnostic),
+            Ok(Meaning::Part(component, property)) => self.property_of_part(reference, &component, &property),
+            Ok(_) => {}
+        }
+    }
+
+    /// Checks that a part has the property that a reference names.
+    pub(super) fn property_of_part(
+        &mut self,
+        reference: &Reference,
+        component: &ComponentName,
+        property: &PropertyName,
+    ) {
+        let part = self.assembly.composition.get(component);
+        // A drawn reference may be given more than its descriptor declares.
+        let severity = if part.is_some() { Severity::Error } else { Severity::Warning };
+        let declared = match self.has(component, property) {
+            Has::Yes | Has::CannotTell => return,
+            // The engine knows these of every instance.
+            Has::No(_) if InstanceField::from_word(property.as_str()).is_some() => return,
+            Has::Private => {
+                let message = format!("`{property}` is private to `{component}`");
+                let diagnostic = self.said.at(severity, codes::UNKNOWN_PROPERTY, reference.span, message);
+                let diagnostic = self.with_part(diagnostic, component);
+                let help = "move it from `private-properties` to `properties` of its descriptor";
+                return self.said.push(diagnostic.help(help));
+            }
+            Has::No(declared) => declared,
+        };
+        let message = format!("`{component}` has no property `{property}`");
+        let diagnostic = self.said.at(severity, codes::UNKNOWN_PROPERTY, reference.span, message);
+        let diagnostic = self.with_part(diagnostic, component);
+        let names: Vec<&str> = declared.iter().map(String::as_str).collect();
+        let diagnostic = if names.is_empty() {
+            diagnostic.help("it declares none; declare it in its descriptor")
+        } else {
+            diagnostic.help(format!("it has {}", quoted(&names)))
+        };
+        self.said.push(did_you_mean(diagnostic, property.as_str(), names));
+    }
+
+    /// Adds where a component or reference is declared.
+    fn with_part(&self, diagnostic: Diagnostic, component: &ComponentName) -> Diagnostic {
+        let part = self.assembly.composition.get(component).map(|part| part.name_span);
+        let reference = self.assembly.references.get(component).map(|reference| reference.name_span);
+        match part.or(reference) {
+            Some(span) => diagnostic.related(self.source().place(span), "declared here"),
+            None => diagnostic,
+        }
+    }
+
+    /// Checks the values that a component is given against what its descriptor declares.
+    pub(super) fn given_values(&mut self, component: &'a Component, descriptor: &Descriptor) {
+        for (name, given) in &component.properties {
+            let Some(declared) = descriptor.properties().get(name) else {
+                self.private_given(name, given, descriptor);
+                continue;
+            };
+            let Some(value) = given.effective() else { continue };
+            let place = || descriptor.source().place(declared.name_span);
+            for misfit in misfits(declared, value, descriptor.data_types()) {
+                let diagnostic = misfit_of(self.said, name, &declared.kind, &misfit);
+                self.said.push(diagnostic.related(place(), "declared here"));
+            }
+        }
+    }
+
+    fn private_given(&mut self, name: &PropertyName, given: &PropertyDecl, descriptor: &Descriptor) {
+        let Some(private) = descriptor.private_properties().and_then(|private| private.get(name)) else {
+            return;
+        };
+        let message = format!("`{name}` is private to its resource, so the value given here is ignored");
+        let diagnostic =
+            self.said.at(Severity::Warning, codes::OVERRIDES_READ_ONLY, given.name_span, message);
+        self.said.push(diagnostic.related(descriptor.source().place(private.name_span), "declared here"));
+    }
+}
+
+fn misfit_of(
+    said: &Said<'_>,
+    name: &PropertyName,
+    kind: &str,
+    misfit: &crate::types::Misfit<'_>,
+) -> Diagnostic {
+    let message = format!("`{name}` is declared as `{kind}`, and its value is not {}", misfit.expected);
+    said.at(Severity::Warning, codes::MISFIT, misfit.value.span, message)
+        .help("the value is taken as it stands; types are advice")
+}
+
+/// Checks the types of a section of properties, and the values that stand beside them.
+pub(super) fn types(properties: &Properties, data_types: &DataTypes, said: &mut Said<'_>) {
+    for (name, decl) in properties {
+        type_of(decl, data_types, said);
+        for value in [&decl.value, &decl.default].into_iter().flatten() {
+            for misfit in misfits(decl, value, data_types) {
+                let diagnostic = misfit_of(said, name, &decl.kind, &misfit);
+                said.push(diagnostic);
+            }
+        }
+    }
+}
+
+fn type_of(decl: &PropertyDecl, data_types: &DataTypes, said: &mut Said<'_>) {
+    let named = decl.kind_span.map(|span| (decl.kind.as_str(), span));
+    let entry = decl.entry_schema.as_ref().map(|entry| (entry.value.as_str(), entry.span));
+    for (kind, span) in named.into_iter().chain(entry) {
+        if !is_known(kind, data_types) {
+            unknown_type(kind, span, data_types, said);
+        }
+    }
+}
+
+fn unknown_type(kind: &str, span: windlass_source::Span, data_types: &DataTypes, said: &mut Said<'_>) {
+    let message = format!("there is no type `{kind}`; its values are taken as text");
+    let diagnostic = said.at(Severity::Warning, codes::UNKNOWN_TYPE, span, message);
+    if kind.contains("${") {
+        return said.push(diagnostic.help("a reference gives a value: write `value:` instead of `type:`"));
+    }
+    let names: Vec<&str> = data_types.keys().map(String::as_str).chain(TYPES).collect();
+    let diagnostic =
+        diagnostic.help(format!("there are {}; others are declared in `data-types`", quoted(&TYPES)));
+    said.push(did_you_mean(diagnostic, kind, names));
+}
+
+/// Checks the types that a descriptor declares.
+pub(super) fn data_types(data_types: &DataTypes, said: &mut Said<'_>) {
+    for (name, data_type) in data_types {
+        types(&data_type.properties, data_types, said);
+        if TYPES.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            let message = format!("`{name}` is a type of the language already");
+            said.error(codes::BAD_DATA_TYPE, data_type.name_span, message);
+        }
+        let Some(base) = &data_type.derived_from else { continue };
+        if !is_known(&base.value, data_types) {
+            let message = format!("`{name}` is derived from `{}`, which is declared nowhere", base.value);
+            let diagnostic = said.at(Severity::Error, codes::BAD_DATA_TYPE, base.span, message);
+            let names = data_types.keys().map(String::as_str).filter(|other| other != name);
+            said.push(did_you_mean(diagnostic, &base.value, names.chain(TYPES)));
+        } else if is_own_ancestor(name, data_types) {
+            let message = format!("`{name}` is derived from itself");
+            said.error(codes::BAD_DATA_TYPE, base.span, message);
+        }
+    }
+}
+
+fn is_own_ancestor(name: &str, data_types: &DataTypes) -> bool {
+    let base = |name: &str| data_types.get(name)?.derived_from.as_ref().map(|base| base.value.as_str());
+    // Longer than there are types is a circle as well, though not through this one.
+    let ancestors = std::iter::successors(base(name), |name| base(name)).take(data_types.len());
+    ancestors.into_iter().any(|ancestor| ancestor == name)
+}

@@ -1,0 +1,168 @@
+//! Metrics and policies are bound to the elements that they are about.
+
+use indexmap::IndexMap;
+use windlass_model::ElementName;
+use windlass_model::assembly::{ElementKind, Property};
+use windlass_model::name::MetricName;
+use windlass_model::policy::{Metric, MetricKind, MetricSource, Policy, PolicyKind};
+
+use super::bind::Binder;
+use super::{Composer, Frame};
+use crate::check::Thresholds;
+use crate::codes;
+use crate::metric::PolicyDecl;
+use crate::read::origin;
+use crate::resource::ResourceDescriptor;
+use crate::scope::Scope;
+
+impl Composer<'_> {
+    /// Binds the metrics that a resource publishes.
+    pub(super) fn metrics(
+        &mut self,
+        resource: &ResourceDescriptor,
+        element: &ElementName,
+    ) -> IndexMap<MetricName, Metric> {
+        let binder = Binder {
+            scope: Scope::resource(resource),
+            source: &resource.source,
+            owner: element,
+            instance: element,
+        };
+        let metrics = resource.metrics.iter().map(|(name, decl)| {
+            let metric = Metric {
+                kind: decl.kind.as_ref().map_or(MetricKind::Other(String::new()), |kind| kind.value.clone()),
+                period: decl.period.as_ref().map(|period| self.bind(period, binder, false)),
+                source: MetricSource { element: element.clone(), metric: name.clone() },
+                origin: Some(origin(&resource.source, decl.name_span)),
+            };
+            (name.clone(), metric)
+        });
+        metrics.collect()
+    }
+
+    /// Leads each promoted metric to the resource, or the group of resources, that publishes it.
+    pub(super) fn promote_metrics(&mut self, Frame { assembly, owner }: Frame<'_>, at: usize) {
+        for (name, decl) in &assembly.metrics {
+            let Some(source) = &decl.source else { continue };
+            let (component, metric) = &source.value;
+            let part = MetricSource { element: owner.child(component), metric: metric.clone() };
+            let (kind, source) = self.publisher(part);
+            let declared = decl.kind.as_ref().map(|kind| kind.value.clone());
+            let metric = Metric {
+                kind: declared.or(kind).unwrap_or(MetricKind::Other(String::new())),
+                period: None,
+                source,
+                origin: Some(origin(&assembly.source, decl.name_span)),
+            };
+            self.elements[at].metrics.insert(name.clone(), metric);
+        }
+    }
+
+    /// Follows a metric to where it is published, and tells its kind. The nodes of a group are alike.
+    fn publisher(&self, metric: MetricSource) -> (Option<MetricKind>, MetricSource) {
+        let Some(element) = self.places.get(&metric.element).map(|at| &self.elements[*at]) else {
+            return (None, metric);
+        };
+        let is_group = element.kind == ElementKind::Group;
+        let node =
+            if is_group { self.places.get(&element.name.node(1)) } else { self.places.get(&element.name) };
+        let found = node.and_then(|at| self.elements[*at].metrics.get(&metric.metric));
+        let kind = found.map(|found| found.kind.clone());
+        // What each node of a group promotes, is read of all nodes.
+        let source = found.filter(|_| !is_group).map(|found| found.source.clone());
+        (kind, source.unwrap_or(metric))
+    }
+
+    /// Binds the policies of an assembly.
+    pub(super) fn assembly_policies(&mut self, frame: Frame<'_>) {
+        let Frame { assembly, owner } = frame;
+        for (name, decl) in &assembly.policies {
+            let kind = decl.kind.as_ref().map(|kind| kind.value.clone());
+            let (Some(kind), Some(metric)) = (kind, &decl.metric) else { continue };
+            let metric = match metric.value.split_once('.') {
+                None => {
+                    metric.value.parse().ok().map(|metric| MetricSource { element: owner.clone(), metric })
+                }
+                Some((component, metric)) => component
+                    .parse()
+                    .ok()
+                    .zip(metric.parse().ok())
+                    .map(|(component, metric)| MetricSource { element: owner.child(&component), metric }),
+            };
+            let target = decl.target.as_ref().and_then(|target| target.value.parse().ok());
+            let target = target.map_or_else(|| owner.clone(), |target| owner.child(&target));
+            let Some(metric) = metric.map(|metric| self.publisher(metric).1) else { continue };
+            let properties = self.settings(decl, frame.binder(owner));
+            self.thresholds(frame, decl, &kind);
+            self.policies.push(Policy {
+                name: name.clone(),
+                owner: owner.clone(),
+                kind,
+                metric,
+                target,
+                properties,
+                origin: Some(origin(&assembly.source, decl.name_span)),
+            });
+        }
+    }
+
+    /// Checks the settings that are known now, of which the check may have seen only the references.
+    fn thresholds(&mut self, frame: Frame<'_>, decl: &PolicyDecl, kind: &PolicyKind) {
+        if *kind != PolicyKind::Scale {
+            return;
+        }
+        let mut known = IndexMap::new();
+        for (name, setting) in decl.settings.iter().filter(|(_, setting)| !setting.value.is_fixed()) {
+            let template = self.bind(&setting.value, frame.binder(frame.owner), false);
+            let Ok(value) = self.known(&template) else { continue };
+            known.insert(name.as_str(), (value.text.trim().to_owned(), setting.value.span));
+        }
+        if known.is_empty() {
+            return;
+        }
+        let find = |name: &str| {
+            let fixed = || {
+                let value = &decl.settings.get(name)?.value;
+                Some((value.literal()?.trim().to_owned(), value.span))
+            };
+            known.get(name).cloned().or_else(fixed)
+        };
+        for problem in Thresholds::of(&find).problems() {
+            let span = problem.setting.and_then(&find).map_or(decl.name_span, |(_, span)| span);
+            self.error(&frame.assembly.source, codes::BAD_SETTING, span, problem.message);
+        }
+    }
+
+    /// Binds the policies of a resource, for one of its nodes.
+    pub(super) fn resource_policies(&mut self, resource: &ResourceDescriptor, binder: Binder<'_>) {
+        for (name, decl) in &resource.policies {
+            let kind = decl.kind.as_ref().map(|kind| kind.value.clone());
+            let metric = decl.metric.as_ref().and_then(|metric| metric.value.parse().ok());
+            let (Some(kind), Some(metric)) = (kind, metric) else { continue };
+            let owner = binder.owner.clone();
+            let properties = self.settings(decl, binder);
+            self.policies.push(Policy {
+                name: name.clone(),
+                owner: owner.clone(),
+                kind,
+                metric: MetricSource { element: owner.clone(), metric },
+                target: owner,
+                properties,
+                origin: Some(origin(&resource.source, decl.name_span)),
+            });
+        }
+    }
+
+    fn settings(
+        &mut self,
+        decl: &PolicyDecl,
+        binder: Binder<'_>,
+    ) -> IndexMap<windlass_model::PropertyName, Property> {
+        let settings = decl.settings.iter().map(|(name, setting)| {
+            let value = Some(self.bind(&setting.value, binder, false));
+            let origin = Some(origin(binder.source, setting.value.span));
+            (name.clone(), Property { value, origin, ..Property::default() })
+        });
+        settings.collect()
+    }
+}

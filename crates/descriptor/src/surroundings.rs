@@ -1,0 +1,62 @@
+//! What a descriptor's text takes from the project that it stands in.
+//!
+//! The tool `lmctl` builds packages out of a project: it fills in the name of a descriptor that has none, and replaces
+//! `$lmctl:/contains:/web:/descriptor_name` by the name of a contained package. Whoever knows the project says so here;
+//! the text alone doesn't.
+
+use std::collections::BTreeMap;
+
+use windlass_model::DescriptorName;
+
+/// How a placeholder begins.
+pub(crate) const PLACEHOLDER: &str = "$lmctl:";
+
+/// What is known of the project that a descriptor stands in. The default knows nothing.
+///
+/// ```
+/// use windlass_descriptor::{Surroundings, read_in};
+/// use windlass_source::Source;
+///
+/// let mut around = Surroundings { name: Some("assembly::shop::1.0".parse()?), ..Surroundings::default() };
+/// around.contain("web", &Surroundings { name: Some("resource::web-shop::1.0".parse()?), ..Surroundings::default() });
+///
+/// let text = "composition:\n  web: {type: '$lmctl:/contains:/web:/descriptor_name'}\n";
+/// let read = read_in(&Source::new("assembly.yml", text), &around);
+/// assert!(!read.diagnostics.has_errors());
+/// assert_eq!(read.descriptor.unwrap().name().unwrap().to_string(), "assembly::shop::1.0");
+/// # Ok::<(), windlass_model::name::NameError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Surroundings {
+    /// The name that the project gives the descriptor.
+    pub name: Option<DescriptorName>,
+    /// The names of what the project contains, by the way to each: `contains:/web`, `contains:/web:/contains:/db`.
+    pub contained: BTreeMap<String, DescriptorName>,
+}
+
+impl Surroundings {
+    /// Adds a contained project under its name, with all that it contains in turn.
+    pub fn contain(&mut self, name: &str, project: &Self) {
+        let way = format!("contains:/{name}");
+        for (deeper, descriptor) in &project.contained {
+            self.contained.insert(format!("{way}:/{deeper}"), descriptor.clone());
+        }
+        if let Some(descriptor) = &project.name {
+            self.contained.insert(way, descriptor.clone());
+        }
+    }
+
+    /// Returns the name that a placeholder stands for.
+    pub(crate) fn resolve(&self, placeholder: &str) -> Option<&DescriptorName> {
+        let way = placeholder.strip_prefix(PLACEHOLDER)?.strip_prefix('/')?;
+        if way == "descriptor_name" {
+            return self.name.as_ref();
+        }
+        self.contained.get(way.strip_suffix(":/descriptor_name")?)
+    }
+
+    /// Returns the placeholders that stand for something.
+    pub(crate) fn placeholders(&self) -> Vec<String> {
+        self.contained.keys().map(|way| format!("{PLACEHOLDER}/{way}:/descriptor_name")).collect()
+    }
+}

@@ -1,0 +1,161 @@
+//! Types of properties: advice, which a value of another sort is held against.
+//!
+//! The language reads all values as text and names a few types that later versions know. So an unknown type, and a
+//! value that doesn't look like its type, are warnings; nothing is converted. Types of its own a descriptor declares in
+//! `data-types`.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use windlass_source::{Mapping, Span};
+
+use crate::property::{Dots, Properties, PropertyDecl, read_properties};
+use crate::read::{Reader, Spanned, get};
+use crate::template::{Value, ValueKind};
+
+/// The types of the language, as they are spelled. Case doesn't count.
+pub const TYPES: [&str; 10] =
+    ["string", "integer", "float", "boolean", "uuid", "password", "key", "resourceKeyId", "map", "list"];
+
+/// The types that a descriptor declares, by name.
+pub type DataTypes = IndexMap<String, DataType>;
+
+/// A type that a descriptor declares: an entry of `data-types`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DataType {
+    /// Where its name stands.
+    pub name_span: Span,
+    /// The type whose properties it has too.
+    pub derived_from: Option<Spanned<String>>,
+    /// What it consists of.
+    pub properties: Properties,
+}
+
+/// What a property's type says of its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Text,
+    Integer,
+    Float,
+    Boolean,
+    Uuid,
+    Map,
+    List,
+}
+
+impl fmt::Display for Sort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text => "text",
+            Self::Integer => "a whole number",
+            Self::Float => "a number",
+            Self::Boolean => "`true` or `false`",
+            Self::Uuid => "a UUID, as `6f1c02d4-9a3b-4d0e-8b57-2f6e1d3c4a5b`",
+            Self::Map => "a mapping",
+            Self::List => "a list",
+        })
+    }
+}
+
+/// Tells whether a type is one of the language or of the descriptor.
+pub(crate) fn is_known(kind: &str, data_types: &DataTypes) -> bool {
+    data_types.contains_key(kind) || TYPES.iter().any(|known| known.eq_ignore_ascii_case(kind))
+}
+
+fn sort(kind: &str, data_types: &DataTypes) -> Option<Sort> {
+    if data_types.contains_key(kind) {
+        return Some(Sort::Map);
+    }
+    Some(match kind.to_ascii_lowercase().as_str() {
+        "string" | "password" | "key" | "resourcekeyid" => Sort::Text,
+        "integer" => Sort::Integer,
+        "float" => Sort::Float,
+        "boolean" => Sort::Boolean,
+        "uuid" => Sort::Uuid,
+        "map" => Sort::Map,
+        "list" => Sort::List,
+        _ => return None,
+    })
+}
+
+/// A value that isn't of its type.
+pub(crate) struct Misfit<'v> {
+    /// The value, or the part of it.
+    pub(crate) value: &'v Value,
+    /// What it should be.
+    pub(crate) expected: String,
+}
+
+/// Finds what of a value isn't of a property's type, as far as that can be seen in the text.
+pub(crate) fn misfits<'v>(decl: &PropertyDecl, value: &'v Value, data_types: &DataTypes) -> Vec<Misfit<'v>> {
+    // Where no type is written, nobody has said that it is text.
+    let Some(sort) = decl.kind_span.and_then(|_| sort(&decl.kind, data_types)) else { return Vec::new() };
+    if !fits(sort, value) {
+        return vec![Misfit { value, expected: sort.to_string() }];
+    }
+    let entry = decl.entry_schema.as_ref().and_then(|entry| self::sort(&entry.value, data_types));
+    let entries: Vec<&Value> = match &value.kind {
+        ValueKind::List(items) => items.iter().collect(),
+        ValueKind::Map(entries) if sort == Sort::Map && !data_types.contains_key(&decl.kind) => {
+            entries.iter().map(|(_, entry)| entry).collect()
+        }
+        _ => Vec::new(),
+    };
+    let Some(entry) = entry else { return Vec::new() };
+    let wrong = entries.into_iter().filter(|value| !fits(entry, value));
+    wrong.map(|value| Misfit { value, expected: format!("{entry}, as `entry-schema` says") }).collect()
+}
+
+/// Tells whether a value can be of a sort: what is not known yet can.
+fn fits(sort: Sort, value: &Value) -> bool {
+    match &value.kind {
+        ValueKind::Null => true,
+        ValueKind::List(_) => sort == Sort::List,
+        ValueKind::Map(_) => sort == Sort::Map,
+        ValueKind::Text(_) => value.literal().is_none_or(|text| text_fits(sort, text.trim())),
+    }
+}
+
+fn text_fits(sort: Sort, text: &str) -> bool {
+    match sort {
+        Sort::Text => true,
+        // An empty text stands for no value.
+        _ if text.is_empty() => true,
+        Sort::Integer => {
+            let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+            !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+        }
+        Sort::Float => text.parse::<f64>().is_ok(),
+        Sort::Boolean => {
+            ["true", "false", "yes", "no", "on", "off"].iter().any(|word| word.eq_ignore_ascii_case(text))
+        }
+        Sort::Uuid => is_uuid(text),
+        // Collections are often given as JSON in a text.
+        Sort::Map => text.starts_with('{'),
+        Sort::List => text.starts_with('['),
+    }
+}
+
+fn is_uuid(text: &str) -> bool {
+    let groups: Vec<&str> = text.split('-').collect();
+    groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+        && groups.iter().all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Reads `data-types`.
+pub(crate) fn read_data_types(reader: &mut Reader<'_>, root: &Mapping) -> DataTypes {
+    let mapping = get(root, "data-types").and_then(|node| reader.mapping(node, "`data-types`"));
+    let mut found = DataTypes::new();
+    for entry in mapping.map(Mapping::entries).unwrap_or_default() {
+        let body = reader.mapping(&entry.value, &format!("the data type `{}`", entry.key.text()));
+        if let Some(body) = body {
+            reader.unknown_keys(body, &["derived-from", "properties", "description"], "a data type");
+        }
+        let field = |key: &str| body.and_then(|body| get(body, key));
+        let derived_from = field("derived-from").and_then(|node| reader.text(node, "`derived-from`"));
+        let properties = read_properties(reader, field("properties"), Dots::Tolerated);
+        let data_type = DataType { name_span: entry.key.span(), derived_from, properties };
+        found.insert(entry.key.text().to_owned(), data_type);
+    }
+    found
+}
