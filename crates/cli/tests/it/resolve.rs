@@ -99,6 +99,8 @@ fn errors_are_refused() {
       |
     3 |   a: {value: '${nodes}'}
       |               ^^^^^^^^
+      |
+      = help: declare it in `properties`, or give the value here
 
     error[WL0150]: the assembly has no property `b`
      |

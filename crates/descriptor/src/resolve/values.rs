@@ -307,7 +307,7 @@ impl<'a> Values<'a> {
             }
             What::Described(Descriptor::Assembly(assembly)) => Scope::assembly(assembly).meaning(reference),
             What::Described(Descriptor::Resource(resource)) => {
-                Scope::resource(&resource.properties).meaning(reference)
+                Scope::resource(resource).meaning(reference)
             }
             _ => return Ok(Found::unknown("it means nothing here")),
         };
