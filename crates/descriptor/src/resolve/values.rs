@@ -306,9 +306,7 @@ impl<'a> Values<'a> {
                 Scope::relationship(assembly).meaning(reference)
             }
             What::Described(Descriptor::Assembly(assembly)) => Scope::assembly(assembly).meaning(reference),
-            What::Described(Descriptor::Resource(resource)) => {
-                Scope::resource(resource).meaning(reference)
-            }
+            What::Described(Descriptor::Resource(resource)) => Scope::resource(resource).meaning(reference),
             _ => return Ok(Found::unknown("it means nothing here")),
         };
         match meaning {

@@ -100,7 +100,7 @@ relationships:
     - web.y
 name: "assembly::shop::1.0"
 policies:
-  grow: {type: policy::scale, properties: {smoothing: 4, out: {value: '80'}}}
+  grow: {type: policy::scale, metric: web.load, properties: {smoothing: 4, out: {value: '80'}}}
 colour: red
 description: |
   first: line
@@ -154,6 +154,7 @@ properties:
     policies:
       grow:
         type: policy::scale
+        metric: web.load
         properties:
           smoothing:
             value: 4
