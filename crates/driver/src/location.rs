@@ -31,6 +31,12 @@ pub struct Location {
     pub infrastructure: String,
     /// The kind of the runtime that runs its jobs.
     pub runtime: String,
+    /// The engine that makes containers, for the runtime `docker`: `docker`, `podman`, `context:NAME` or an address.
+    #[serde(default)]
+    pub engine: Option<String>,
+    /// How many warm containers are kept for short jobs, for the runtime `docker`; none are where it isn't given.
+    #[serde(default)]
+    pub pool: Option<u16>,
     /// The image for container runtimes.
     pub image: Option<String>,
     /// The network of its jobs.
@@ -49,6 +55,8 @@ impl Location {
             manager: None,
             infrastructure: "Local".to_owned(),
             runtime: "process".to_owned(),
+            engine: None,
+            pool: None,
             image: None,
             network: None,
             volumes: BTreeMap::new(),

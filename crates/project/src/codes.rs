@@ -24,7 +24,7 @@ windlass_source::codes! {
     BAD_NAME = "WL0314", "bad name",
         "The name of a location is what components give as `deploymentLocation`, and `type` is the name of a descriptor, as `resource::network::1.0`. A range of versions is for `references` of an assembly only: what exists is of one version.";
     UNKNOWN_RUNTIME = "WL0315", "unknown runtime",
-        "`runtime` says what runs the scripts of a location: `process`, `sandbox`, `docker` or `kubernetes`.";
+        "`runtime` says what runs the scripts of a location: `process` (on this host, as they are), `sandbox` (in an image, without an engine) or `docker` (in containers of an engine; `engine: podman` too). `kubernetes` is kept for a later version.";
     BAD_VOLUME = "WL0316", "bad volume",
         "A volume is a name and the absolute path where container runtimes mount it. Its folder is chosen by the runtime. A folder of the host can't be named, so that a project does the same on every machine.\n\n```yaml\nvolumes:\n  state: /var/lib/demo\n```";
     SAME_EXISTING = "WL0317", "listed twice",
@@ -37,6 +37,14 @@ windlass_source::codes! {
         "The component's `deploymentLocation` is not a key of `locations` in `windlass.yaml`. Where the file has no `locations` at all, every location is the local process runtime.\n\n```yaml\nlocations:\n  admin@local:\n    runtime: process\n```";
     WRONG_MANAGER = "WL0321", "location of another resource manager",
         "`resourceManager` and `deploymentLocation` together say where a component goes. The location is there, and belongs to another resource manager. A location without `resource-manager` takes any.";
+    BAD_ENGINE = "WL0322", "bad engine",
+        "`engine` says which engine makes the containers of a location: `docker` (what the Docker client would use: `DOCKER_HOST`, its current context, the usual socket), `podman`, `context:NAME`, or an address.\n\n```yaml\nruntime: docker\nengine: ssh://build@machine\n```";
+    BAD_POOL = "WL0323", "bad pool",
+        "`pool` is how many warm containers are kept for short jobs that can be repeated, from 1 to 256.\n\n```yaml\nruntime: docker\npool: 4\n```";
+    OTHER_RUNTIME = "WL0324", "key of another runtime",
+        "The key means something for other runtimes only, so what it says would not be done: `engine` and `pool` are for `runtime: docker`, `image` and a `network` other than the host's for `sandbox` and `docker`.";
+    BAD_NETWORK = "WL0325", "bad network",
+        "`network` is `none`, `bridge`, `host`, or the name of a network of the engine: letters, digits, `_`, `.` and `-`, the first a letter or digit. A sandbox has `none` or `host`.";
     TWO_FILES = "WL0330", "one name in two files",
         "Two descriptors that can be reached have the same name, so it is not clear which is meant. Remove one, or give one of them another version. Versions that differ only in zeros at the end, as `1.0` and `1.0.0`, are the same.";
     UNNAMED = "WL0331", "descriptor without a usable name",

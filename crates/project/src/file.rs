@@ -22,7 +22,13 @@ use crate::reader::{Reader, listed};
 pub const FILE_NAME: &str = "windlass.yaml";
 
 /// The runtimes that a location may name.
-pub const RUNTIMES: [&str; 4] = ["process", "sandbox", "docker", "kubernetes"];
+pub const RUNTIMES: [&str; 3] = ["process", "sandbox", "docker"];
+
+/// A runtime whose name is taken for a later version.
+const LATER: &str = "kubernetes";
+
+/// The most warm containers of a location.
+const POOL_LIMIT: u16 = 256;
 
 /// The version of the document that is read.
 const VERSION: &str = "1";
@@ -91,8 +97,17 @@ fn missing_version(reader: &mut Reader<'_>, span: Span) {
     reader.diagnostics.push(diagnostic);
 }
 
-const LOCATION_KEYS: [&str; 7] =
-    ["resource-manager", "infrastructure-type", "runtime", "volumes", "image", "network", "properties"];
+const LOCATION_KEYS: [&str; 9] = [
+    "resource-manager",
+    "infrastructure-type",
+    "runtime",
+    "engine",
+    "pool",
+    "volumes",
+    "image",
+    "network",
+    "properties",
+];
 
 fn location(reader: &mut Reader<'_>, entry: &Entry) -> Option<(String, Declared)> {
     let name = entry.key.text().to_owned();
@@ -109,8 +124,15 @@ fn location(reader: &mut Reader<'_>, entry: &Entry) -> Option<(String, Declared)
     location.manager = text("resource-manager");
     location.infrastructure = text("infrastructure-type").unwrap_or(location.infrastructure);
     location.image = text("image");
-    location.network = text("network");
-    location.runtime = field("runtime").and_then(|node| runtime(reader, node)).unwrap_or(location.runtime);
+    let asked = field("runtime").map(|node| runtime(reader, node));
+    let known = !matches!(asked, Some(None));
+    location.runtime = asked.flatten().unwrap_or(location.runtime);
+    location.engine = field("engine").and_then(|node| engine(reader, node));
+    location.pool = field("pool").and_then(|node| pool(reader, node));
+    location.network = field("network").and_then(|node| network(reader, node));
+    if known {
+        of_runtime(reader, &location.runtime, field);
+    }
     location.volumes = field("volumes").map(|node| volumes(reader, node)).unwrap_or_default();
     location.properties =
         field("properties").map(|node| properties(reader, node, Reading::Script)).unwrap_or_default();
@@ -122,7 +144,10 @@ fn runtime(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     if RUNTIMES.contains(&text) {
         return Some(text.to_owned());
     }
-    let message = format!("there is no runtime `{text}`");
+    let message = match text {
+        LATER => format!("the runtime `{LATER}` is not part of this version"),
+        _ => format!("there is no runtime `{text}`"),
+    };
     let help = match suggest(text, RUNTIMES) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("there are {}", listed(RUNTIMES)),
@@ -131,6 +156,84 @@ fn runtime(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
         Diagnostic::error(codes::UNKNOWN_RUNTIME, message).at(reader.place(node.span())).help(help);
     reader.diagnostics.push(diagnostic);
     None
+}
+
+/// Reads `engine`: a word, a context, or an address. Whether anybody is there shows when it is needed.
+fn engine(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    let text = reader.text(node, "`engine`")?;
+    let named = |rest: &str| !rest.trim_matches('/').is_empty() && !rest.contains(char::is_whitespace);
+    let is_address = ["unix://", "tcp://", "http://", "https://", "ssh://", "context:"]
+        .iter()
+        .any(|start| text.strip_prefix(start).is_some_and(named));
+    if ["docker", "podman"].contains(&text) || is_address {
+        return Some(text.to_owned());
+    }
+    let message = format!("`{text}` names no engine");
+    let help = match suggest(text, ["docker", "podman"]) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "write `docker`, `podman`, or an address as `unix:///run/user/1000/docker.sock`, \
+             `tcp://machine:2376` or `ssh://user@machine`"
+            .to_owned(),
+    };
+    reader
+        .diagnostics
+        .push(Diagnostic::error(codes::BAD_ENGINE, message).at(reader.place(node.span())).help(help));
+    None
+}
+
+/// Reads `pool`: a number of containers.
+fn pool(reader: &mut Reader<'_>, node: &Node) -> Option<u16> {
+    let text = reader.text(node, "`pool`")?;
+    let size = text.parse().ok().filter(|size| (1..=POOL_LIMIT).contains(size));
+    if size.is_none() {
+        let message = format!("`pool` is a number from 1 to {POOL_LIMIT}, and this is `{text}`");
+        reader.error(codes::BAD_POOL, node.span(), message);
+    }
+    size
+}
+
+/// Reads `network`: a word or a name of the engine.
+fn network(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    let text = reader.text(node, "`network`")?;
+    let is_name = text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+    if is_name {
+        return Some(text.to_owned());
+    }
+    let message = format!("`{text}` can't be a network");
+    let diagnostic = Diagnostic::error(codes::BAD_NETWORK, message)
+        .at(reader.place(node.span()))
+        .help("write `none`, `bridge`, `host`, or the name of a network of the engine");
+    reader.diagnostics.push(diagnostic);
+    None
+}
+
+/// Refuses what the location's runtime would not do.
+fn of_runtime<'n>(reader: &mut Reader<'_>, runtime: &str, field: impl Fn(&str) -> Option<&'n Node>) {
+    let isolates = runtime != "process";
+    let network = |text: &str| isolates || text == "host";
+    let fits = [
+        ("engine", runtime == "docker"),
+        ("pool", runtime == "docker"),
+        ("image", isolates),
+        ("network", field("network").and_then(Node::as_str).is_none_or(network)),
+    ];
+    for (key, _) in fits.into_iter().filter(|(_, fits)| !fits) {
+        let Some(node) = field(key) else { continue };
+        let (message, help) = match key {
+            "engine" | "pool" => (
+                format!("`{key}` has no meaning for the runtime `{runtime}`"),
+                "set `runtime: docker`, or remove it",
+            ),
+            _ => (
+                format!("the runtime `{runtime}` can't give `{key}`: scripts run on this host as they are"),
+                "set `runtime: docker` or `runtime: sandbox`, or remove it",
+            ),
+        };
+        let diagnostic =
+            Diagnostic::error(codes::OTHER_RUNTIME, message).at(reader.place(node.span())).help(help);
+        reader.diagnostics.push(diagnostic);
+    }
 }
 
 /// Reads `volumes`: names and the absolute paths where container runtimes mount them.

@@ -48,6 +48,8 @@ existing:
         ),
         infrastructure: "Edge",
         runtime: "docker",
+        engine: None,
+        pool: None,
         image: Some(
             "windlass/python:1",
         ),
@@ -132,8 +134,8 @@ fn unknown_keys_are_errors() {
     assert_snapshot!(messages("version: 1\nlocations:\n  a: {resource_manager: x, engine: podman}\n"), @"
     windlass.yaml:3:7: error[WL0311]: the location `a` has no key `resource_manager`
         help: did you mean `resource-manager`?
-    windlass.yaml:3:28: error[WL0311]: the location `a` has no key `engine`
-        help: it may have `resource-manager`, `infrastructure-type`, `runtime`, `volumes`, `image`, `network` and `properties`
+    windlass.yaml:3:36: error[WL0324]: `engine` has no meaning for the runtime `process`
+        help: set `runtime: docker`, or remove it
     ");
     assert_snapshot!(messages("version: 1\nexisting:\n  - {type: resource::a::1, name: a, property: {}}\n"), @"
     windlass.yaml:3:37: error[WL0311]: an entry of `existing` has no key `property`
@@ -161,7 +163,11 @@ fn values_of_the_wrong_sort() {
         @"
     windlass.yaml:3:6: error[WL0312]: the location `a` must be a mapping, and this is text
     windlass.yaml:4:14: error[WL0312]: `image` must be text, and this is a list
+    windlass.yaml:4:14: error[WL0324]: the runtime `process` can't give `image`: scripts run on this host as they are
+        help: set `runtime: docker` or `runtime: sandbox`, or remove it
     windlass.yaml:4:28: error[WL0312]: `network` must be text, and this is empty
+    windlass.yaml:4:28: error[WL0324]: the runtime `process` can't give `network`: scripts run on this host as they are
+        help: set `runtime: docker` or `runtime: sandbox`, or remove it
     windlass.yaml:4:44: error[WL0312]: `properties` must be a mapping, and this is text
     "
     );
@@ -183,7 +189,7 @@ fn unknown_runtimes() {
     windlass.yaml:3:16: error[WL0315]: there is no runtime `Docker`
         help: did you mean `docker`?
     windlass.yaml:4:16: error[WL0315]: there is no runtime `vmware`
-        help: there are `process`, `sandbox`, `docker` and `kubernetes`
+        help: there are `process`, `sandbox` and `docker`
     ");
 }
 
@@ -191,7 +197,6 @@ fn unknown_runtimes() {
 #[case::process("process")]
 #[case::sandbox("sandbox")]
 #[case::docker("docker")]
-#[case::kubernetes("kubernetes")]
 fn known_runtimes(#[case] runtime: &str) {
     let (_folder, project) = open(&format!("version: 1\nlocations:\n  a: {{runtime: {runtime}}}\n"));
     assert_eq!(project.unwrap().locations().next().unwrap().runtime, runtime);
@@ -224,6 +229,78 @@ locations:
         help: give an absolute path without `..`, as `/var/lib/up`
     windlass.yaml:10:13: error[WL0316]: `/` can't be the path of a volume
         help: give an absolute path without `..`, as `/var/lib/root`
+    ");
+}
+
+#[test]
+fn engines_pools_and_networks() {
+    let text = "version: 1
+locations:
+  a: {runtime: docker, engine: dcoker, pool: 0, network: -x}
+  b: {runtime: docker, engine: 'tcp://', pool: many, network: 'a b'}
+  c: {runtime: docker, engine: '/run/docker.sock', pool: [1], network: '*'}
+  d: {runtime: docker, engine: podman, pool: 256, network: my_net.1}
+";
+    assert_snapshot!(messages(text), @"
+    windlass.yaml:3:32: error[WL0322]: `dcoker` names no engine
+        help: did you mean `docker`?
+    windlass.yaml:3:46: error[WL0323]: `pool` is a number from 1 to 256, and this is `0`
+    windlass.yaml:3:58: error[WL0325]: `-x` can't be a network
+        help: write `none`, `bridge`, `host`, or the name of a network of the engine
+    windlass.yaml:4:32: error[WL0322]: `tcp://` names no engine
+        help: write `docker`, `podman`, or an address as `unix:///run/user/1000/docker.sock`, `tcp://machine:2376` or `ssh://user@machine`
+    windlass.yaml:4:48: error[WL0323]: `pool` is a number from 1 to 256, and this is `many`
+    windlass.yaml:4:63: error[WL0325]: `a b` can't be a network
+        help: write `none`, `bridge`, `host`, or the name of a network of the engine
+    windlass.yaml:5:32: error[WL0322]: `/run/docker.sock` names no engine
+        help: write `docker`, `podman`, or an address as `unix:///run/user/1000/docker.sock`, `tcp://machine:2376` or `ssh://user@machine`
+    windlass.yaml:5:58: error[WL0312]: `pool` must be text, and this is a list
+    windlass.yaml:5:72: error[WL0325]: `*` can't be a network
+        help: write `none`, `bridge`, `host`, or the name of a network of the engine
+    ");
+    for engine in
+        ["docker", "podman", "unix:///run/x.sock", "tcp://host:2375", "ssh://me@host", "context:build"]
+    {
+        let text = format!("version: 1\nlocations:\n  a: {{runtime: docker, engine: '{engine}', pool: 4}}\n");
+        let (_folder, project) = open(&text);
+        let project = project.unwrap();
+        let location = project.locations().next().unwrap();
+        assert_eq!((location.engine.as_deref(), location.pool), (Some(engine), Some(4)));
+    }
+}
+
+#[test]
+fn keys_of_other_runtimes() {
+    let text = "version: 1
+locations:
+  a: {engine: docker, pool: 2, image: 'demo:1', network: none}
+  b: {runtime: sandbox, engine: docker, pool: 2, image: 'demo:1', network: none}
+  c: {runtime: vm, engine: docker, pool: 2}
+  d: {network: host}
+";
+    assert_snapshot!(messages(text), @"
+    windlass.yaml:3:15: error[WL0324]: `engine` has no meaning for the runtime `process`
+        help: set `runtime: docker`, or remove it
+    windlass.yaml:3:29: error[WL0324]: `pool` has no meaning for the runtime `process`
+        help: set `runtime: docker`, or remove it
+    windlass.yaml:3:39: error[WL0324]: the runtime `process` can't give `image`: scripts run on this host as they are
+        help: set `runtime: docker` or `runtime: sandbox`, or remove it
+    windlass.yaml:3:58: error[WL0324]: the runtime `process` can't give `network`: scripts run on this host as they are
+        help: set `runtime: docker` or `runtime: sandbox`, or remove it
+    windlass.yaml:4:33: error[WL0324]: `engine` has no meaning for the runtime `sandbox`
+        help: set `runtime: docker`, or remove it
+    windlass.yaml:4:47: error[WL0324]: `pool` has no meaning for the runtime `sandbox`
+        help: set `runtime: docker`, or remove it
+    windlass.yaml:5:16: error[WL0315]: there is no runtime `vm`
+        help: there are `process`, `sandbox` and `docker`
+    ");
+}
+
+#[test]
+fn a_runtime_of_later() {
+    assert_snapshot!(messages("version: 1\nlocations: {a: {runtime: kubernetes}}\n"), @"
+    windlass.yaml:2:26: error[WL0315]: the runtime `kubernetes` is not part of this version
+        help: there are `process`, `sandbox` and `docker`
     ");
 }
 
@@ -274,7 +351,7 @@ fn errors_of_syntax_come_with_all_others() {
         windlass.yaml:4:1: this was read as part of it
         help: close it with `}`, or quote the text
     windlass.yaml:3:16: error[WL0315]: there is no runtime `vm`
-        help: there are `process`, `sandbox`, `docker` and `kubernetes`
+        help: there are `process`, `sandbox` and `docker`
     windlass.yaml:4:11: error[WL0312]: `existing` must be a list, and this is text
     ");
     assert_snapshot!(messages("version: 1\nlocations: {}\nlocations: {}\n"), @"
