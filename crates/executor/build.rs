@@ -1,47 +1,62 @@
-//! Compiles the runner, the program that runs jobs inside containers (`src/runner/program`).
+//! Compiles the programs that run inside containers: the runner of warm containers (`src/runner/program`), and the first
+//! process of a container with one job (`runner/init.rs`).
 //!
-//! It has to run in any image, so it is linked statically; it uses the standard library only, so `rustc` alone makes it,
-//! in about a second and a half. Where it can't be made (no static libc, no standard library for the target), the crate
-//! is built without it and says so.
+//! They have to run in any image, so they are linked statically; they use the standard library only, so `rustc` alone makes
+//! them, in about a second each. Where that can't be done (no static libc, no standard library for the target), the crate
+//! is built without them and says so.
 
 #![expect(clippy::disallowed_methods, reason = "cargo tells a build script everything by variables")]
 
-use std::{env, ffi::OsString, fs, path::PathBuf, process::Command};
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-const SOURCES: &str = "src/runner";
+/// A program, its source, what else it is made of, and what is missing without it.
+const PROGRAMS: [(&str, &str, &[&str], &str); 2] = [
+    (
+        "windlass-runner",
+        "src/runner/program/main.rs",
+        &["src/runner/program", "src/runner/protocol.rs"],
+        "the runner of warm containers could not be built, jobs there go by exec",
+    ),
+    (
+        "windlass-init",
+        "runner/init.rs",
+        &["runner/init.rs"],
+        "the first process of containers could not be built, the docker runtime can't run jobs",
+    ),
+];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed={SOURCES}/program");
-    println!("cargo::rerun-if-changed={SOURCES}/protocol.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    let program = out.join("windlass-runner");
-    if let Err(why) = compile(&program) {
-        println!(
-            "cargo::warning=the runner of warm containers could not be built, jobs there go by exec: {why}"
-        );
-        fs::write(&program, "").expect("the output folder can be written");
+    for (name, source, parts, missing) in PROGRAMS {
+        for part in parts {
+            println!("cargo::rerun-if-changed={part}");
+        }
+        let program = out.join(name);
+        if let Err(why) = compile(name, source, &program) {
+            println!("cargo::warning={missing}: {why}");
+            fs::write(&program, "").expect("the output folder can be written");
+        }
     }
 }
 
-fn compile(program: &PathBuf) -> Result<(), String> {
+fn compile(name: &str, source: &str, program: &Path) -> Result<(), String> {
     let variable = |name: &str| env::var_os(name).ok_or(format!("{name} is not set"));
     let target = variable("TARGET")?;
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         return Err("it is for Linux only".to_owned());
     }
     let mut command = Command::new(variable("RUSTC")?);
-    command.args(["--edition", "2024", "--crate-name", "windlass_runner", "--crate-type", "bin"]);
-    command.args([
-        "-C",
-        "target-feature=+crt-static",
-        "-C",
-        "panic=abort",
-        "-C",
-        "opt-level=s",
-        "-C",
-        "strip=symbols",
-    ]);
+    command.args(["--edition", "2024", "--crate-name", &name.replace('-', "_"), "--crate-type", "bin"]);
+    for option in ["target-feature=+crt-static", "panic=abort", "opt-level=s", "strip=symbols"] {
+        command.args(["-C", option]);
+    }
     // Of what both sides share each uses a part. And no path of this machine belongs into the program.
     command.args(["-A", "dead_code", "--remap-path-prefix"]);
     let mut remap = variable("CARGO_MANIFEST_DIR")?;
@@ -52,8 +67,7 @@ fn compile(program: &PathBuf) -> Result<(), String> {
         option.push(linker);
         command.arg("-C").arg(option);
     }
-    command.arg("-o").arg(program).arg(format!("{SOURCES}/program/main.rs"));
-    let output = command.output().map_err(|error| error.to_string())?;
+    let output = command.arg("-o").arg(program).arg(source).output().map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(());
     }

@@ -15,6 +15,8 @@ pub enum Capability {
     Network,
     /// Runs a job as another [user](Job::user).
     User,
+    /// Shuts a job in, so that a [relaxation](crate::Isolation) means something.
+    Isolation,
     /// Enforces [`Limits::memory_bytes`](crate::Limits::memory_bytes).
     MemoryLimit,
     /// Enforces [`Limits::pids`](crate::Limits::pids).
@@ -31,6 +33,7 @@ impl fmt::Display for Capability {
             Self::Image => "an image",
             Self::Network => "a network other than the host's",
             Self::User => "another user",
+            Self::Isolation => "a root of its own that it may write, or capabilities",
             Self::MemoryLimit => "a memory limit",
             Self::PidsLimit => "a limit on processes",
             Self::CpuLimit => "a limit on processor time",
@@ -85,6 +88,8 @@ fn needs(job: &Job) -> impl Iterator<Item = Capability> {
         (job.image.is_some(), Capability::Image),
         (own_network, Capability::Network),
         (job.user.is_some(), Capability::User),
+        (job.isolation.is_relaxed(), Capability::Isolation),
+        (job.isolation.tmp_bytes.is_some(), Capability::TmpLimit),
         (job.limits.memory_bytes.is_some(), Capability::MemoryLimit),
         (job.limits.pids.is_some(), Capability::PidsLimit),
         (job.limits.cpu_millis.is_some(), Capability::CpuLimit),

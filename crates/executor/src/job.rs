@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Content, Limits, Owner, VolumeName, WorkPath};
+use crate::{Content, Isolation, Limits, Owner, VolumeName, WorkPath};
 
 /// A job: a command, what it is given, what is brought back, and what it may use.
 ///
@@ -63,6 +63,8 @@ pub struct Job {
     pub network: Network,
     /// Who runs it; the runtime's own choice if not given.
     pub user: Option<User>,
+    /// How far it is shut in, where the runtime shuts jobs in.
+    pub isolation: Isolation,
     /// Folders that outlive it.
     pub volumes: Vec<Volume>,
     /// Words for people and tools, kept with the job.
@@ -178,6 +180,7 @@ impl Job {
             limits: Limits::default(),
             network: Network::default(),
             user: None,
+            isolation: Isolation::default(),
             volumes: Vec::new(),
             labels: BTreeMap::new(),
             owner: Owner::default(),
@@ -262,6 +265,12 @@ impl Job {
         self
     }
 
+    /// Says where the job differs from the strictest way to run it.
+    pub fn isolation(mut self, isolation: Isolation) -> Self {
+        self.isolation = isolation;
+        self
+    }
+
     /// Adds a volume, mounted at `path` where a job has a file system of its own.
     pub fn volume(mut self, name: VolumeName, path: impl Into<String>) -> Self {
         self.volumes.push(Volume { name, path: path.into() });
@@ -301,6 +310,13 @@ impl Job {
         check_command(self, &mut problems);
         check_env(self, &mut problems);
         check_paths(self, &mut problems);
+        let is_odd = |name: &&String| {
+            name.is_empty()
+                || name.starts_with("CAP_")
+                || !name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+        };
+        let odd = self.isolation.capabilities.iter().filter(is_odd);
+        problems.extend(odd.map(|name| JobProblem::KernelCapability { name: name.clone() }));
         if problems.is_empty() { Ok(()) } else { Err(JobError { problems }) }
     }
 }
@@ -363,6 +379,25 @@ pub enum JobProblem {
     OutputTwice {
         /// The name of both.
         name: String,
+    },
+    /// What should be a capability of the kernel can't be the name of one.
+    #[error("`{name}` can't be a capability: expected upper-case letters without `CAP_`, such as NET_ADMIN")]
+    KernelCapability {
+        /// The name as given.
+        name: String,
+    },
+    /// A container needs an image.
+    #[error("it names no image, and containers need one: name it in the job or in its location")]
+    NoImage,
+    /// A volume's path leads nowhere, or to where the runtime keeps its own.
+    #[error(
+        "the volume `{name}` can't be at `{path}`: expected an absolute path other than /, /tmp and /windlass"
+    )]
+    VolumePath {
+        /// The volume.
+        name: VolumeName,
+        /// The path as given.
+        path: String,
     },
     /// Two volumes have one name.
     #[error("the volume `{name}` is there twice")]

@@ -81,6 +81,7 @@ pub mod docker;
 mod event;
 mod id;
 pub mod image;
+mod isolation;
 mod job;
 mod limits;
 mod outcome;
@@ -99,6 +100,7 @@ pub use crate::{
     content::Content,
     event::{EventSender, Events, JobEvent, Stream},
     id::{JobId, NameError, Owner, VolumeName},
+    isolation::{Isolation, Pull, Root},
     job::{InputFile, Job, JobError, JobProblem, Network, OnOwnerDeath, OutputRequest, User, Volume},
     limits::Limits,
     outcome::{End, Outcome, Output, StartFailure},

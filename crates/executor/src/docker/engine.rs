@@ -205,8 +205,14 @@ fn kind(version: &SystemVersion) -> EngineKind {
 /// What is enforced. An engine without root ignores limits silently where the control groups are of version 1.
 fn capabilities(info: &SystemInfo, rootless: bool, cgroup: &str) -> BTreeSet<Capability> {
     let enforces = !rootless || cgroup != "1";
-    let mut all: BTreeSet<_> =
-        [Capability::Image, Capability::Network, Capability::User, Capability::TmpLimit].into();
+    let mut all: BTreeSet<_> = [
+        Capability::Image,
+        Capability::Network,
+        Capability::User,
+        Capability::Isolation,
+        Capability::TmpLimit,
+    ]
+    .into();
     for (limit, told) in [
         (Capability::MemoryLimit, info.memory_limit),
         (Capability::PidsLimit, info.pids_limit),

@@ -23,6 +23,7 @@
 //! ```
 
 pub mod archive;
+pub mod build;
 mod config;
 mod digest;
 mod error;

@@ -2,5 +2,8 @@
 //!
 //! Where none answers these tests say `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1` demands one.
 
+mod conformance;
 mod connection;
 mod engines;
+mod place;
+mod survival;

@@ -1,0 +1,164 @@
+//! The container of a job, as the engine is asked for it. Pure: nothing here talks to an engine.
+
+use std::collections::HashMap;
+
+use bollard::models::{
+    ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig, Mount, MountType, MountVolumeOptions,
+    ResourcesUlimits,
+};
+
+use crate::{
+    Capability, Job, JobError, JobId, JobProblem, Network, Root, User, Volume,
+    docker::{Description, DockerOptions, EngineKind, input::FOLDER},
+};
+
+/// Where the static program is in every container.
+pub(crate) const TOOLS: &str = "/.windlass";
+pub(crate) const INIT: &str = "/.windlass/init";
+
+/// The name of a job's container.
+pub(crate) fn name(id: &JobId) -> String {
+    format!("windlass-{id}")
+}
+
+/// The engine's name of a volume.
+pub(crate) fn volume_name(volume: &Volume) -> String {
+    format!("windlass-volume-{}", volume.name)
+}
+
+/// What must hold of a job beyond what holds for all runtimes.
+pub(crate) fn check(job: &Job, options: &DockerOptions) -> Result<(), JobError> {
+    let mut problems = Vec::new();
+    if job.image.is_none() && options.image.is_none() {
+        problems.push(JobProblem::NoImage);
+    }
+    for volume in &job.volumes {
+        let path = volume.path.trim_end_matches('/');
+        let parts = || path.split('/').skip(1);
+        let is_taken =
+            ["/tmp", FOLDER, TOOLS].iter().any(|own| path == *own || path.starts_with(&format!("{own}/")));
+        if !path.starts_with('/') || is_taken || parts().any(|part| matches!(part, "" | "." | "..")) {
+            problems.push(JobProblem::VolumePath { name: volume.name.clone(), path: volume.path.clone() });
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(JobError { problems }) }
+}
+
+/// What else goes into a job's container.
+pub(crate) struct Around<'a> {
+    pub(crate) options: &'a DockerOptions,
+    pub(crate) engine: &'a Description,
+    /// The image by its id.
+    pub(crate) image: String,
+    pub(crate) labels: HashMap<String, String>,
+    /// The container whose network is shared, and the static program.
+    pub(crate) anchor: &'a str,
+    /// The container whose volume becomes the job's, if one was prepared.
+    pub(crate) scratch: Option<&'a str>,
+}
+
+/// Puts a job's container together.
+pub(crate) fn body(job: &Job, around: Around<'_>) -> ContainerCreateBody {
+    let Around { options, engine, image, labels, anchor, scratch } = around;
+    let mut volumes_from = vec![format!("{anchor}:ro")];
+    volumes_from.extend(scratch.map(|scratch| format!("{scratch}:rw")));
+    let mut host = strict(engine);
+    limit(&mut host, job, options, engine);
+    host.network_mode = Some(network(&job.network, anchor));
+    host.readonly_rootfs = Some(job.isolation.root == Root::ReadOnly);
+    host.cap_add = Some(job.isolation.capabilities.iter().cloned().collect());
+    host.volumes_from = Some(volumes_from);
+    host.mounts = Some(job.volumes.iter().map(mount).collect());
+    host.cgroup_parent.clone_from(&options.cgroup_parent);
+    ContainerCreateBody {
+        image: Some(image),
+        entrypoint: Some(vec![INIT.to_owned()]),
+        cmd: Some(Vec::new()),
+        user: Some(user(job.user.unwrap_or(options.user))),
+        working_dir: Some("/".to_owned()),
+        volumes: scratch.is_none().then(|| vec![FOLDER.to_owned()]),
+        labels: Some(labels),
+        open_stdin: Some(true),
+        stdin_once: Some(true),
+        attach_stdin: Some(true),
+        attach_stdout: Some(true),
+        attach_stderr: Some(false),
+        tty: Some(false),
+        // What an image says of its own health is a program that runs beside the job.
+        healthcheck: Some(HealthConfig { test: Some(vec!["NONE".to_owned()]), ..HealthConfig::default() }),
+        host_config: Some(host),
+        ..ContainerCreateBody::default()
+    }
+}
+
+/// Asks for nothing that is not needed.
+pub(crate) fn strict(engine: &Description) -> HostConfig {
+    let unlimited = [("max-size", "1024g"), ("max-file", "1")];
+    let unlimited = || unlimited.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let is_docker = engine.kind == EngineKind::Docker;
+    HostConfig {
+        cap_drop: Some(vec!["ALL".to_owned()]),
+        security_opt: Some(vec!["no-new-privileges".to_owned()]),
+        readonly_rootfs: Some(true),
+        ulimits: Some(vec![ResourcesUlimits { name: Some("core".to_owned()), soft: Some(0), hard: Some(0) }]),
+        // The first process bounds what is written; a log that throws its beginning away would lose an outcome.
+        log_config: Some(HostConfigLogConfig {
+            typ: Some("json-file".to_owned()),
+            config: is_docker.then(unlimited),
+        }),
+        ..HostConfig::default()
+    }
+}
+
+fn limit(host: &mut HostConfig, job: &Job, options: &DockerOptions, engine: &Description) {
+    let enforces = |capability| engine.capabilities.contains(&capability);
+    if enforces(Capability::MemoryLimit) {
+        let bytes = job.limits.memory_bytes.unwrap_or(options.memory_bytes);
+        host.memory = Some(i64::try_from(bytes).unwrap_or(i64::MAX));
+        // Both together: no swap.
+        host.memory_swap = host.memory;
+    }
+    if enforces(Capability::PidsLimit) {
+        // The first process and its threads count too.
+        host.pids_limit = Some(i64::from(job.limits.pids.unwrap_or(options.pids)) + OWN_THREADS);
+    }
+    if enforces(Capability::CpuLimit) {
+        let processors = u32::try_from(engine.processors).unwrap_or(1).saturating_mul(1000);
+        let millis = job.limits.cpu_millis.unwrap_or(options.cpu_millis).min(processors);
+        host.nano_cpus = Some(i64::from(millis) * 1_000_000);
+    }
+    let tmp = job.isolation.tmp_bytes.unwrap_or(options.tmp_bytes);
+    let tmp = format!("rw,nosuid,nodev,exec,mode=1777,size={tmp}");
+    host.tmpfs = Some([("/tmp".to_owned(), tmp)].into());
+}
+
+/// The threads of the first process while a job runs: itself, two streams, signals, the owner's end, the reaper.
+const OWN_THREADS: i64 = 6;
+
+fn network(network: &Network, anchor: &str) -> String {
+    match network {
+        // The anchor has nothing but the loopback device, and making such a network anew costs as much as the rest of a
+        // start.
+        Network::Default | Network::None => format!("container:{anchor}"),
+        Network::Bridge => "bridge".to_owned(),
+        Network::Host => "host".to_owned(),
+        Network::Named(name) => name.clone(),
+    }
+}
+
+fn mount(volume: &Volume) -> Mount {
+    Mount {
+        typ: Some(MountType::VOLUME),
+        source: Some(volume_name(volume)),
+        target: Some(volume.path.clone()),
+        volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..MountVolumeOptions::default() }),
+        ..Mount::default()
+    }
+}
+
+fn user(user: User) -> String {
+    match user.gid {
+        Some(gid) => format!("{}:{gid}", user.uid),
+        None => user.uid.to_string(),
+    }
+}

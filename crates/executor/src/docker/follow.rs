@@ -1,0 +1,157 @@
+//! The events of a job, read from its log: as fast as the reader takes them, and without anybody having to wait for it.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use tokio::{sync::watch, time::sleep};
+
+use crate::{
+    EventSender, JobEvent, JobId, Stream, Timestamp,
+    docker::{
+        Engine,
+        lines::{Line, index},
+        look::{self, Stage},
+        run::Phase,
+    },
+};
+
+/// How much is handed on at a time.
+const CHUNK: usize = 64 * 1024;
+
+/// Between two tries to read a log that broke off.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Follows one job for one reader.
+pub(crate) struct Follower {
+    engine: Engine,
+    id: JobId,
+    events: EventSender,
+    started: bool,
+    /// How much of each stream has been shown.
+    shown: [u64; 2],
+    /// How much of each stream this reading of the log has passed.
+    passed: [u64; 2],
+    /// Pieces of one stream that are put together.
+    pending: Option<(Stream, Vec<u8>)>,
+}
+
+/// Nobody listens any more, or there is nothing more to be told.
+struct Over;
+
+impl Follower {
+    pub(crate) fn new(engine: Engine, id: JobId, events: EventSender) -> Self {
+        Self { engine, id, events, started: false, shown: [0; 2], passed: [0; 2], pending: None }
+    }
+
+    /// Follows a job to its end. `phase` tells of a job of this client, which may not have a container yet, or never gets
+    /// one.
+    pub(crate) async fn follow(mut self, phase: Option<watch::Receiver<Phase>>) {
+        if let Some(mut phase) = phase {
+            let now = phase.wait_for(|phase| !matches!(phase, Phase::Waiting)).await.map(|now| now.clone());
+            let never_began = match now {
+                Ok(Phase::Ended(outcome)) => outcome.started.is_none(),
+                Ok(Phase::Failed(_)) => true,
+                // It runs, or somebody else has it.
+                _ => false,
+            };
+            if never_began {
+                let _nobody_listens = self.events.send(JobEvent::Ended).await;
+                return;
+            }
+        }
+        let _over = self.read().await;
+    }
+
+    async fn read(&mut self) -> Result<(), Over> {
+        loop {
+            self.passed = [0; 2];
+            let engine = self.engine.clone();
+            let mut logged = look::logged(&engine, &self.id, true);
+            while let Some(Ok(lines)) = logged.next().await {
+                for line in lines {
+                    self.take(line).await?;
+                }
+                self.flush().await?;
+            }
+            match look::look(&self.engine, &self.id).await {
+                // It was removed, or it was killed: there is no last line.
+                Ok(None) => return self.end().await,
+                Ok(Some(looked)) if looked.stage == Stage::Exited => return self.rest().await,
+                _ => {}
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Reads the log of a container that has exited: there may be more of it than when it was read last.
+    async fn rest(&mut self) -> Result<(), Over> {
+        self.passed = [0; 2];
+        let engine = self.engine.clone();
+        let mut logged = look::logged(&engine, &self.id, false);
+        while let Some(Ok(lines)) = logged.next().await {
+            for line in lines {
+                self.take(line).await?;
+            }
+        }
+        self.end().await
+    }
+
+    async fn take(&mut self, line: Line) -> Result<(), Over> {
+        match line {
+            Line::Started(at) if !self.started => {
+                self.started = true;
+                self.send(JobEvent::Started { at }).await
+            }
+            Line::Written(stream, bytes) => self.written(stream, bytes).await,
+            Line::Ended(ended) => {
+                self.flush().await?;
+                for stream in [Stream::Stdout, Stream::Stderr] {
+                    let bytes = ended.totals[index(stream)].saturating_sub(self.shown[index(stream)]);
+                    if bytes > 0 {
+                        self.send(JobEvent::Omitted { stream, bytes }).await?;
+                    }
+                }
+                self.end().await?;
+                Err(Over)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn written(&mut self, stream: Stream, mut bytes: Vec<u8>) -> Result<(), Over> {
+        let at = index(stream);
+        let known = self.shown[at].saturating_sub(self.passed[at]).min(bytes.len() as u64);
+        self.passed[at] += bytes.len() as u64;
+        bytes.drain(..usize::try_from(known).unwrap_or(bytes.len()));
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.shown[at] += bytes.len() as u64;
+        match &mut self.pending {
+            Some((pending, chunk)) if *pending == stream && chunk.len() < CHUNK => chunk.extend(bytes),
+            _ => {
+                self.flush().await?;
+                self.pending = Some((stream, bytes));
+            }
+        }
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Result<(), Over> {
+        match self.pending.take() {
+            Some((stream, chunk)) => {
+                self.send(JobEvent::Output { stream, at: Timestamp::now(), chunk }).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn end(&mut self) -> Result<(), Over> {
+        self.flush().await?;
+        self.send(JobEvent::Ended).await
+    }
+
+    async fn send(&self, event: JobEvent) -> Result<(), Over> {
+        if self.events.send(event).await { Ok(()) } else { Err(Over) }
+    }
+}

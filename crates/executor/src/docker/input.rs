@@ -1,0 +1,94 @@
+//! How a job is told to the first process of its container (`runner/init.rs` has the language).
+
+use std::collections::BTreeMap;
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+use crate::{Job, JobId, OnOwnerDeath};
+
+/// What every job's `PATH` is when neither it nor its image says otherwise.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Where the job's own volume is mounted.
+pub(crate) const FOLDER: &str = "/windlass";
+
+/// A job, ready to be told.
+pub(crate) struct Input {
+    job: Job,
+    env: BTreeMap<String, String>,
+}
+
+impl Input {
+    /// Takes a job and the variables of its image.
+    pub(crate) fn new(id: &JobId, job: &Job, image_env: &[String]) -> Self {
+        let mut env: BTreeMap<_, _> =
+            [("PATH", PATH)].map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let image = image_env.iter().filter_map(|variable| variable.split_once('='));
+        env.extend(image.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let work = format!("{FOLDER}/work");
+        for (name, value) in [("LANG", "C.UTF-8"), ("HOME", work.as_str()), ("TMPDIR", "/tmp")] {
+            env.insert(name.to_owned(), value.to_owned());
+        }
+        env.extend(job.env.clone());
+        env.insert("WINDLASS_JOB".to_owned(), id.to_string());
+        env.extend(job.volumes.iter().map(|volume| (volume.variable(), volume.path.clone())));
+        Self { job: job.clone(), env }
+    }
+
+    /// Tells it.
+    pub(crate) async fn write(&self, to: &mut (impl AsyncWrite + Unpin)) -> std::io::Result<()> {
+        let job = &self.job;
+        let mut plain = Vec::new();
+        record(&mut plain, b'a', job.program.as_bytes());
+        job.args.iter().for_each(|arg| record(&mut plain, b'a', arg.as_bytes()));
+        self.env
+            .iter()
+            .for_each(|(name, value)| record(&mut plain, b'e', format!("{name}={value}").as_bytes()));
+        record(&mut plain, b'n', self.numbers().as_bytes());
+        for output in &job.outputs {
+            record(&mut plain, b'o', format!("{} {}", output.max_bytes, output.path).as_bytes());
+        }
+        to.write_all(&plain).await?;
+        for file in &job.files {
+            let mut plain = Vec::new();
+            record(&mut plain, b'f', format!("{:o} {}", file.mode, file.path).as_bytes());
+            head(&mut plain, b'c', file.content.len());
+            to.write_all(&plain).await?;
+            to.write_all(file.content.expose()).await?;
+        }
+        if !job.stdin.is_empty() {
+            let mut plain = Vec::new();
+            head(&mut plain, b'i', job.stdin.len());
+            to.write_all(&plain).await?;
+            to.write_all(job.stdin.expose()).await?;
+        }
+        let mut end = Vec::new();
+        record(&mut end, b'.', b"");
+        to.write_all(&end).await?;
+        to.flush().await
+    }
+
+    fn numbers(&self) -> String {
+        let limits = &self.job.limits;
+        let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let fate = match self.job.on_owner_death {
+            OnOwnerDeath::Kill => "kill",
+            OnOwnerDeath::Finish => "finish",
+        };
+        let (timeout, grace) = (millis(limits.timeout), millis(limits.grace));
+        format!(
+            "{timeout} {grace} {} {} {} {fate}",
+            limits.stdout_bytes, limits.stderr_bytes, limits.spill_bytes
+        )
+    }
+}
+
+fn head(to: &mut Vec<u8>, kind: u8, length: usize) {
+    to.push(kind);
+    to.extend((length as u64).to_le_bytes());
+}
+
+fn record(to: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
+    head(to, kind, bytes.len());
+    to.extend(bytes);
+}

@@ -1,0 +1,91 @@
+//! What is written on a container: all that a later client needs to find a job again and to tell its outcome.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Job, JobId, Limits, Network, OnOwnerDeath, OutputRequest, Owner, Root};
+
+/// The job that a container runs.
+pub(crate) const JOB: &str = "io.windlass.job";
+/// Whose it is.
+pub(crate) const OWNER: &str = "io.windlass.owner";
+/// The client that made a container, also one that isn't a job's.
+pub(crate) const CLIENT: &str = "io.windlass.client";
+/// What a container is for that isn't a job's.
+pub(crate) const ROLE: &str = "io.windlass.role";
+const RECORD: &str = "io.windlass.record";
+const RELAXED: &str = "io.windlass.relaxed";
+
+/// What has to be known of a job when its client has forgotten it. Nothing secret is in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    version: u32,
+    pub(crate) limits: Limits,
+    pub(crate) outputs: Vec<OutputRequest>,
+    pub(crate) program: String,
+    pub(crate) on_owner_death: OnOwnerDeath,
+    pub(crate) digest: Option<String>,
+}
+
+impl Record {
+    pub(crate) fn new(job: &Job, digest: Option<String>) -> Self {
+        Self {
+            version: 1,
+            limits: job.limits.clone(),
+            outputs: job.outputs.clone(),
+            program: job.program.clone(),
+            on_owner_death: job.on_owner_death,
+            digest,
+        }
+    }
+
+    /// Reads it from a container's labels; `None` if it is none of ours.
+    pub(crate) fn read(labels: &HashMap<String, String>) -> Option<Self> {
+        serde_json::from_str(labels.get(RECORD)?).ok()
+    }
+}
+
+/// Returns the labels of a job's container.
+pub(crate) fn of_job(id: &JobId, job: &Job, record: &Record, client: &str) -> HashMap<String, String> {
+    let mut labels: HashMap<_, _> =
+        job.labels.iter().map(|(name, value)| (format!("io.windlass.label.{name}"), value.clone())).collect();
+    labels.insert(JOB.to_owned(), id.to_string());
+    labels.insert(OWNER.to_owned(), job.owner.to_string());
+    labels.insert(CLIENT.to_owned(), client.to_owned());
+    labels.insert(RECORD.to_owned(), serde_json::to_string(record).expect("plain data becomes JSON"));
+    let relaxed = relaxations(job);
+    if !relaxed.is_empty() {
+        labels.insert(RELAXED.to_owned(), relaxed.join(","));
+    }
+    labels
+}
+
+/// Returns the labels of a container that isn't a job's.
+pub(crate) fn of_role(role: &str, client: &str) -> HashMap<String, String> {
+    [(ROLE, role), (CLIENT, client)].map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
+
+/// Lists in what a job differs from the strictest way to run it, for people.
+fn relaxations(job: &Job) -> Vec<String> {
+    let mut relaxed = Vec::new();
+    match &job.network {
+        Network::Default | Network::None => {}
+        Network::Bridge => relaxed.push("network=bridge".to_owned()),
+        Network::Host => relaxed.push("network=host".to_owned()),
+        Network::Named(name) => relaxed.push(format!("network={name}")),
+    }
+    if job.isolation.root == Root::Writable {
+        relaxed.push("root=writable".to_owned());
+    }
+    if let Some(user) = job.user.filter(|user| user.uid == 0) {
+        relaxed.push(format!("user={}", user.uid));
+    }
+    relaxed.extend(job.isolation.capabilities.iter().map(|name| format!("capability={name}")));
+    relaxed
+}
+
+/// The owner of a container's job.
+pub(crate) fn job_of(labels: &HashMap<String, String>) -> Option<(JobId, Owner)> {
+    Some((labels.get(JOB)?.parse().ok()?, labels.get(OWNER)?.parse().ok()?))
+}

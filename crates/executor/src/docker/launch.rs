@@ -1,0 +1,195 @@
+//! Brings a job's container up, to the moment from which the job is the engine's.
+
+use std::pin::Pin;
+
+use bollard::query_parameters::{AttachContainerOptionsBuilder, CreateContainerOptionsBuilder};
+use futures::{StreamExt, future::try_join_all};
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt},
+    task::JoinHandle,
+};
+
+use crate::{
+    Job, JobId, OnOwnerDeath,
+    docker::{
+        EngineError,
+        container::{Around, body, name},
+        images::EngineImage,
+        input::Input,
+        labels::{self, Record},
+        lines::Line,
+        look::{self, LineStream},
+        runtime::Shared,
+    },
+};
+
+/// How often a job is tried again whose anchor was gone when it was made.
+const TRIES: u32 = 3;
+
+/// What became of a launch.
+pub(crate) enum Launched {
+    /// The job runs, or has ended already.
+    Running(Box<Running>),
+    /// There is a container of that name: somebody else has submitted the job.
+    Exists,
+}
+
+/// A job that was told to its container.
+pub(crate) struct Running {
+    pub(crate) record: Record,
+    pub(crate) lines: LineStream,
+    /// What was told already.
+    pub(crate) first: Vec<Line>,
+    /// The connection by which the container knows that its owner lives. Nothing but dropping it is done with it.
+    pub(crate) owner: Option<JoinHandle<Pin<Box<dyn AsyncWrite + Send>>>>,
+}
+
+/// Makes a container, starts it and tells it the job.
+pub(crate) async fn launch(shared: &Shared, id: &JobId, job: &Job) -> Result<Launched, EngineError> {
+    let image = job.image.as_deref().or(shared.options.image.as_deref()).unwrap_or_default();
+    let environment = &shared.options.environment;
+    let volumes =
+        try_join_all(job.volumes.iter().map(|volume| shared.tools.volume(&shared.description, volume)));
+    let (image, _) = tokio::try_join!(
+        shared.engine.ensure_image(image, job.isolation.pull, environment, |_| {}),
+        volumes
+    )?;
+    let mut gone: Option<String> = None;
+    for _ in 1..TRIES {
+        match Box::pin(attempt(shared, id, job, &image, &mut gone)).await {
+            Err(error) if gone.is_some() && !error.is_outage() => {}
+            result => return result,
+        }
+    }
+    Box::pin(attempt(shared, id, job, &image, &mut gone)).await
+}
+
+/// Tries once. `gone` is set when it failed for want of an anchor.
+async fn attempt(
+    shared: &Shared,
+    id: &JobId,
+    job: &Job,
+    image: &EngineImage,
+    gone: &mut Option<String>,
+) -> Result<Launched, EngineError> {
+    let uid = job.user.unwrap_or(shared.options.user).uid;
+    let before = gone.take();
+    let (anchor, scratch) = tokio::join!(
+        shared.tools.anchor(&shared.description, before.as_deref()),
+        shared.tools.scratch(&shared.description, uid)
+    );
+    let scratch = scratch?;
+    let anchor = match (anchor, &scratch) {
+        (Err(error), Some(scratch)) => {
+            shared.tools.remove(scratch).await;
+            return Err(error);
+        }
+        (anchor, _) => anchor?,
+    };
+    let record = Record::new(job, Some(image.digest.clone()));
+    let around = Around {
+        options: &shared.options,
+        engine: &shared.description,
+        image: image.id.clone(),
+        labels: labels::of_job(id, job, &record, &shared.client),
+        anchor: &anchor,
+        scratch: scratch.as_deref(),
+    };
+    let options = CreateContainerOptionsBuilder::default().name(&name(id)).build();
+    let made = shared.engine.client().create_container(Some(options), body(job, around));
+    let made = shared.engine.call("make a container", made).await;
+    // The job's container has the volume now, or nobody ever will.
+    match (&made, scratch) {
+        (_, None) => {}
+        (Ok(_), Some(scratch)) => {
+            let tools = shared.tools.clone();
+            tokio::spawn(async move { tools.remove_shell(&scratch).await });
+        }
+        (Err(_), Some(scratch)) => shared.tools.remove(&scratch).await,
+    }
+    match made {
+        Err(error) if error.is_conflict() && error.to_string().contains("in use") => {
+            return Ok(Launched::Exists);
+        }
+        Err(error) => {
+            note_anchor(&error, anchor, gone);
+            return Err(error);
+        }
+        Ok(_) => {}
+    }
+    match tell(shared, id, job, image, record).await {
+        Ok(running) => Ok(Launched::Running(Box::new(running))),
+        Err(error) => {
+            // It was not told all it has to know, so it never ran.
+            shared.tools.remove(&name(id)).await;
+            note_anchor(&error, anchor, gone);
+            Err(error)
+        }
+    }
+}
+
+fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {
+    if let EngineError::Refused { message, .. } = error
+        && (message.contains(&anchor)
+            || message.contains("cannot join network")
+            || message.contains("non running container"))
+    {
+        *gone = Some(anchor);
+    }
+}
+
+async fn tell(
+    shared: &Shared,
+    id: &JobId,
+    job: &Job,
+    image: &EngineImage,
+    record: Record,
+) -> Result<Running, EngineError> {
+    let (engine, name) = (&shared.engine, name(id));
+    let attach = AttachContainerOptionsBuilder::default().stream(true).stdin(true).stdout(true).build();
+    let attached =
+        engine.call("attach to a container", engine.client().attach_container(&name, Some(attach))).await?;
+    engine.call("start a container", engine.client().start_container(&name, None)).await?;
+    let input = Input::new(id, job, &image.env);
+    let (mut to, fate) = (attached.input, job.on_owner_death);
+    let owner = tokio::spawn(async move {
+        // A container that has ended doesn't read any more; its lines tell why.
+        let told = input.write(&mut to).await;
+        if told.is_ok() && fate == OnOwnerDeath::Finish {
+            let _ended = to.shutdown().await;
+        }
+        to
+    });
+    let mut lines: LineStream = Box::pin(look::lines(engine.clone(), attached.output));
+    let first = accepted(shared, &mut lines).await;
+    match first {
+        Ok(first) => Ok(Running { record, lines, first, owner: Some(owner) }),
+        Err(error) => {
+            owner.abort();
+            Err(error)
+        }
+    }
+}
+
+/// Waits until the job was told as a whole.
+async fn accepted(shared: &Shared, lines: &mut LineStream) -> Result<Vec<Line>, EngineError> {
+    let unreachable = |problem: &str| EngineError::Unreachable {
+        endpoint: shared.engine.endpoint().to_string(),
+        problem: problem.to_owned(),
+    };
+    loop {
+        let next = tokio::time::timeout(shared.options.patience, lines.next()).await;
+        let next = next.map_err(|_| unreachable("the container doesn't take the job"))?;
+        let told = next.ok_or_else(|| unreachable("the container ended before it had taken the job"))??;
+        if let Some(Line::Refused(why)) = told.iter().find(|line| matches!(line, Line::Refused(_))) {
+            return Err(EngineError::Refused {
+                action: "store what the job is given".to_owned(),
+                status: 507,
+                message: why.clone(),
+            });
+        }
+        if told.contains(&Line::Accepted) {
+            return Ok(told);
+        }
+    }
+}

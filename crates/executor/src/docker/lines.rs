@@ -1,0 +1,351 @@
+//! What the first process of a container tells (`runner/init.rs` has the language), and the outcome that comes of it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
+use crate::{Captured, End, Outcome, Output, StartFailure, Stream, Timestamp, docker::labels::Record};
+
+/// One thing that was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// Everything the job was given has been stored.
+    Accepted,
+    /// It could not be, for this reason.
+    Refused(String),
+    /// The job runs.
+    Started(Timestamp),
+    /// It wrote this.
+    Written(Stream, Vec<u8>),
+    /// It wrote this last, with something before it that was not stored.
+    Last(Stream, Vec<u8>),
+    /// What became of an output, by its number.
+    Output(usize, Output),
+    /// The next piece of an output.
+    Piece(Vec<u8>),
+    /// It has ended.
+    Ended(Ended),
+}
+
+/// The last line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) started: Option<Timestamp>,
+    pub(crate) at: Timestamp,
+    pub(crate) totals: [u64; 2],
+    pub(crate) how: How,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum How {
+    Exited(i32),
+    Signalled(i32),
+    TimedOut,
+    Cancelled,
+    /// Nobody was connected any more.
+    Orphaned,
+    /// The engine stopped the container.
+    Stopped,
+    OutOfMemory,
+    NotFound,
+    NoInterpreter(String),
+    NotExecutable(String),
+    Other(String),
+}
+
+/// Puts the lines together again that come in pieces.
+#[derive(Debug, Default)]
+pub(crate) struct Lines(Vec<u8>);
+
+impl Lines {
+    /// Takes a piece, and returns the lines that are whole now. What is none of ours is left out: an image may have a
+    /// program that writes to what it should not have.
+    pub(crate) fn take(&mut self, piece: &[u8]) -> Vec<Line> {
+        self.0.extend(piece);
+        let Some(end) = self.0.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
+        let rest = self.0.split_off(end + 1);
+        let whole = std::mem::replace(&mut self.0, rest);
+        whole
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| parsed(std::str::from_utf8(line).ok()?))
+            .collect()
+    }
+}
+
+fn parsed(line: &str) -> Option<Line> {
+    let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
+    Some(match kind {
+        "A" => Line::Accepted,
+        "R" => Line::Refused(text(rest)?),
+        "S" => Line::Started(moment(rest)?),
+        "o" => Line::Written(Stream::Stdout, STANDARD.decode(rest).ok()?),
+        "e" => Line::Written(Stream::Stderr, STANDARD.decode(rest).ok()?),
+        "O" => Line::Last(Stream::Stdout, STANDARD.decode(rest).ok()?),
+        "E" => Line::Last(Stream::Stderr, STANDARD.decode(rest).ok()?),
+        "F" => {
+            let (number, state) = rest.split_once(' ')?;
+            Line::Output(number.parse().ok()?, output(state)?)
+        }
+        "f" => Line::Piece(STANDARD.decode(rest).ok()?),
+        "X" => Line::Ended(ended(rest)?),
+        _ => return None,
+    })
+}
+
+fn output(state: &str) -> Option<Output> {
+    Some(match state.split_once(' ').unwrap_or((state, "")) {
+        ("content", _) => Output::Content(Vec::new()),
+        ("missing", _) => Output::Missing,
+        ("outside", _) => Output::Outside,
+        ("notafile", _) => Output::NotAFile,
+        ("large", bytes) => Output::TooLarge { bytes: bytes.parse().ok()? },
+        ("unreadable", why) => Output::Unreadable(text(why)?),
+        _ => return None,
+    })
+}
+
+fn ended(rest: &str) -> Option<Ended> {
+    let mut words = rest.splitn(5, ' ');
+    let started = words.next()?;
+    let at = moment(words.next()?)?;
+    let totals = [words.next()?.parse().ok()?, words.next()?.parse().ok()?];
+    let how = words.next()?;
+    let how = match how.split_once(' ').unwrap_or((how, "")) {
+        ("exit", code) => How::Exited(code.parse().ok()?),
+        ("signal", signal) => How::Signalled(signal.parse().ok()?),
+        ("timeout", _) => How::TimedOut,
+        ("cancelled", _) => How::Cancelled,
+        ("orphaned", _) => How::Orphaned,
+        ("stopped", _) => How::Stopped,
+        ("memory", _) => How::OutOfMemory,
+        ("notfound", _) => How::NotFound,
+        ("interpreter", name) => How::NoInterpreter(text(name)?),
+        ("notexec", why) => How::NotExecutable(text(why)?),
+        ("other", why) => How::Other(text(why)?),
+        _ => return None,
+    };
+    Some(Ended { started: moment(started), at, totals, how })
+}
+
+fn moment(word: &str) -> Option<Timestamp> {
+    word.parse().ok().map(Timestamp::from_millis)
+}
+
+fn text(base64: &str) -> Option<String> {
+    Some(String::from_utf8_lossy(&STANDARD.decode(base64).ok()?).into_owned())
+}
+
+/// An outcome in the making: what was told so far, no more of it than is kept.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    record: Record,
+    accepted: bool,
+    started: Option<Timestamp>,
+    streams: [Kept; 2],
+    outputs: BTreeMap<String, Output>,
+    /// Which output the next piece belongs to.
+    current: Option<String>,
+}
+
+impl Collector {
+    pub(crate) fn new(record: Record) -> Self {
+        let streams = [Kept::new(record.limits.stdout_bytes), Kept::new(record.limits.stderr_bytes)];
+        Self { record, accepted: false, started: None, streams, outputs: BTreeMap::new(), current: None }
+    }
+
+    /// Tells whether the job has been told that everything is there.
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.accepted
+    }
+
+    /// Takes a line; the last one makes the outcome.
+    pub(crate) fn take(&mut self, line: Line) -> Option<Outcome> {
+        match line {
+            Line::Accepted => self.accepted = true,
+            Line::Refused(_) => {}
+            Line::Started(at) => self.started = Some(at),
+            Line::Written(stream, bytes) => self.streams[index(stream)].written(&bytes),
+            Line::Last(stream, bytes) => self.streams[index(stream)].last.extend(bytes),
+            Line::Output(number, output) => {
+                let name = self.record.outputs.get(number).map(|output| output.name.clone());
+                if let Some(name) = name {
+                    self.outputs.insert(name.clone(), output);
+                    self.current = Some(name);
+                }
+            }
+            Line::Piece(bytes) => {
+                if let Some(Output::Content(content)) =
+                    self.current.as_ref().and_then(|name| self.outputs.get_mut(name))
+                {
+                    content.extend(bytes);
+                }
+            }
+            Line::Ended(ended) => return Some(self.outcome(&ended)),
+        }
+        None
+    }
+
+    fn outcome(&mut self, ended: &Ended) -> Outcome {
+        let mut outcome = self.remains(self.end(&ended.how), ended.at, Some(ended.totals));
+        outcome.started = ended.started;
+        outcome
+    }
+
+    /// Makes an outcome of a job of which no end was told.
+    pub(crate) fn broken_off(&mut self, end: End) -> Outcome {
+        self.remains(end, Timestamp::now(), None)
+    }
+
+    fn remains(&mut self, end: End, at: Timestamp, totals: Option<[u64; 2]>) -> Outcome {
+        let mut outcome = Outcome::new(end, at);
+        outcome.started = self.started;
+        outcome.image_digest.clone_from(&self.record.digest);
+        let [stdout, stderr] = &mut self.streams;
+        outcome.stdout = stdout.captured(totals.map(|totals| totals[0]));
+        outcome.stderr = stderr.captured(totals.map(|totals| totals[1]));
+        outcome.outputs = std::mem::take(&mut self.outputs);
+        for request in &self.record.outputs {
+            outcome.outputs.entry(request.name.clone()).or_insert(Output::Missing);
+        }
+        outcome
+    }
+
+    fn end(&self, how: &How) -> End {
+        let program = || self.record.program.clone();
+        match how {
+            How::Exited(code) => End::Exited(*code),
+            How::Signalled(signal) => End::Signalled(*signal),
+            How::TimedOut => End::TimedOut,
+            How::Cancelled | How::Orphaned => End::Cancelled,
+            How::Stopped => End::Lost("the engine stopped its container".to_owned()),
+            How::OutOfMemory => End::OutOfMemory,
+            How::NotFound => End::NotStarted(StartFailure::NotFound { program: program() }),
+            How::NoInterpreter(interpreter) => End::NotStarted(StartFailure::InterpreterNotFound {
+                program: program(),
+                interpreter: interpreter.clone(),
+            }),
+            How::NotExecutable(why) => {
+                End::NotStarted(StartFailure::NotExecutable { program: program(), why: why.clone() })
+            }
+            How::Other(why) => End::NotStarted(StartFailure::Other(why.clone())),
+        }
+    }
+}
+
+pub(crate) fn index(stream: Stream) -> usize {
+    match stream {
+        Stream::Stdout => 0,
+        Stream::Stderr => 1,
+    }
+}
+
+/// What is kept of a stream while it comes.
+#[derive(Debug)]
+struct Kept {
+    head_room: usize,
+    tail_room: usize,
+    head: Vec<u8>,
+    /// The end of what was stored and is not in the head.
+    tail: VecDeque<u8>,
+    /// The end of what was not stored.
+    last: Vec<u8>,
+    stored: u64,
+}
+
+impl Kept {
+    fn new(keep: u64) -> Self {
+        let room = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let tail_room = keep.div_ceil(2);
+        Self {
+            head_room: room(keep - tail_room),
+            tail_room: room(tail_room),
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            last: Vec::new(),
+            stored: 0,
+        }
+    }
+
+    fn written(&mut self, bytes: &[u8]) {
+        self.stored += bytes.len() as u64;
+        let (head, rest) = bytes.split_at(bytes.len().min(self.head_room - self.head.len()));
+        self.head.extend(head);
+        self.tail.extend(&rest[rest.len().saturating_sub(self.tail_room)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(self.tail_room));
+    }
+
+    fn captured(&mut self, total: Option<u64>) -> Captured {
+        let total = total.unwrap_or(self.stored);
+        // Where what was stored and the rest don't meet, only the rest is the end of the stream.
+        let meets = total == self.stored + self.last.len() as u64;
+        let mut tail = if meets { Vec::from(std::mem::take(&mut self.tail)) } else { Vec::new() };
+        tail.append(&mut self.last);
+        let tail = tail.split_off(tail.len().saturating_sub(self.tail_room));
+        Captured::new(std::mem::take(&mut self.head), tail, total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Job;
+
+    fn collected(keep: u64, text: &str) -> Outcome {
+        let mut job =
+            Job::command("./run").output("a", "a".parse().unwrap(), 9).output("b", "b".parse().unwrap(), 9);
+        job.limits.stdout_bytes = keep;
+        let mut collector = Collector::new(Record::new(&job, Some("sha256:1".to_owned())));
+        let mut lines = Lines::default();
+        // In pieces that are cut anywhere.
+        let taken: Vec<Line> = text.as_bytes().chunks(3).flat_map(|piece| lines.take(piece)).collect();
+        let mut outcome = taken.into_iter().filter_map(|line| collector.take(line));
+        outcome.next().unwrap()
+    }
+
+    #[test]
+    fn lines_become_an_outcome() {
+        let text = "A\nS 5\no aGkK\ne bm8=\nnonsense\nF 0 content\nf NDI=\nF 1 large 12\nX 5 9 3 2 exit 7\n";
+        let outcome = collected(100, text);
+        assert_eq!(outcome.end, End::Exited(7));
+        assert_eq!([outcome.stdout.text(), outcome.stderr.text()], ["hi\n", "no"]);
+        assert_eq!(outcome.outputs["a"], Output::Content(b"42".to_vec()));
+        assert_eq!(outcome.outputs["b"], Output::TooLarge { bytes: 12 });
+        assert_eq!((outcome.started, outcome.ended.as_millis()), (Some(Timestamp::from_millis(5)), 9));
+        assert_eq!(outcome.image_digest.as_deref(), Some("sha256:1"));
+    }
+
+    #[test]
+    fn head_and_tail_come_from_wherever_they_are() {
+        let line = |letter: char, text: &str| {
+            if text.is_empty() { String::new() } else { format!("{letter} {}\n", STANDARD.encode(text)) }
+        };
+        for (stored, rest, total, keep, expected) in [
+            ("0123", "", 4, 8, "0123"),
+            ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),
+            ("0123456789", "", 10, 5, "01[… 5 bytes left out …]789"),
+            ("01234", "56789", 10, 10, "0123456789"),
+            ("01234567", "89", 10, 8, "0123[… 2 bytes left out …]6789"),
+            ("0123", "89", 10, 4, "01[… 6 bytes left out …]89"),
+            ("0123", "", 4, 0, "[… 4 bytes left out …]"),
+        ] {
+            let text = format!("A\nS 1\n{}{}X 1 2 {total} 0 exit 0\n", line('o', stored), line('O', rest));
+            assert_eq!(collected(keep, &text).stdout.text(), expected, "{stored} {rest} {keep}");
+        }
+    }
+
+    #[test]
+    fn every_end_is_understood() {
+        for (told, end) in [
+            ("signal 9", End::Signalled(9)),
+            ("timeout", End::TimedOut),
+            ("cancelled", End::Cancelled),
+            ("orphaned", End::Cancelled),
+            ("memory", End::OutOfMemory),
+            ("notfound", End::NotStarted(StartFailure::NotFound { program: "./run".into() })),
+            ("other b29wcw==", End::NotStarted(StartFailure::Other("oops".into()))),
+        ] {
+            assert_eq!(collected(9, &format!("A\nX - 2 0 0 {told}\n")).end, end, "{told}");
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! The docker runtime, as its callers see it.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bollard::{
+    models::ContainerSummary,
+    query_parameters::{ListContainersOptionsBuilder, RemoveContainerOptionsBuilder},
+};
+use futures::StreamExt;
+use tokio::{
+    sync::{Semaphore, watch},
+    time::{Instant, sleep},
+};
+
+use crate::{
+    Capabilities, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, Timestamp,
+    docker::{
+        Description, DockerOptions, Engine, EngineChoice, EngineError, Environment, KIND, container,
+        follow::Follower,
+        labels,
+        look::{self, Remains, Stage},
+        run::{self, Handle, Phase},
+        tools::Tools,
+    },
+};
+
+/// Between two looks at an engine that doesn't answer, or at a job of another client.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LAST_PAUSE: Duration = Duration::from_millis(500);
+
+/// How long a container that is no job may be without a running anchor of its client before it is taken for a leftover.
+const OLD: Duration = Duration::from_secs(60);
+
+/// How many events may wait for their reader.
+const EVENTS: usize = 16;
+
+/// Runs each job in a container of its own.
+///
+/// Several clients may share an engine: each finds, waits for, cancels and removes the jobs of all. Dropping the runtime
+/// is, for the jobs, the death of their owner; [`close`](Self::close) is the orderly way.
+#[derive(Debug)]
+pub struct DockerRuntime {
+    shared: Arc<Shared>,
+}
+
+/// What a runtime and the tasks of its jobs have in common.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) engine: Engine,
+    pub(crate) description: Description,
+    pub(crate) options: DockerOptions,
+    pub(crate) client: String,
+    pub(crate) tools: Arc<Tools>,
+    pub(crate) slots: Arc<Semaphore>,
+    jobs: Mutex<HashMap<JobId, Handle>>,
+}
+
+impl Shared {
+    pub(crate) fn jobs(&self) -> std::sync::MutexGuard<'_, HashMap<JobId, Handle>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn handle(&self, id: &JobId) -> Option<Handle> {
+        self.jobs().get(id).cloned()
+    }
+}
+
+impl DockerRuntime {
+    /// Connects to an engine and opens a runtime on it.
+    ///
+    /// # Errors
+    /// [`EngineError`] when the engine doesn't answer.
+    pub async fn connect(
+        choice: &EngineChoice,
+        environment: &Environment,
+        options: DockerOptions,
+    ) -> Result<Self, EngineError> {
+        Self::open(Engine::connect(choice, environment).await?, options).await
+    }
+
+    /// Opens a runtime on an engine. Jobs that another client submitted are there. Nothing is started yet.
+    ///
+    /// # Errors
+    /// [`EngineError`] when the engine doesn't answer, or when this program was built without the static program that runs
+    /// in containers.
+    pub async fn open(engine: Engine, options: DockerOptions) -> Result<Self, EngineError> {
+        let engine = engine.with_call_limit(options.call_limit);
+        let description = engine.describe().await?;
+        let client = match &options.client {
+            Some(client) => client.clone(),
+            None => drawn()?,
+        };
+        let two_each = NonZeroUsize::new(description.processors.max(1) * 2).unwrap_or(NonZeroUsize::MIN);
+        let slots = Arc::new(Semaphore::new(options.at_once.unwrap_or(two_each).get()));
+        let tools = Arc::new(Tools::new(engine.clone(), client.clone(), options.cgroup_parent.clone())?);
+        let shared =
+            Shared { engine, description, options, client, tools, slots, jobs: Mutex::new(HashMap::new()) };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Returns what the engine is and what it enforces.
+    pub fn description(&self) -> &Description {
+        &self.shared.description
+    }
+
+    /// Returns the name of this client, as it is on the label `io.windlass.client` of all it makes.
+    pub fn client(&self) -> &str {
+        &self.shared.client
+    }
+
+    /// Parts with the engine: jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) are ended, which is waited for,
+    /// those with [`Finish`](crate::OnOwnerDeath::Finish) go on alone, those in the queue are forgotten. The runtime can
+    /// be used again afterwards.
+    pub async fn close(&self) {
+        let handles: Vec<_> = self.shared.jobs().drain().map(|(_, handle)| handle).collect();
+        for handle in &handles {
+            handle.part();
+        }
+        for handle in &handles {
+            handle.parted().await;
+        }
+        self.shared.tools.close().await;
+    }
+
+    /// Removes what clients that are dead have left: containers that are no jobs, containers of jobs that never began, and
+    /// jobs of `owner` that have ended or must not go on, unless `keep` wants them: they are taken over by
+    /// [`find`](Runtime::find) and [`wait`](Runtime::wait). Returns the jobs that were removed.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Unavailable`] when the engine doesn't answer.
+    pub async fn reap(
+        &self,
+        owner: &Owner,
+        keep: impl Fn(&JobId) -> bool + Send + Sync,
+    ) -> Result<Vec<JobId>, RuntimeError> {
+        // In this order: an anchor is there before its client's jobs are.
+        let jobs = self.containers(labels::OWNER, Some(owner.as_str())).await?;
+        let others = self.containers(labels::ROLE, None).await?;
+        let alive = self.living(&others);
+        for container in others.iter().filter(|other| is_old(other) && !alive.contains(client_of(other))) {
+            if let Some(id) = &container.id {
+                self.shared.tools.remove(id).await;
+            }
+        }
+        let mut reaped = Vec::new();
+        for container in jobs.iter().filter(|job| !alive.contains(client_of(job))) {
+            let job = container.labels.as_ref().and_then(labels::job_of);
+            if let Some((id, _)) = job.filter(|(id, _)| !keep(id)) {
+                self.force_remove(&id).await?;
+                reaped.push(id);
+            }
+        }
+        reaped.sort();
+        Ok(reaped)
+    }
+
+    /// The clients that have a running anchor, and this one.
+    async fn living_clients(&self) -> Result<BTreeSet<String>, EngineError> {
+        let anchors = self.containers(labels::ROLE, Some("anchor")).await?;
+        Ok(self.living(&anchors).into_iter().map(str::to_owned).collect())
+    }
+
+    fn living<'a>(&'a self, others: &'a [ContainerSummary]) -> BTreeSet<&'a str> {
+        let running = others.iter().filter(|other| is_running(other)).map(client_of);
+        running.chain([self.shared.client.as_str()]).collect()
+    }
+
+    async fn containers(
+        &self,
+        label: &str,
+        value: Option<&str>,
+    ) -> Result<Vec<ContainerSummary>, EngineError> {
+        let filter = value.map_or_else(|| label.to_owned(), |value| format!("{label}={value}"));
+        let filters: HashMap<String, Vec<String>> = [("label".to_owned(), vec![filter])].into();
+        let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
+        self.shared
+            .engine
+            .call("list containers", self.shared.engine.client().list_containers(Some(options)))
+            .await
+    }
+
+    async fn force_remove(&self, id: &JobId) -> Result<(), EngineError> {
+        let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
+        let docker = self.shared.engine.client();
+        let name = container::name(id);
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self
+                .shared
+                .engine
+                .call("remove a container", docker.remove_container(&name, Some(options.clone())))
+                .await
+            {
+                Err(error) if error.is_absent() => return Ok(()),
+                // Somebody else removes it at this moment.
+                Err(error) if error.is_conflict() => {
+                    sleep(pause).await;
+                    pause = (pause * 2).min(LAST_PAUSE);
+                }
+                removed => return removed,
+            }
+        }
+    }
+
+    /// Looks at a job that is none of this client's own.
+    async fn find_foreign(&self, id: &JobId) -> Result<Foreign, EngineError> {
+        let Some(looked) = look::look(&self.shared.engine, id).await? else { return Ok(Foreign::Absent) };
+        match looked.stage {
+            Stage::Running => Ok(Foreign::Running),
+            // Its client is about to start it, or has died before it could.
+            Stage::Made
+                if self.living_clients().await?.contains(&looked.client)
+                    && looked.client != self.shared.client =>
+            {
+                Ok(Foreign::Running)
+            }
+            Stage::Made => {
+                self.force_remove(id).await?;
+                Ok(Foreign::Absent)
+            }
+            Stage::Exited => match look::remains(&self.shared.engine, id, &looked).await? {
+                Remains::NeverBegan => {
+                    self.force_remove(id).await?;
+                    Ok(Foreign::Absent)
+                }
+                Remains::Ended(outcome) => Ok(Foreign::Ended(outcome)),
+                Remains::Gone(outcome) => Ok(Foreign::Gone(outcome)),
+            },
+        }
+    }
+
+    async fn wait_foreign(&self, id: &JobId) -> Result<Outcome, RuntimeError> {
+        let mut pause = FIRST_PAUSE;
+        let mut silent_since: Option<Instant> = None;
+        loop {
+            match self.find_foreign(id).await {
+                Ok(Foreign::Absent) => return Err(RuntimeError::UnknownJob { id: id.clone() }),
+                Ok(Foreign::Ended(outcome) | Foreign::Gone(outcome)) => return Ok(*outcome),
+                Ok(Foreign::Running) => {
+                    silent_since = None;
+                    // Its log ends when it does.
+                    let mut lines = look::logged(&self.shared.engine, id, true);
+                    while let Some(Ok(_)) = lines.next().await {}
+                }
+                Err(error) if error.is_outage() => {
+                    let since = *silent_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() > self.shared.options.patience {
+                        return Err(error.into());
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(LAST_PAUSE);
+        }
+    }
+}
+
+impl Drop for DockerRuntime {
+    /// Parts with the jobs as an owner does that dies, but for the time it takes: those that must not outlive it are asked
+    /// to end.
+    fn drop(&mut self) {
+        self.shared.jobs().drain().for_each(|(_, handle)| handle.part());
+    }
+}
+
+/// What there is of a job that is not this client's own.
+enum Foreign {
+    Absent,
+    Running,
+    Ended(Box<Outcome>),
+    Gone(Box<Outcome>),
+}
+
+fn client_of(container: &ContainerSummary) -> &str {
+    container.labels.as_ref().and_then(|labels| labels.get(labels::CLIENT)).map_or("", String::as_str)
+}
+
+/// Tells whether a container was made long ago enough for its client to have come further, if it lived.
+fn is_old(container: &ContainerSummary) -> bool {
+    let now = Timestamp::now().as_millis() / 1000;
+    container.created.and_then(|at| u64::try_from(at).ok()).is_some_and(|at| at + OLD.as_secs() < now)
+}
+
+fn is_running(container: &ContainerSummary) -> bool {
+    container.state.as_ref().is_some_and(|state| state.to_string() == "running")
+}
+
+/// Draws the name of a client: it has to be another one for each process, on whatever machine.
+fn drawn() -> Result<String, EngineError> {
+    let mut bytes = [0; 6];
+    getrandom::fill(&mut bytes).map_err(|error| EngineError::Protocol {
+        action: "run jobs".to_owned(),
+        problem: format!("no name for this client could be drawn: {error}"),
+    })?;
+    Ok(hex::encode(bytes))
+}
+
+#[async_trait]
+impl Runtime for DockerRuntime {
+    fn kind(&self) -> &str {
+        KIND
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.shared.description.capabilities.iter().copied().collect()
+    }
+
+    async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
+        self.capabilities().check(KIND, job)?;
+        container::check(job, &self.shared.options)?;
+        let Some(accepted) = run::start(&self.shared, id, job) else { return Ok(()) };
+        match accepted.await {
+            Ok(result) => result,
+            Err(_) => Err(RuntimeError::Unavailable {
+                runtime: KIND.to_owned(),
+                problem: "the tokio runtime it was used on is shutting down".to_owned(),
+            }),
+        }
+    }
+
+    async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
+        if let Some(handle) = self.shared.handle(id) {
+            match handle.phase() {
+                Phase::Waiting | Phase::Running => return Ok(Found::Running),
+                Phase::Ended(outcome) => return Ok(found(&outcome)),
+                Phase::Failed(_) => {}
+            }
+        }
+        Ok(match self.find_foreign(id).await? {
+            Foreign::Absent => Found::Never,
+            Foreign::Running => Found::Running,
+            Foreign::Ended(outcome) => Found::Ended(outcome),
+            Foreign::Gone(_) => Found::Gone,
+        })
+    }
+
+    async fn events(&self, id: &JobId) -> Result<Events, RuntimeError> {
+        let handle = self.shared.handle(id);
+        if handle.is_none() && matches!(self.find_foreign(id).await?, Foreign::Absent) {
+            return Err(RuntimeError::UnknownJob { id: id.clone() });
+        }
+        let (sender, events) = Events::channel(EVENTS);
+        let follower = Follower::new(self.shared.engine.clone(), id.clone(), sender);
+        let phase: Option<watch::Receiver<Phase>> = handle.map(|handle| handle.watch());
+        tokio::spawn(follower.follow(phase));
+        Ok(events)
+    }
+
+    async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError> {
+        if let Some(handle) = self.shared.handle(id) {
+            match handle.end(self.shared.options.patience).await {
+                Ok(outcome) => return Ok((*outcome).clone()),
+                Err(Some(problem)) => {
+                    return Err(RuntimeError::Unavailable { runtime: KIND.to_owned(), problem });
+                }
+                Err(None) => {}
+            }
+        }
+        self.wait_foreign(id).await
+    }
+
+    async fn cancel(&self, id: &JobId, grace: Duration) -> Result<(), RuntimeError> {
+        if let Some(handle) = self.shared.handle(id) {
+            handle.cancel(grace);
+            return Ok(());
+        }
+        match look::look(&self.shared.engine, id).await? {
+            None => Err(RuntimeError::UnknownJob { id: id.clone() }),
+            Some(_) => Ok(look::ask_to_end(&self.shared.engine, id, grace).await?),
+        }
+    }
+
+    async fn remove(&self, id: &JobId) -> Result<(), RuntimeError> {
+        let still_running = || RuntimeError::StillRunning { id: id.clone() };
+        match self.shared.handle(id).map(|handle| handle.phase()) {
+            Some(Phase::Waiting | Phase::Running) => return Err(still_running()),
+            Some(Phase::Ended(_) | Phase::Failed(_)) => {}
+            None if matches!(self.find_foreign(id).await?, Foreign::Running) => return Err(still_running()),
+            None => {}
+        }
+        self.force_remove(id).await?;
+        self.shared.jobs().remove(id);
+        Ok(())
+    }
+
+    async fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError> {
+        let containers = self.containers(labels::OWNER, Some(owner.as_str())).await?;
+        let jobs = containers.into_iter().filter_map(|container| labels::job_of(&container.labels?));
+        let mut ids: Vec<JobId> = jobs.map(|(id, _)| id).collect();
+        ids.extend(
+            self.shared.jobs().iter().filter(|(_, handle)| handle.is_of(owner)).map(|(id, _)| id.clone()),
+        );
+        ids.sort();
+        ids.dedup();
+        Ok(ids)
+    }
+}
+
+fn found(outcome: &Arc<Outcome>) -> Found {
+    match outcome.end {
+        crate::End::Lost(_) => Found::Gone,
+        _ => Found::Ended(Box::new((**outcome).clone())),
+    }
+}

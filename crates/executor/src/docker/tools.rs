@@ -1,0 +1,275 @@
+//! The image with the static program, and the containers made of it: the *anchor*, whose network and program all jobs of
+//! a client share, and the short-lived ones that prepare a volume.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use bollard::{
+    models::{ContainerCreateBody, HostConfig, Mount, MountType, VolumeCreateRequest},
+    query_parameters::{
+        AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder,
+    },
+};
+use futures::StreamExt;
+use tokio::{io::AsyncWrite, sync::Mutex, task::AbortHandle};
+
+use crate::{
+    Volume,
+    docker::{
+        Description, Engine, EngineError, EngineKind,
+        container::{INIT, TOOLS, strict, volume_name},
+        images,
+        input::FOLDER,
+        labels,
+    },
+    image::build::{BuiltImage, ImageBuilder},
+};
+
+/// The static program that is the first process of each container; empty where it could not be built.
+static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/windlass-init"));
+
+/// Where volumes are prepared: a folder that everybody may write, which a volume that is empty takes over.
+const PREPARED: &str = "/volume";
+
+/// Makes the image of the static program.
+pub(crate) fn image() -> Result<BuiltImage, EngineError> {
+    let built_without = || EngineError::Protocol {
+        action: "run jobs".to_owned(),
+        problem:
+            "this program was built without the static program that runs inside containers: build it where \
+            `rustc -C target-feature=+crt-static` can link (glibc's libc.a)"
+                .to_owned(),
+    };
+    if PROGRAM.is_empty() {
+        return Err(built_without());
+    }
+    ImageBuilder::new("windlass/tools:1")
+        .file(INIT.trim_start_matches('/'), 0o755, PROGRAM)
+        .folder(PREPARED.trim_start_matches('/'), 0o777)
+        .folder(FOLDER.trim_start_matches('/'), 0o777)
+        .entrypoint([INIT])
+        .label("io.windlass.role", "tools")
+        .build()
+        .map_err(|error| EngineError::Protocol { action: "run jobs".to_owned(), problem: error.to_string() })
+}
+
+/// The containers of one client that are no jobs.
+pub(crate) struct Tools {
+    engine: Engine,
+    client: String,
+    cgroup_parent: Option<String>,
+    image: BuiltImage,
+    anchor: Mutex<Option<Anchor>>,
+    next: AtomicU64,
+}
+
+/// A running anchor. It ends when this is dropped, or when the client dies, and the engine removes it.
+struct Anchor {
+    name: String,
+    /// The connection whose end is its end: what is written to it, and the task that has what is read.
+    _input: Pin<Box<dyn AsyncWrite + Send>>,
+    reader: AbortHandle,
+    ended: Arc<AtomicBool>,
+}
+
+impl Drop for Anchor {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+impl Tools {
+    pub(crate) fn new(
+        engine: Engine,
+        client: String,
+        cgroup_parent: Option<String>,
+    ) -> Result<Self, EngineError> {
+        let image = image()?;
+        Ok(Self { engine, client, cgroup_parent, image, anchor: Mutex::new(None), next: AtomicU64::new(0) })
+    }
+
+    /// Returns the name of a running anchor, and starts one if there is none. `instead_of` names one that has turned out to
+    /// be gone.
+    pub(crate) async fn anchor(
+        &self,
+        engine: &Description,
+        instead_of: Option<&str>,
+    ) -> Result<String, EngineError> {
+        let mut anchor = self.anchor.lock().await;
+        if let Some(there) = &*anchor
+            && !there.ended.load(Ordering::Relaxed)
+            && instead_of != Some(&there.name)
+        {
+            return Ok(there.name.clone());
+        }
+        *anchor = None;
+        let started = self.start_anchor(engine).await?;
+        let name = started.name.clone();
+        *anchor = Some(started);
+        Ok(name)
+    }
+
+    async fn start_anchor(&self, engine: &Description) -> Result<Anchor, EngineError> {
+        images::load_if_missing(&self.engine, &self.image).await?;
+        let name = self.fresh("anchor");
+        let host = HostConfig {
+            network_mode: Some("none".to_owned()),
+            auto_remove: Some(true),
+            cgroup_parent: self.cgroup_parent.clone(),
+            ..strict(engine)
+        };
+        let body = ContainerCreateBody {
+            cmd: Some(vec!["anchor".to_owned()]),
+            user: Some("65534:65534".to_owned()),
+            open_stdin: Some(true),
+            stdin_once: Some(true),
+            attach_stdin: Some(true),
+            // Filled from the image when it is made; jobs have it mounted too, and can only read it.
+            volumes: Some(vec![TOOLS.to_owned()]),
+            ..self.body("anchor", host)
+        };
+        self.create(&name, body).await?;
+        let attach = AttachContainerOptionsBuilder::default().stream(true).stdin(true).stdout(true).build();
+        let attached = async {
+            let docker = self.engine.client();
+            let attached = self
+                .engine
+                .call("attach to a container", docker.attach_container(&name, Some(attach)))
+                .await?;
+            self.engine.call("start a container", docker.start_container(&name, None)).await?;
+            Ok(attached)
+        };
+        let attached = match attached.await {
+            Ok(attached) => attached,
+            Err(error) => {
+                self.remove(&name).await;
+                return Err(error);
+            }
+        };
+        let ended = Arc::new(AtomicBool::new(false));
+        let (mut output, seen) = (attached.output, ended.clone());
+        let reader = tokio::spawn(async move {
+            while let Some(Ok(_)) = output.next().await {}
+            seen.store(true, Ordering::Relaxed);
+        });
+        Ok(Anchor { name, _input: attached.input, reader: reader.abort_handle(), ended })
+    }
+
+    /// Makes a container with a volume that everybody may write, for a job to take over; `None` where a job's own will do.
+    /// It is never started, and is to be [removed](Self::remove_shell) when the job's container is there.
+    pub(crate) async fn scratch(
+        &self,
+        engine: &Description,
+        uid: u32,
+    ) -> Result<Option<String>, EngineError> {
+        // Podman gives a new volume to the user of the container by itself; and root may write its own.
+        if engine.kind == EngineKind::Podman || uid == 0 {
+            return Ok(None);
+        }
+        let name = self.fresh("scratch");
+        let body = ContainerCreateBody {
+            volumes: Some(vec![FOLDER.to_owned()]),
+            ..self.body("scratch", HostConfig { network_mode: Some("none".to_owned()), ..strict(engine) })
+        };
+        self.create(&name, body).await?;
+        Ok(Some(name))
+    }
+
+    /// Makes a named volume that everybody may write, if there is none of that name.
+    pub(crate) async fn volume(&self, engine: &Description, volume: &Volume) -> Result<(), EngineError> {
+        let (docker, source) = (self.engine.client(), volume_name(volume));
+        match self.engine.call("look for a volume", docker.inspect_volume(&source)).await {
+            Ok(_) => return Ok(()),
+            Err(error) if error.is_absent() => {}
+            Err(error) => return Err(error),
+        }
+        let request = VolumeCreateRequest {
+            name: Some(source.clone()),
+            labels: Some([(labels::ROLE.to_owned(), "volume".to_owned())].into()),
+            ..VolumeCreateRequest::default()
+        };
+        self.engine.call("make a volume", docker.create_volume(request)).await?;
+        if engine.kind == EngineKind::Podman {
+            return Ok(());
+        }
+        let mount = Mount {
+            typ: Some(MountType::VOLUME),
+            source: Some(source),
+            target: Some(PREPARED.to_owned()),
+            ..Mount::default()
+        };
+        let host =
+            HostConfig { network_mode: Some("none".to_owned()), mounts: Some(vec![mount]), ..strict(engine) };
+        let name = self.fresh("volume");
+        self.create(&name, self.body("volume", host)).await?;
+        self.remove(&name).await;
+        Ok(())
+    }
+
+    /// Ends the anchor, if there is one, and waits until it is gone.
+    pub(crate) async fn close(&self) {
+        let anchor = self.anchor.lock().await.take();
+        if let Some(anchor) = anchor {
+            self.remove(&anchor.name).await;
+        }
+    }
+
+    /// Removes a container with its anonymous volumes. That it can't be is no concern of a job; it carries our label and is
+    /// swept later.
+    pub(crate) async fn remove(&self, name: &str) {
+        self.delete(name, true).await;
+    }
+
+    /// Removes a container that prepared a volume, and leaves the volume to who has taken it over.
+    pub(crate) async fn remove_shell(&self, name: &str) {
+        self.delete(name, false).await;
+    }
+
+    async fn delete(&self, name: &str, volumes: bool) {
+        let options = RemoveContainerOptionsBuilder::default().force(true).v(volumes).build();
+        let removed = self.engine.client().remove_container(name, Some(options));
+        let _swept_later = self.engine.call("remove a container", removed).await;
+    }
+
+    fn fresh(&self, role: &str) -> String {
+        format!("windlass-{role}-{}-{}", self.client, self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn body(&self, role: &str, host: HostConfig) -> ContainerCreateBody {
+        ContainerCreateBody {
+            image: Some(self.image.id().to_owned()),
+            labels: Some(labels::of_role(role, &self.client)),
+            host_config: Some(host),
+            ..ContainerCreateBody::default()
+        }
+    }
+
+    async fn create(&self, name: &str, body: ContainerCreateBody) -> Result<(), EngineError> {
+        let options = CreateContainerOptionsBuilder::default().name(name).build();
+        let create = || {
+            self.engine.call(
+                "make a container",
+                self.engine.client().create_container(Some(options.clone()), body.clone()),
+            )
+        };
+        match create().await {
+            // Somebody has removed the image, as it is not in use for most of the time.
+            Err(error) if error.is_absent() => {
+                images::load_if_missing(&self.engine, &self.image).await?;
+                create().await.map(|_| ())
+            }
+            made => made.map(|_| ()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Tools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Tools({})", self.client)
+    }
+}

@@ -1,0 +1,25 @@
+//! The suite that every runtime passes.
+
+use windlass_executor::{
+    Job,
+    testing::{Subject, leftovers::Leftovers},
+};
+
+use super::place::{Place, TURNS, ask};
+
+async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
+    let Some(place) = Place::new(case).await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let before = Leftovers::before(async || place.left()).await;
+    // Ids are names of containers, and other engines and tests are on this one.
+    let name = format!("{case}-{}", place.runtime.client());
+    Subject::new(place.runtime.clone(), &name, Job::command("sh")).check(run).await;
+    place.runtime.close().await;
+    before.after(async || place.left()).await;
+    let volumes = ask(&place.engine, &["volume", "ls", "--quiet", "--filter", "name=windlass-volume-"]);
+    for volume in volumes.iter().filter(|volume| volume.ends_with(place.runtime.client())) {
+        ask(&place.engine, &["volume", "rm", volume]);
+    }
+}
+
+windlass_executor::conformance_tests!(check);

@@ -1,0 +1,80 @@
+//! A client of an engine for one test, and a look at what the test left.
+
+use std::{collections::BTreeSet, path::Path, process::Command, sync::Arc};
+
+use tokio::sync::{OnceCell, Semaphore};
+use windlass_executor::{
+    Job,
+    docker::{DockerOptions, DockerRuntime, Engine},
+    image::build::ImageBuilder,
+};
+
+use super::engines::{docker, skipped};
+
+/// The image of these tests: a static busybox.
+pub(crate) const IMAGE: &str = "windlass-test/busybox:1";
+
+/// Tests share the processors with each other; more at once only makes each of them slower.
+pub(crate) static TURNS: Semaphore = Semaphore::const_new(4);
+
+/// An engine and a client of it.
+pub(crate) struct Place {
+    pub(crate) engine: Engine,
+    pub(crate) runtime: Arc<DockerRuntime>,
+}
+
+impl Place {
+    /// A client of the engine that answers here; `None` is a test that can't run.
+    pub(crate) async fn new(test: &str) -> Option<Self> {
+        static LOADED: OnceCell<()> = OnceCell::const_new();
+        let engine = docker(test).await?;
+        if !Path::new("/usr/bin/busybox").exists() && !Path::new("/bin/busybox").exists() {
+            skipped(test, "there is no static busybox: apt-get install busybox-static");
+            return None;
+        }
+        LOADED.get_or_init(async || load(&engine).await).await;
+        Some(Self::with(engine, options()).await)
+    }
+
+    pub(crate) async fn with(engine: Engine, options: DockerOptions) -> Self {
+        let runtime = Arc::new(DockerRuntime::open(engine.clone(), options).await.unwrap());
+        Self { engine, runtime }
+    }
+
+    /// The containers of this client.
+    pub(crate) fn left(&self) -> BTreeSet<String> {
+        left(&self.engine, self.runtime.client())
+    }
+}
+
+pub(crate) fn options() -> DockerOptions {
+    DockerOptions::new().image(IMAGE)
+}
+
+/// Loads the test image.
+pub(crate) async fn load(engine: &Engine) {
+    let busybox =
+        ["/bin/busybox", "/usr/bin/busybox"].into_iter().find(|path| Path::new(path).exists()).unwrap();
+    let image = ImageBuilder::new(IMAGE).busybox(Path::new(busybox)).unwrap().build().unwrap();
+    engine.load_image(image.archive().to_vec()).await.unwrap();
+}
+
+/// What carries a client's label, by the engine's own client program: another pair of eyes.
+pub(crate) fn left(engine: &Engine, client: &str) -> BTreeSet<String> {
+    let label = format!("label=io.windlass.client={client}");
+    ask(engine, &["ps", "--all", "--filter", &label, "--format", "container {{.Names}} {{.Status}}"])
+}
+
+pub(crate) fn ask(engine: &Engine, args: &[&str]) -> BTreeSet<String> {
+    let output = Command::new("docker")
+        .env("DOCKER_HOST", engine.endpoint().host.to_string())
+        .args(args)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+pub(crate) fn sh(script: &str) -> Job {
+    Job::command("sh").args(["-c", script])
+}

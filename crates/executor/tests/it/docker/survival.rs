@@ -1,0 +1,249 @@
+//! Deaths of clients, and clients that share an engine.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use windlass_executor::{End, Found, JobId, OnOwnerDeath, Owner, Runtime};
+
+use super::place::{IMAGE, Place, TURNS, ask, left, options, sh};
+use crate::place::until;
+
+/// A name that no other run of the tests has.
+fn unique(place: &Place, name: &str) -> String {
+    format!("{name}-{}", place.runtime.client())
+}
+
+fn id(text: &str) -> JobId {
+    text.parse().unwrap()
+}
+
+/// Starts another client with one job, and waits until that has printed something.
+fn client(place: &Place, name: &str, fate: &str, script: &str) -> Child {
+    let mut owner = Command::new(env!("CARGO_BIN_EXE_windlass-executor-test-docker-owner"))
+        .arg(place.engine.endpoint().host.to_string())
+        .args([IMAGE, name, name, fate, script])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(owner.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    owner
+}
+
+fn kill(mut owner: Child) {
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+}
+
+/// Nothing is left of this client and of that one.
+async fn are_left_clean(place: &Place, other: &str) {
+    place.runtime.close().await;
+    until("nothing is left", async || place.left().is_empty() && left(&place.engine, other).is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_job_that_must_finish_does_so_without_its_client() {
+    let Some(place) = Place::new("a_job_that_must_finish_does_so_without_its_client").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let name = unique(&place, "finish");
+    kill(client(&place, &name, "finish", "echo ready; sleep 1; echo done >&2; echo 42 > file; exit 7"));
+    let runtime = &place.runtime;
+    assert_eq!(runtime.find(&id(&name)).await.unwrap(), Found::Running);
+    assert!(runtime.list(&Owner::default()).await.unwrap().contains(&id(&name)));
+    assert!(runtime.remove(&id(&name)).await.is_err());
+    let outcome = runtime.wait(&id(&name)).await.unwrap();
+    assert_eq!(outcome.end, End::Exited(7));
+    assert_eq!([outcome.stdout.text(), outcome.stderr.text()], ["ready\n", "done\n"]);
+    assert_eq!(runtime.find(&id(&name)).await.unwrap(), Found::Ended(Box::new(outcome)));
+    // In doubt, again: it ran once.
+    runtime.submit(&id(&name), &sh("exit 1")).await.unwrap();
+    assert_eq!(runtime.wait(&id(&name)).await.unwrap().end, End::Exited(7));
+    runtime.remove(&id(&name)).await.unwrap();
+    assert_eq!(runtime.find(&id(&name)).await.unwrap(), Found::Never);
+    are_left_clean(&place, &name).await;
+}
+
+#[tokio::test]
+async fn its_time_limit_holds_without_its_client_too() {
+    let Some(place) = Place::new("its_time_limit_holds_without_its_client_too").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let other = Place::with(place.engine.clone(), options()).await;
+    let name = unique(&place, "limit");
+    let job =
+        sh("echo ready; sleep 600").on_owner_death(OnOwnerDeath::Finish).timeout(Duration::from_millis(700));
+    other.runtime.submit(&id(&name), &job).await.unwrap();
+    let client = other.runtime.client().to_owned();
+    drop(other);
+    assert_eq!(place.runtime.wait(&id(&name)).await.unwrap().end, End::TimedOut);
+    place.runtime.remove(&id(&name)).await.unwrap();
+    are_left_clean(&place, &client).await;
+}
+
+#[tokio::test]
+async fn a_job_that_must_not_outlive_its_client_is_ended() {
+    let Some(place) = Place::new("a_job_that_must_not_outlive_its_client_is_ended").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let name = unique(&place, "kill");
+    kill(client(&place, &name, "kill", "echo ready; sleep 600"));
+    let outcome = place.runtime.wait(&id(&name)).await.unwrap();
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Cancelled, "ready\n"));
+    place.runtime.remove(&id(&name)).await.unwrap();
+    are_left_clean(&place, &name).await;
+}
+
+#[tokio::test]
+async fn a_client_cancels_the_job_of_another() {
+    let Some(place) = Place::new("a_client_cancels_the_job_of_another").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let other = Place::with(place.engine.clone(), options()).await;
+    let name = unique(&place, "cancel");
+    let polite = "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done";
+    other.runtime.submit(&id(&name), &sh(polite)).await.unwrap();
+    let mut events = place.runtime.events(&id(&name)).await.unwrap();
+    while !matches!(events.next().await, Some(windlass_executor::JobEvent::Output { .. }) | None) {}
+    place.runtime.cancel(&id(&name), Duration::from_secs(600)).await.unwrap();
+    let ours = place.runtime.wait(&id(&name)).await.unwrap();
+    assert_eq!((ours.end.clone(), ours.stdout.text().as_str()), (End::Cancelled, "ready\nbye\n"));
+    assert_eq!(other.runtime.wait(&id(&name)).await.unwrap(), ours);
+    place.runtime.remove(&id(&name)).await.unwrap();
+    other.runtime.close().await;
+    are_left_clean(&place, other.runtime.client()).await;
+}
+
+#[tokio::test]
+async fn what_a_dead_client_left_is_reaped_but_for_what_is_wanted() {
+    let Some(place) = Place::new("what_a_dead_client_left_is_reaped_but_for_what_is_wanted").await else {
+        return;
+    };
+    let _turn = TURNS.acquire().await.unwrap();
+    let owner: Owner = unique(&place, "reap").parse().unwrap();
+    let other = Place::with(place.engine.clone(), options()).await;
+    let (wanted, unwanted) = (id(&unique(&place, "wanted")), id(&unique(&place, "unwanted")));
+    for name in [&wanted, &unwanted] {
+        let job = sh("echo ready; sleep 600").owner(owner.clone()).on_owner_death(OnOwnerDeath::Finish);
+        other.runtime.submit(name, &job).await.unwrap();
+    }
+    let client = other.runtime.client().to_owned();
+    // As long as that client lives nothing of it is touched.
+    assert_eq!(place.runtime.reap(&owner, |_| false).await.unwrap(), []);
+    other.runtime.close().await;
+    drop(other);
+    let reaped = place.runtime.reap(&owner, |id| *id == wanted).await.unwrap();
+    assert_eq!(reaped, std::slice::from_ref(&unwanted));
+    assert_eq!(place.runtime.find(&unwanted).await.unwrap(), Found::Never);
+    assert_eq!(place.runtime.find(&wanted).await.unwrap(), Found::Running);
+    assert_eq!(place.runtime.reap(&owner, |_| false).await.unwrap(), [wanted]);
+    are_left_clean(&place, &client).await;
+}
+
+#[tokio::test]
+async fn of_two_clients_with_one_id_one_runs_it() {
+    let Some(place) = Place::new("of_two_clients_with_one_id_one_runs_it").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let other = Place::with(place.engine.clone(), options()).await;
+    for round in 0..5 {
+        let (id, job) =
+            (id(&unique(&place, &format!("race-{round}"))), sh("echo $HOME; hostname; cat /proc/uptime"));
+        let submitted = tokio::join!(place.runtime.submit(&id, &job), other.runtime.submit(&id, &job));
+        submitted.0.and(submitted.1).unwrap();
+        let outcomes = tokio::join!(place.runtime.wait(&id), other.runtime.wait(&id));
+        let (one, two) = (outcomes.0.unwrap(), outcomes.1.unwrap());
+        assert_eq!(one.end, End::Exited(0), "{}", one.stderr.text());
+        assert_eq!(one, two);
+        place.runtime.remove(&id).await.unwrap();
+    }
+    other.runtime.close().await;
+    are_left_clean(&place, other.runtime.client()).await;
+}
+
+#[tokio::test]
+async fn a_job_is_shut_in_unless_it_asks_and_what_it_asks_is_noted() {
+    use windlass_executor::{Isolation, Network, Root, User};
+    let Some(place) = Place::new("a_job_is_shut_in_unless_it_asks_and_what_it_asks_is_noted").await else {
+        return;
+    };
+    let _turn = TURNS.acquire().await.unwrap();
+    let look = "id -u; grep -E '^(Cap(Inh|Prm|Eff|Bnd)|NoNewPrivs|Seccomp):' /proc/self/status; ls /sys/class/net; touch /x 2>/dev/null || echo read-only";
+    let strict = place.runtime.run(&id(&unique(&place, "strict")), &sh(look)).await.unwrap();
+    let none = "0000000000000000";
+    let expected = format!(
+        "65534\nCapInh:\t{none}\nCapPrm:\t{none}\nCapEff:\t{none}\nCapBnd:\t{none}\nNoNewPrivs:\t1\nSeccomp:\t2\nlo\nread-only\n"
+    );
+    assert_eq!(strict.stdout.text(), expected);
+    assert!(strict.image_digest.is_some_and(|digest| digest.starts_with("sha256:")));
+
+    let mut isolation = Isolation::default();
+    isolation.root = Root::Writable;
+    isolation.capabilities.insert("CHOWN".to_owned());
+    let job = sh(
+        "id -u; grep CapEff /proc/self/status; : > /x && echo writable; [ -e /sys/class/net/eth0 ] && echo network",
+    );
+    let job = job.isolation(isolation).user(User::new(0, None)).network(Network::Bridge);
+    let name = id(&unique(&place, "relaxed"));
+    place.runtime.submit(&name, &job).await.unwrap();
+    let relaxed = place.runtime.wait(&name).await.unwrap();
+    assert_eq!(
+        relaxed.stdout.text(),
+        "0\nCapEff:\t0000000000000001\nwritable\nnetwork\n",
+        "{}",
+        relaxed.stderr.text()
+    );
+    let container = format!("windlass-{name}");
+    let noted = ask(
+        &place.engine,
+        &["inspect", "--format", "{{index .Config.Labels \"io.windlass.relaxed\"}}", &container],
+    );
+    assert_eq!(
+        noted.into_iter().collect::<Vec<_>>(),
+        ["network=bridge,root=writable,user=0,capability=CHOWN"]
+    );
+    place.runtime.remove(&name).await.unwrap();
+    are_left_clean(&place, "nobody").await;
+}
+
+#[tokio::test]
+async fn what_a_job_is_given_is_on_no_label_and_in_no_log() {
+    let Some(place) = Place::new("what_a_job_is_given_is_on_no_label_and_in_no_log").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let name = id(&unique(&place, "secret"));
+    let job = sh("cat >/dev/null; cat key >/dev/null; echo done")
+        .stdin("hunter2")
+        .file("key".parse().unwrap(), "hunter2");
+    place.runtime.submit(&name, &job).await.unwrap();
+    assert_eq!(place.runtime.wait(&name).await.unwrap().stdout.text(), "done\n");
+    let container = format!("windlass-{name}");
+    for args in [&["inspect", &container][..], &["logs", &container], &["top", &container]] {
+        let shown = Command::new("docker")
+            .env("DOCKER_HOST", place.engine.endpoint().host.to_string())
+            .args(args)
+            .output()
+            .unwrap();
+        assert!(!String::from_utf8_lossy(&shown.stdout).contains("hunter2"), "{args:?}");
+    }
+    place.runtime.remove(&name).await.unwrap();
+    are_left_clean(&place, "nobody").await;
+}
+
+#[tokio::test]
+async fn what_no_container_can_be_made_of_is_refused() {
+    let Some(place) = Place::new("what_no_container_can_be_made_of_is_refused").await else { return };
+    let name = id(&unique(&place, "odd"));
+    for path in ["relative", "/", "/tmp", "/windlass/work", "/.windlass", "/a/../b"] {
+        let job = sh("true").volume("state".parse().unwrap(), path);
+        let error = place.runtime.submit(&name, &job).await.unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("the job can't be run: the volume `state` can't be at `{path}`")),
+            "{error}"
+        );
+    }
+    let bare = Place::with(place.engine.clone(), windlass_executor::docker::DockerOptions::new()).await;
+    let error = bare.runtime.submit(&name, &sh("true")).await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the job can't be run: it names no image, and containers need one: name it in the job or in its location"
+    );
+}
