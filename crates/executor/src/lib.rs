@@ -75,6 +75,7 @@ mod bytes;
 mod capability;
 mod captured;
 mod clock;
+mod confine;
 mod content;
 #[cfg(feature = "docker")]
 pub mod docker;
@@ -89,6 +90,7 @@ pub mod pool;
 pub mod process;
 pub mod runner;
 mod runtime;
+pub mod sandbox;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod work_path;

@@ -33,7 +33,7 @@ use crate::{
         config::ConfigFile,
         error::io_error,
         layer::{self, Budget},
-        root::Root,
+        root::{Root, parts},
         stream::{Hashing, Plain},
     },
     outcome::Version,
@@ -132,6 +132,42 @@ impl Image {
     /// Returns the folder with its file system. It is not to be written to.
     pub fn root(&self) -> PathBuf {
         self.folder.join("root")
+    }
+
+    /// Returns the folder that who uses the image locks (`flock`, shared), so that it isn't pruned meanwhile.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Makes sure that a folder can be mounted at this absolute path. Where the image has none, an empty one is made:
+    /// the one thing that is ever added to an image in place.
+    ///
+    /// # Errors
+    /// [`ImageError::MountPoint`] when the path is not absolute, leads upwards, or goes through a link or a file.
+    pub(crate) fn mount_point(&self, path: &str) -> Result<(), ImageError> {
+        let wrong = |problem: String| ImageError::MountPoint { path: path.to_owned(), problem };
+        let parts = parts(path).map_err(|why| wrong(why.to_owned()))?;
+        if !path.starts_with('/') || parts.is_empty() {
+            return Err(wrong("it is no absolute path below `/`".to_owned()));
+        }
+        let root = self.root();
+        for end in 1..=parts.len() {
+            let there = root.join(parts[..end].join("/"));
+            match fs::symlink_metadata(&there) {
+                Ok(found) if found.is_dir() => {}
+                Ok(_) => return Err(wrong(format!("`/{}` is not a folder", parts[..end].join("/")))),
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    // Several jobs may do so at a time.
+                    DirBuilder::new()
+                        .recursive(true)
+                        .mode(0o755)
+                        .create(&there)
+                        .map_err(io_error("make", there))?;
+                }
+                Err(error) => return Err(io_error("look at", there)(error)),
+            }
+        }
+        Ok(())
     }
 }
 

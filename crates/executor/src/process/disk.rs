@@ -11,15 +11,16 @@ use std::{
 use rustix::{fs::OFlags, io::Errno};
 
 use crate::{
-    Found, Job, JobId, Outcome, Owner, RuntimeError, Volume,
+    End, Found, Job, JobId, Outcome, Owner, RuntimeError, StartFailure, Volume,
     process::{
         layout::{JobFolder, StateDir, entries, storage},
         look::{self, Look},
         options::ProcessOptions,
         record,
-        staging::{Staged, Staging},
+        staging::{Staged, Staging, Surroundings},
         wire::{Request, line},
     },
+    sandbox::plan::RoomVolume,
 };
 
 /// Why a job is lost, for people.
@@ -57,20 +58,46 @@ impl Disk {
     }
 
     /// Stages a job; `None` if there is one of this id.
-    pub(crate) fn stage(&self, id: &JobId, job: &Job) -> Result<Option<Staged>, RuntimeError> {
+    pub(crate) fn stage(
+        &self,
+        id: &JobId,
+        job: &Job,
+        mut surroundings: Surroundings,
+    ) -> Result<Option<Staged>, RuntimeError> {
         if self.look(id)? != Look::Absent {
             return Ok(None);
         }
-        let volumes: BTreeMap<_, _> =
-            job.volumes.iter().map(|volume| self.volume(volume)).collect::<Result<_, _>>()?;
-        self.staging.stage(id, job, &self.state, &volumes).map(Some)
+        let mut volumes = BTreeMap::new();
+        for volume in &job.volumes {
+            let host = self.volume(volume)?;
+            let seen = match &mut surroundings.room {
+                Some(room) => {
+                    room.volumes.push(RoomVolume { host, path: volume.path.clone() });
+                    volume.path.clone()
+                }
+                None => host.to_string_lossy().into_owned(),
+            };
+            volumes.insert(volume.variable(), seen);
+        }
+        self.staging.stage(id, job, &self.state, surroundings, &volumes).map(Some)
     }
 
-    /// Makes a volume, and returns how a job is told of it.
-    fn volume(&self, volume: &Volume) -> Result<(String, String), RuntimeError> {
+    /// Puts a job into place that can't be started, so that it is found as what it is.
+    pub(crate) fn put_unstarted(&self, id: &JobId, job: &Job, why: StartFailure) -> Result<(), RuntimeError> {
+        let Some(staged) = self.stage(id, job, Surroundings::default())? else { return Ok(()) };
+        let place = self.folder(id);
+        match staged.end_unstarted(End::NotStarted(why), &place) {
+            // Another submission was faster.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            put => put.map_err(storage("make", place.path())),
+        }
+    }
+
+    /// Makes a volume.
+    fn volume(&self, volume: &Volume) -> Result<PathBuf, RuntimeError> {
         let path = self.volumes.join(volume.name.as_str());
         make(&path).map_err(storage("make the volume", &path))?;
-        Ok((volume.variable(), path.to_string_lossy().into_owned()))
+        Ok(path)
     }
 
     pub(crate) fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {

@@ -6,7 +6,6 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    fs, io,
     num::NonZeroUsize,
     time::Duration,
 };
@@ -25,7 +24,6 @@ use crate::{
         connection::{Connection, Problem, SupervisorCommand, unavailable},
         layout::{JobFolder, StateDir},
         look::{self, Look},
-        record::Ending,
         staging::Staged,
         wire::{Reply, Request},
     },
@@ -59,6 +57,8 @@ pub(crate) struct Terms {
     pub(crate) owner: Owner,
     pub(crate) fate: OnOwnerDeath,
     pub(crate) wants: Wants,
+    /// The digest of the image it runs in.
+    pub(crate) image: Option<String>,
 }
 
 /// What an outcome is made of.
@@ -137,6 +137,7 @@ struct Job {
     owner: Owner,
     fate: OnOwnerDeath,
     wants: Wants,
+    image: Option<String>,
     started: Option<Timestamp>,
     /// Waits to hear that the job is in place, or in the queue.
     submitter: Option<Submitter>,
@@ -250,7 +251,7 @@ impl Dispatcher {
         if self.queue.contains(id) {
             self.queue.retain(|queued| queued != id);
             if let Some(Job { stage: Stage::Queued(staged), bells, .. }) = self.jobs.remove(id) {
-                let written = end_unstarted(staged, &self.settings.state, id);
+                let written = staged.end_unstarted(End::Cancelled, &self.settings.state.job(id));
                 let problem =
                     written.err().map(|error| format!("its cancellation can't be recorded: {error}"));
                 ring(bells, &problem.map_or(Rung::Look, |problem| Rung::Failed { problem }));
@@ -333,7 +334,9 @@ impl Dispatcher {
                     let told = written.filter(|_| job.wants == Wants::Streams);
                     let why = told.map_or(Rung::Look, |written| {
                         let folder = self.settings.state.job(&id);
-                        Rung::Ended(Box::new(look::told(&folder, ending, written)))
+                        let mut outcome = look::told(&folder, ending, written);
+                        outcome.image_digest = job.image.take();
+                        Rung::Ended(Box::new(outcome))
                     });
                     ring(job.bells, &why);
                 }
@@ -371,9 +374,19 @@ impl Dispatcher {
 
 impl Job {
     fn queued(terms: Terms, staged: Staged, reply: Submitter) -> Self {
-        let Terms { owner, fate, wants } = terms;
+        let Terms { owner, fate, wants, image } = terms;
         let (stage, submitter) = (Stage::Queued(staged), Some(reply));
-        Self { stage, owner, fate, wants, started: None, submitter, bells: Vec::new(), watchers: Vec::new() }
+        Self {
+            stage,
+            owner,
+            fate,
+            wants,
+            image,
+            started: None,
+            submitter,
+            bells: Vec::new(),
+            watchers: Vec::new(),
+        }
     }
 
     fn answer(&mut self, answer: Result<(), RuntimeError>) {
@@ -405,13 +418,6 @@ fn ring(bells: Vec<oneshot::Sender<Rung>>, why: &Rung) {
     for bell in bells {
         let _gave_up = bell.send(why.clone());
     }
-}
-
-/// Puts a job into place that was cancelled before its turn, so that it is found as what it is.
-fn end_unstarted(staged: Staged, state: &StateDir, id: &JobId) -> io::Result<()> {
-    let end_at = fs::metadata(staged.folder().record())?.len();
-    Ending::unstarted(End::Cancelled).write(staged.folder(), end_at, false)?;
-    staged.put(&state.job(id))
 }
 
 fn end_if_gone(folder: &JobFolder) {

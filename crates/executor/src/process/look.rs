@@ -121,7 +121,8 @@ fn remains(
     // Of a folder that a power cut left incomplete there may be less.
     let record = record::read(folder).ok().flatten().map(|record| record.job);
     let mut outcome = Outcome::new(end, ended);
-    if let Some(JobRecord { limits, outputs, .. }) = record {
+    if let Some(JobRecord { limits, outputs, room, .. }) = record {
+        outcome.image_digest = room.map(|room| room.digest.to_string());
         outcome.stdout = captured(folder, Stream::Stdout, total(Stream::Stdout), limits.stdout_bytes)?;
         outcome.stderr = captured(folder, Stream::Stderr, total(Stream::Stderr), limits.stderr_bytes)?;
         outcome.outputs = collect(&folder.work(), &outputs);

@@ -29,11 +29,13 @@ mod staging;
 mod supervisor;
 mod wire;
 
+pub use crate::confine::{Available, Confinement, Unavailable};
+
 pub use self::{
     connection::SupervisorCommand, options::ProcessOptions, runtime::ProcessRuntime, supervisor::supervise,
 };
 
-pub(crate) use self::staging::remove_tree;
+pub(crate) use self::staging::{Surroundings, remove_tree};
 
 /// The kind of this runtime, as locations name it.
 const KIND: &str = "process";

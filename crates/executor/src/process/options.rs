@@ -6,7 +6,7 @@ use std::{
     thread::available_parallelism,
 };
 
-use crate::process::SupervisorCommand;
+use crate::{confine::Confinement, process::SupervisorCommand};
 
 /// How many jobs run at a time for each processor: more only makes each of them slower.
 const PER_PROCESSOR: NonZeroUsize = NonZeroUsize::new(4).expect("it is not zero");
@@ -19,6 +19,7 @@ pub struct ProcessOptions {
     pub(crate) volumes_dir: PathBuf,
     pub(crate) supervisor: SupervisorCommand,
     pub(crate) at_once: NonZeroUsize,
+    pub(crate) confinement: Confinement,
 }
 
 impl ProcessOptions {
@@ -28,12 +29,18 @@ impl ProcessOptions {
         let state_dir = state_dir.into();
         let volumes_dir = state_dir.parent().unwrap_or(Path::new("")).join("volumes");
         let at_once = available_parallelism().unwrap_or(NonZeroUsize::MIN).saturating_mul(PER_PROCESSOR);
-        Self { state_dir, volumes_dir, supervisor, at_once }
+        Self { state_dir, volumes_dir, supervisor, at_once, confinement: Confinement::none() }
     }
 
     /// Keeps volumes in this folder.
     pub fn volumes_dir(mut self, volumes_dir: impl Into<PathBuf>) -> Self {
         self.volumes_dir = volumes_dir.into();
+        self
+    }
+
+    /// Holds all jobs to this. A runtime that can't do it on this host does not open.
+    pub fn confinement(mut self, confinement: Confinement) -> Self {
+        self.confinement = confinement;
         self
     }
 

@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     End, Limits, OnOwnerDeath, OutputRequest, Owner, Stream, Timestamp,
+    confine::Confinement,
     outcome::Version,
     process::layout::{JobFolder, read_if_there},
+    sandbox::plan::RoomPlan,
 };
 
 /// What `job.json` says.
@@ -59,6 +61,12 @@ pub(crate) struct JobRecord {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) owner: Owner,
     pub(crate) on_owner_death: OnOwnerDeath,
+    /// To what it is held.
+    #[serde(default, skip_serializing_if = "Confinement::is_none")]
+    pub(crate) confinement: Confinement,
+    /// The room it runs in, for sandboxes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) room: Option<RoomPlan>,
 }
 
 /// The second line of `job.json`: how a job ended. What it wrote and left is in the files beside it.

@@ -13,7 +13,8 @@ use tokio::{
 };
 
 use crate::{
-    Capabilities, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError,
+    Capabilities, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, StartFailure,
+    confine::Confinement,
     process::{
         KIND, ProcessOptions, SupervisorCommand,
         connection::unavailable,
@@ -21,7 +22,7 @@ use crate::{
         dispatch::{self, Mark, Order, Orders, Rung, Settings, Terms, Wants},
         follow::Follower,
         look::Look,
-        staging::remove_tree,
+        staging::{Surroundings, remove_tree},
         wire::Request,
     },
 };
@@ -49,6 +50,7 @@ pub struct ProcessRuntime {
     orders: OnceLock<Orders>,
     /// One permit a folder that is being removed.
     removals: Arc<Semaphore>,
+    confinement: Confinement,
 }
 
 impl ProcessRuntime {
@@ -67,14 +69,16 @@ impl ProcessRuntime {
     /// No process is started yet.
     ///
     /// # Errors
+    /// [`RuntimeError::Unavailable`] when the kernel can't [confine](ProcessOptions::confinement) as it shall;
     /// [`RuntimeError::Storage`] when the folders can't be made, or when their paths are not UTF-8, as the variables
     /// of a job have to be.
     pub fn open_with(options: ProcessOptions) -> Result<Self, RuntimeError> {
+        options.confinement.check().map_err(|missing| unavailable(&missing.to_string()))?;
         let disk = Disk::open(&options)?;
-        let ProcessOptions { supervisor, at_once, .. } = options;
+        let ProcessOptions { supervisor, at_once, confinement, .. } = options;
         let settings = Settings { state: disk.state().clone(), supervisor, at_once };
         let removals = Arc::new(Semaphore::new(REMOVALS as usize));
-        Ok(Self { disk: Arc::new(disk), settings, orders: OnceLock::new(), removals })
+        Ok(Self { disk: Arc::new(disk), settings, orders: OnceLock::new(), removals, confinement })
     }
 
     /// Parts with the supervisor: jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) are ended, which is
@@ -102,6 +106,38 @@ impl ProcessRuntime {
         let (reply, answer) = oneshot::channel();
         self.orders.get()?.send(order(reply)).await.ok()?;
         answer.await.ok()
+    }
+
+    /// Hands over a job that was found to be one that we can run.
+    pub(crate) async fn submit_in(
+        &self,
+        id: &JobId,
+        job: &Job,
+        surroundings: Surroundings,
+    ) -> Result<(), RuntimeError> {
+        let image = surroundings.room.as_ref().map(|room| room.digest.to_string());
+        let staged = {
+            let (id, job) = (id.clone(), job.clone());
+            self.on_disk(move |disk| disk.stage(&id, &job, surroundings)).await?
+        };
+        let Some(staged) = staged else { return Ok(()) };
+        self.orders.get_or_init(|| dispatch::start(self.settings.clone()));
+        let wants = if job.outputs.is_empty() { Wants::Streams } else { Wants::Files };
+        let (owner, fate) = (job.owner.clone(), job.on_owner_death);
+        let (id, terms) = (id.clone(), Terms { owner, fate, wants, image });
+        let submitted = self.ask(|reply| Order::Submit { id, terms, staged, reply }).await;
+        submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
+    }
+
+    /// Takes a job that can't be started.
+    pub(crate) async fn submit_unstarted(
+        &self,
+        id: &JobId,
+        job: &Job,
+        why: StartFailure,
+    ) -> Result<(), RuntimeError> {
+        let (id, job) = (id.clone(), job.clone());
+        self.on_disk(move |disk| disk.put_unstarted(&id, &job, why)).await
     }
 
     /// Takes a job out of sight, which is what matters, and goes on to remove it behind the caller's back. `false` if
@@ -163,16 +199,8 @@ impl Runtime for ProcessRuntime {
 
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
         self.capabilities().check(KIND, job)?;
-        let staged = {
-            let (id, job) = (id.clone(), job.clone());
-            self.on_disk(move |disk| disk.stage(&id, &job)).await?
-        };
-        let Some(staged) = staged else { return Ok(()) };
-        self.orders.get_or_init(|| dispatch::start(self.settings.clone()));
-        let wants = if job.outputs.is_empty() { Wants::Streams } else { Wants::Files };
-        let (id, terms) = (id.clone(), Terms { owner: job.owner.clone(), fate: job.on_owner_death, wants });
-        let submitted = self.ask(|reply| Order::Submit { id, terms, staged, reply }).await;
-        submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
+        let surroundings = Surroundings { confinement: self.confinement.clone(), ..Surroundings::default() };
+        self.submit_in(id, job, surroundings).await
     }
 
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {

@@ -12,14 +12,16 @@ use std::{
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 
 use crate::{
-    Content, InputFile, Job, JobId, RuntimeError, Timestamp,
+    Content, End, InputFile, Job, JobId, RuntimeError, Timestamp,
+    confine::Confinement,
     outcome::Version,
     process::{
         layout::{JobFolder, StateDir, entries, storage},
         procfs::MARK,
-        record::{JobRecord, create, line},
+        record::{Ending, JobRecord, create, line},
         wire::Input,
     },
+    sandbox::plan::{RoomPlan, TMP, WORK},
 };
 
 /// What every job's `PATH` is, unless it says otherwise.
@@ -38,6 +40,17 @@ pub(crate) struct Staging {
     path: PathBuf,
     next: AtomicU64,
     _lock: File,
+}
+
+/// What is around a job, beside what the job asks for: nothing, on the host.
+#[derive(Debug, Default)]
+pub(crate) struct Surroundings {
+    /// The room it runs in. Volumes are added to it.
+    pub(crate) room: Option<RoomPlan>,
+    /// Variables of its image.
+    pub(crate) env: BTreeMap<String, String>,
+    /// To what it is held.
+    pub(crate) confinement: Confinement,
 }
 
 /// A job that is made and not in place. It is removed when nobody takes it.
@@ -73,12 +86,13 @@ impl Staging {
         id: &JobId,
         job: &Job,
         state: &StateDir,
+        surroundings: Surroundings,
         volumes: &BTreeMap<String, String>,
     ) -> Result<Staged, RuntimeError> {
         let path = self.fresh();
         let stdin = if job.stdin.len() > SHORT { Content::default() } else { job.stdin.clone() };
         let staged = Staged { name: self.name_of(&path), folder: JobFolder::at(path), stdin, taken: false };
-        fill(&staged.folder, &record(job, &state.job(id), volumes), job)?;
+        fill(&staged.folder, &record(job, &state.job(id), surroundings, volumes), job)?;
         Ok(staged)
     }
 
@@ -104,10 +118,6 @@ impl Drop for Staging {
 }
 
 impl Staged {
-    pub(crate) fn folder(&self) -> &JobFolder {
-        &self.folder
-    }
-
     /// Its name, as the supervisor is told.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -123,6 +133,13 @@ impl Staged {
         renameat_with(CWD, self.folder.path(), CWD, place.path(), RenameFlags::NOREPLACE)?;
         self.give();
         Ok(())
+    }
+
+    /// Puts a job into place that never ran.
+    pub(crate) fn end_unstarted(self, end: End, place: &JobFolder) -> io::Result<()> {
+        let end_at = fs::metadata(self.folder.record())?.len();
+        Ending::unstarted(end).write(&self.folder, end_at, false)?;
+        self.put(place)
     }
 
     /// Gives it away: from now on somebody else moves or removes it.
@@ -191,30 +208,42 @@ fn make_writable(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn record(job: &Job, place: &JobFolder, volumes: &BTreeMap<String, String>) -> JobRecord {
+fn record(
+    job: &Job,
+    place: &JobFolder,
+    surroundings: Surroundings,
+    volumes: &BTreeMap<String, String>,
+) -> JobRecord {
     JobRecord {
         version: Version,
         program: job.program.clone(),
         args: job.args.clone(),
-        env: environment(job, place, volumes),
+        env: environment(job, place, &surroundings, volumes),
         stdin: job.stdin.len() > SHORT,
         outputs: job.outputs.clone(),
         limits: job.limits.clone(),
         labels: job.labels.clone(),
         owner: job.owner.clone(),
         on_owner_death: job.on_owner_death,
+        confinement: surroundings.confinement,
+        room: surroundings.room,
     }
 }
 
-fn environment(job: &Job, place: &JobFolder, volumes: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+fn environment(
+    job: &Job,
+    place: &JobFolder,
+    surroundings: &Surroundings,
+    volumes: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let given = [
-        ("PATH", PATH.to_owned()),
-        ("LANG", "C.UTF-8".to_owned()),
-        ("HOME", text(&place.work())),
-        ("TMPDIR", text(&place.tmp())),
-    ];
+    let (home, tmp) = match surroundings.room {
+        Some(_) => (WORK.to_owned(), TMP.to_owned()),
+        None => (text(&place.work()), text(&place.tmp())),
+    };
+    let given = [("PATH", PATH.to_owned()), ("LANG", "C.UTF-8".to_owned()), ("HOME", home), ("TMPDIR", tmp)];
     let mut env: BTreeMap<_, _> = given.map(|(name, value)| (name.to_owned(), value)).into();
+    env.extend(surroundings.env.clone());
     env.extend(job.env.clone());
     env.insert(MARK.to_owned(), text(place.path()));
     env.extend(volumes.clone());

@@ -282,7 +282,7 @@ fn a_named_image_is_kept_until_all_are_pruned() {
 #[test]
 fn the_busybox_of_this_host_makes_an_image() {
     let Some(made) = Made::busybox() else {
-        println!("SKIPPED: there is no static busybox on this host");
+        crate::skipped(&"there is no static busybox on this host");
         return;
     };
     let dir = tempfile::tempdir().unwrap();

@@ -9,4 +9,11 @@ mod place;
 mod pool;
 mod processes;
 mod runner;
+mod sandbox;
 mod survival;
+
+/// Says loudly that a test has shown nothing.
+#[expect(clippy::print_stdout, reason = "a test that is skipped in silence is a defect")]
+fn skipped(why: &dyn std::fmt::Display) {
+    println!("SKIPPED: {why}");
+}

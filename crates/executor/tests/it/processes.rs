@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::PathBuf, sync::Arc
 
 use windlass_executor::{
     End, Found, Job, JobEvent, JobId, Limits, OnOwnerDeath, Runtime, RuntimeError,
-    process::{ProcessOptions, ProcessRuntime, SupervisorCommand},
+    process::{Confinement, ProcessOptions, ProcessRuntime, SupervisorCommand},
 };
 
 use crate::place::{Place, until};
@@ -307,4 +307,26 @@ fn memory_kib(pid: i32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_confined_job_writes_to_its_own_folders_only() {
+    let confinement = Confinement::none().write_only_to([""; 0]).filter_system_calls();
+    if let Err(missing) = confinement.check() {
+        crate::skipped(&missing);
+        return;
+    }
+    let (place, elsewhere) = (Place::new(), tempfile::tempdir().unwrap());
+    let runtime = Arc::new(ProcessRuntime::open_with(place.options().confinement(confinement)).unwrap());
+    let script = format!(
+        "cat /etc/hostname > here; echo > $TMPDIR/x; echo > $WINDLASS_VOLUME_STATE/y; rm $WINDLASS_VOLUME_STATE/y
+        echo > /dev/null; (echo > {}/evil) 2>/dev/null || echo refused; unshare -U true 2>/dev/null || echo refused",
+        elsewhere.path().display()
+    );
+    let job = sh(&script).volume("state".parse().unwrap(), "/state");
+    let outcome = runtime.run(&id("confined"), &job).await.unwrap();
+    assert_eq!(outcome.end, End::Exited(0));
+    assert_eq!(outcome.stdout.text(), "refused\nrefused\n", "{}", outcome.stderr.text());
+    assert_eq!(outcome.stderr.text(), "");
+    place.is_left_clean(runtime).await;
 }

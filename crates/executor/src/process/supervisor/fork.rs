@@ -17,15 +17,18 @@ use rustix::io::Errno;
 /// More than the few calls in a child need; no guard page is needed for calls whose depth is known.
 const STACK: usize = 64 * 1024;
 
-/// What a child does. It returns only when it couldn't become something else, with the reason.
+/// What a child does.
 ///
 /// # Safety
 /// `run` is called in a child that shares our memory while we stand still: it may make system calls and read what was made
 /// before, and must not allocate, lock, panic, or change what we rely on.
 #[expect(unsafe_code, reason = "what an implementation does can't be checked")]
 pub(crate) unsafe trait Child {
-    /// Becomes something else; returns only with the reason why it couldn't.
-    fn run(&self) -> Errno;
+    /// Becomes something else, or does what it was made for and returns.
+    ///
+    /// # Errors
+    /// The reason why it couldn't.
+    fn run(&self) -> Result<(), Errno>;
 }
 
 /// Where the child runs until it executes its program. Reused: we stand still as long as it is needed.
@@ -59,6 +62,22 @@ pub(crate) fn start<C: Child>(child: &C, flags: libc::c_int, stack: &mut Stack) 
     }
 }
 
+/// The same for a child that needs a child itself. Signals are blocked already.
+pub(crate) fn start_in_child<C: Child>(
+    child: &C,
+    flags: libc::c_int,
+    stack: &mut Stack,
+) -> Result<i32, Errno> {
+    let start = Start { child, failed: AtomicI32::new(0) };
+    let flags = flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    let pid =
+        clone(&start, flags, stack).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))?;
+    match start.failed.load(Ordering::Acquire) {
+        0 => Ok(pid),
+        errno => Err(Errno::from_raw_os_error(errno)),
+    }
+}
+
 fn clone<C: Child>(start: &Start<'_, C>, flags: libc::c_int, stack: &mut Stack) -> io::Result<i32> {
     let argument: *const Start<'_, C> = start;
     #[expect(unsafe_code, reason = "there is no safe way to make a child that shares memory")]
@@ -76,7 +95,8 @@ extern "C" fn entry<C: Child>(argument: *mut libc::c_void) -> libc::c_int {
     #[expect(unsafe_code, reason = "the argument of a child is a bare pointer")]
     // SAFETY: it is the reference that `clone` was given, and its owner stands still.
     let start = unsafe { &*argument.cast::<Start<'_, C>>() };
-    start.failed.store(start.child.run().raw_os_error(), Ordering::Release);
+    let failed = start.child.run().err().map_or(0, Errno::raw_os_error);
+    start.failed.store(failed, Ordering::Release);
     #[expect(unsafe_code, reason = "`std` ends a process only with all that is registered for its end")]
     // SAFETY: it ends this child and runs nothing.
     unsafe {

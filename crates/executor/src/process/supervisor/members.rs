@@ -34,14 +34,23 @@ pub(crate) type Mains = Rc<RefCell<BTreeSet<i32>>>;
 #[derive(Debug)]
 pub(crate) struct Members {
     main: i32,
-    folder: PathBuf,
+    orphans: Orphans,
     mains: Mains,
 }
 
+/// How processes of a job are known whose parent has died.
+#[derive(Debug, Clone)]
+pub(crate) enum Orphans {
+    /// They come to us, among those of others; they carry the folder of their job in their environment.
+    Marked(PathBuf),
+    /// They come to the first process of the job's room.
+    In(i32),
+}
+
 impl Members {
-    pub(crate) fn new(main: i32, folder: PathBuf, mains: Mains) -> Self {
+    pub(crate) fn new(main: i32, orphans: Orphans, mains: Mains) -> Self {
         mains.borrow_mut().insert(main);
-        Self { main, folder, mains }
+        Self { main, orphans, mains }
     }
 
     /// Asks all to end and waits until none is left, at the longest until `deadline`, which may come closer meanwhile.
@@ -61,7 +70,7 @@ impl Members {
             }
             sleep(pause.min(left)).await;
             pause = (pause * 2).min(LAST_PAUSE);
-            self.ask(&mut asked, |process| process.parent == supervisor());
+            self.ask(&mut asked, |process| process.parent == self.adopter());
         }
         true
     }
@@ -91,7 +100,22 @@ impl Members {
         }
     }
 
+    /// Who becomes the parent of those whose parent has died.
+    fn adopter(&self) -> i32 {
+        match self.orphans {
+            Orphans::Marked(_) => supervisor(),
+            Orphans::In(first) => first,
+        }
+    }
+
     fn alive(&self) -> io::Result<Vec<Process>> {
+        let folder = match &self.orphans {
+            Orphans::Marked(folder) => folder,
+            Orphans::In(first) => {
+                let all = processes_since(self.main)?;
+                return Ok(members(all, self.main, |process| process.parent == *first));
+            }
+        };
         let mains = self.mains.borrow();
         let alone = mains.iter().all(|main| *main == self.main);
         let supervisor = supervisor();
@@ -99,7 +123,7 @@ impl Members {
         Ok(members(all, self.main, |process| {
             process.parent == supervisor
                 && !mains.contains(&process.pid)
-                && (alone || process.is_marked(&self.folder))
+                && (alone || process.is_marked(folder))
         }))
     }
 }

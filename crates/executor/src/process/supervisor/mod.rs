@@ -5,15 +5,17 @@
 //! for whom.
 
 mod fork;
+mod holder;
 mod members;
 mod program;
 mod pump;
 mod reaper;
+mod room;
 mod run;
 mod spawn;
 
 use std::{
-    cell::RefCell,
+    cell::{OnceCell, RefCell},
     collections::HashMap,
     ffi::OsString,
     fs::{self, File},
@@ -129,9 +131,20 @@ pub(crate) struct Context {
     replies: mpsc::Sender<Reply>,
     /// Where pumps read to, one at a time.
     buffer: RefCell<Vec<u8>>,
+    /// The first process of rooms, made with the first room.
+    holder: OnceCell<OwnedFd>,
 }
 
 impl Context {
+    /// Returns the program that is the first process of each room.
+    fn holder(&self) -> io::Result<OwnedFd> {
+        if let Some(holder) = self.holder.get() {
+            return holder.try_clone();
+        }
+        let made = holder::file()?;
+        self.holder.get_or_init(|| made).try_clone()
+    }
+
     /// Tells the owner, if there still is one.
     async fn tell(&self, reply: Reply) {
         let _gone = self.replies.send(reply).await;
@@ -169,7 +182,8 @@ impl Supervisor {
         spawn_local(reaper.clone().run(reaper::children()?));
         let (mains, jobs, over) = (Mains::default(), RefCell::default(), Notify::new());
         let buffer = RefCell::new(vec![0; pump::CHUNK]);
-        let context = Rc::new(Context { reaper, mains, jobs, over, replies, buffer });
+        let holder = OnceCell::new();
+        let context = Rc::new(Context { reaper, mains, jobs, over, replies, buffer, holder });
         context.tell(Reply::Hello { version: VERSION }).await;
         let served = Self { state: state.clone(), context }.serve(owner, others).await;
         // Who comes last puts out the light.

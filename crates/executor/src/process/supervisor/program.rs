@@ -1,58 +1,103 @@
 //! Finds the program of a job, and says why it can't be run.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Read},
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::{Access, access},
+    fs::{Access, CWD, FileType, Mode, OFlags, ResolveFlags, access, openat, openat2},
     io::Errno,
 };
 
 use crate::{
     StartFailure,
-    process::{layout::JobFolder, record::JobRecord},
+    process::{layout::JobFolder, record::JobRecord, supervisor::room::Room},
+    sandbox::plan::WORK,
 };
 
 /// The kernel reads no more of a `#!` line.
 const FIRST_LINE: u64 = 255;
 
+/// The files a job sees.
+pub(crate) struct View<'a> {
+    /// Its working folder, as it sees that itself.
+    work: PathBuf,
+    /// The root of its file system, if that isn't ours. Links in it lead nowhere else.
+    root: Option<&'a OwnedFd>,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn of(folder: &JobFolder, room: Option<&'a Room>) -> Self {
+        match room {
+            None => Self { work: folder.work(), root: None },
+            Some(room) => Self { work: PathBuf::from(WORK), root: Some(&room.root) },
+        }
+    }
+
+    fn open(&self, path: &Path, flags: OFlags) -> Option<File> {
+        let (path, flags) = (self.work.join(path), flags | OFlags::CLOEXEC);
+        let file = match self.root {
+            None => openat(CWD, path, flags, Mode::empty()),
+            Some(root) => {
+                let within = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+                openat2(root, path, flags, Mode::empty(), within)
+            }
+        };
+        file.ok().map(File::from)
+    }
+
+    fn mode(&self, path: &Path) -> Option<u32> {
+        Some(rustix::fs::fstat(self.open(path, OFlags::PATH)?).ok()?.st_mode)
+    }
+
+    fn is_file(&self, path: &Path) -> bool {
+        self.mode(path).is_some_and(|mode| FileType::from_raw_mode(mode).is_file())
+    }
+
+    fn is_folder(&self, path: &Path) -> bool {
+        self.mode(path).is_some_and(|mode| FileType::from_raw_mode(mode).is_dir())
+    }
+
+    fn may_be_run(&self, path: &Path) -> bool {
+        match self.root {
+            None => access(self.work.join(path), Access::EXEC_OK).is_ok(),
+            // All files there are ours, whoever we are there.
+            Some(_) => self.mode(path).is_some_and(|mode| mode & 0o100 != 0),
+        }
+    }
+}
+
 /// Finds the file to run, as seen from the working folder: a path stays as the job spells it, so that a script finds the
 /// same in `$0`; a name without `/` is looked up in the job's own `PATH`, as `execvp` does.
-pub(crate) fn find(folder: &JobFolder, record: &JobRecord) -> Result<PathBuf, StartFailure> {
-    let work = folder.work();
+pub(crate) fn find(view: &View<'_>, record: &JobRecord) -> Result<PathBuf, StartFailure> {
     if record.program.contains('/') {
         return Ok(PathBuf::from(&record.program));
     }
     let candidates = || {
         let path = record.env.get("PATH").map_or("", String::as_str);
-        path.split(':').map(|dir| work.join(dir).join(&record.program)).filter(|file| file.is_file())
+        let files = path.split(':').map(|dir| view.work.join(dir).join(&record.program));
+        files.filter(|file| view.is_file(file))
     };
     candidates()
-        .find(|file| access(file, Access::EXEC_OK).is_ok())
+        .find(|file| view.may_be_run(file))
         .or_else(|| candidates().next())
         .ok_or_else(|| StartFailure::NotFound { program: record.program.clone() })
 }
 
 /// Says why a program could not be run, from what the kernel said and what is there.
-pub(crate) fn why_not(
-    folder: &JobFolder,
-    record: &JobRecord,
-    path: &Path,
-    error: &io::Error,
-) -> StartFailure {
-    let (program, work) = (record.program.clone(), folder.work());
-    let path = work.join(path);
+pub(crate) fn why_not(view: &View<'_>, record: &JobRecord, path: &Path, error: &io::Error) -> StartFailure {
+    let program = record.program.clone();
     let not_executable =
         |why: &str| StartFailure::NotExecutable { program: program.clone(), why: why.to_owned() };
     match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::NOENT | Errno::NOTDIR) => match missing_interpreter(&work, &path) {
+        Some(Errno::NOENT | Errno::NOTDIR) => match missing_interpreter(view, path) {
             Some(interpreter) => StartFailure::InterpreterNotFound { program, interpreter },
             None => StartFailure::NotFound { program },
         },
-        Some(Errno::ACCESS) if path.is_dir() => not_executable("it is a folder"),
+        Some(Errno::ACCESS) if view.is_folder(path) => not_executable("it is a folder"),
         Some(Errno::ACCESS | Errno::PERM) => not_executable("permission denied (is its mode executable?)"),
         Some(Errno::NOEXEC) => {
             not_executable("it is neither a program for this host nor a script with a `#!` line")
@@ -66,14 +111,14 @@ pub(crate) fn why_not(
 }
 
 /// Names the interpreter of a program that is there itself: a script's `#!`, else the loader of a binary.
-fn missing_interpreter(work: &Path, path: &Path) -> Option<String> {
-    if !fs::metadata(path).ok()?.is_file() {
+fn missing_interpreter(view: &View<'_>, path: &Path) -> Option<String> {
+    if !view.is_file(path) {
         return None;
     }
     let mut start = Vec::new();
-    File::open(path).ok()?.take(FIRST_LINE).read_to_end(&mut start).ok()?;
+    view.open(path, OFlags::RDONLY)?.take(FIRST_LINE).read_to_end(&mut start).ok()?;
     match interpreter(&start) {
-        Some(named) if work.join(&named).exists() => Some(format!("{named} (or what it needs)")),
+        Some(named) if view.mode(Path::new(&named)).is_some() => Some(format!("{named} (or what it needs)")),
         Some(named) => Some(named),
         None => Some("its dynamic loader".to_owned()),
     }

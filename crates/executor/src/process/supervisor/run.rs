@@ -18,8 +18,9 @@ use crate::{
         record::{Ending, JobRecord},
         supervisor::{
             Context,
-            members::Members,
+            members::{Members, Orphans},
             pump::{Pump, Pumped},
+            room::Room,
             spawn::{self, Started},
         },
         wire::{Input, Reply, Written},
@@ -98,17 +99,34 @@ impl Job {
 
     async fn start(&mut self) -> Result<Running, StartFailure> {
         let input = self.stdin.take().map(|Input(bytes)| bytes);
-        let Started { pid, stdout, stderr } = spawn::start(&self.folder, &self.record, input).await?;
+        let room = match &self.record.room {
+            Some(plan) => Some(Room::make(plan, &self.folder, &self.context).await?),
+            None => None,
+        };
+        let started = spawn::start(&self.folder, &self.record, input, room.as_ref()).await;
+        let (Started { pid, stdout, stderr }, room) = match (started, room) {
+            (Ok(started), room) => (started, room),
+            (Err(failure), None) => return Err(failure),
+            (Err(failure), Some(room)) => {
+                room.close().await;
+                return Err(failure);
+            }
+        };
+        let orphans = match &room {
+            Some(room) => Orphans::In(room.first),
+            None => Orphans::Marked(self.folder.path().to_owned()),
+        };
         let running = Running {
             started: Timestamp::now(),
             status: self.context.reaper.status_of(pid),
-            members: Members::new(pid, self.folder.path().to_owned(), self.context.mains.clone()),
+            members: Members::new(pid, orphans, self.context.mains.clone()),
+            room,
             pumps: None,
         };
         match self.pumps(stdout, stderr) {
             Ok(pumps) => Ok(Running { pumps: Some(pumps), ..running }),
             Err(error) => {
-                running.members.kill().await;
+                running.clear().await;
                 Err(StartFailure::Other(error.to_string()))
             }
         }
@@ -154,6 +172,7 @@ struct Running {
     started: Timestamp,
     status: oneshot::Receiver<WaitStatus>,
     members: Members,
+    room: Option<Room>,
     /// stdout, stderr
     pumps: Option<[Pumping; 2]>,
 }
@@ -169,12 +188,13 @@ struct Pumping {
 impl Running {
     async fn end(mut self, job: &mut Job) -> (Ending, Option<[Written; 2]>) {
         let end = self.main_end(job).await;
-        let [stdout, stderr] = drained(self.pumps).await;
-        self.members.kill().await;
+        let [stdout, stderr] = drained(self.pumps.take()).await;
+        let started = self.started;
+        self.clear().await;
         let ending = Ending {
             version: Version,
             end,
-            started: Some(self.started),
+            started: Some(started),
             ended: Timestamp::now(),
             stdout: stdout.total,
             stderr: stderr.total,
@@ -183,6 +203,15 @@ impl Running {
         let limits = &job.record.limits;
         let written = kept(stdout, limits.stdout_bytes).zip(kept(stderr, limits.stderr_bytes));
         (ending, written.map(|(stdout, stderr)| [stdout, stderr]))
+    }
+
+    /// Ends all that are left.
+    async fn clear(self) {
+        match self.room {
+            // The kernel does it.
+            Some(room) => room.close().await,
+            None => self.members.kill().await,
+        }
     }
 
     /// Waits for the end of the main process, and brings it about when its time is over or somebody wishes it.

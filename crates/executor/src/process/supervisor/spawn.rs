@@ -5,11 +5,11 @@
 //! with `/bin/sh`, which hides from people that their script has no `#!` line, on this host only.
 
 use std::{
-    ffi::CString,
+    ffi::{CString, NulError},
     fs::{self, File},
     io::{self, Seek, Write},
     os::{
-        fd::{AsFd, OwnedFd},
+        fd::{AsFd, AsRawFd, OwnedFd},
         unix::ffi::OsStringExt,
     },
     path::PathBuf,
@@ -28,14 +28,17 @@ use tokio::time::sleep;
 
 use crate::{
     StartFailure,
+    confine::Prepared,
     process::{
         layout::JobFolder,
         record::JobRecord,
         supervisor::{
             fork::{self, Child, Stack},
-            program,
+            program::{self, View},
+            room::{self, Room},
         },
     },
+    sandbox::plan::WORK_FOLDER,
 };
 
 /// A started main process.
@@ -51,21 +54,36 @@ pub(crate) async fn start(
     folder: &JobFolder,
     record: &JobRecord,
     input: Option<Vec<u8>>,
+    room: Option<&Room>,
 ) -> Result<Started, StartFailure> {
     let work =
         rustix::fs::open(folder.work(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|_| StartFailure::NoWorkingFolder)?;
-    let program = program::find(folder, record)?;
+    let view = View::of(folder, room);
+    let program = program::find(&view, record)?;
     let image = Image::new(program.clone(), record)?;
     let other = |error: io::Error| StartFailure::Other(error.to_string());
     let stdin = stdin(folder, record, input).map_err(other)?;
     let (stdout, stdout_end) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| other(errno.into()))?;
     let (stderr, stderr_end) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| other(errno.into()))?;
-    let launch = Launch { image, work, stdio: [stdin, stdout_end, stderr_end], supervisor: getpid() };
-    match start_when_written(&launch).await {
+    let setting = match room {
+        None => Setting::Host { folder: Some(work), supervisor: getpid() },
+        Some(_) => Setting::Room,
+    };
+    let streams = [stdin, stdout_end, stderr_end];
+    let own = own_folders(folder, record);
+    let confinement = record.confinement.prepare(&own).map_err(other)?;
+    let launch = Launch { image, stdio: streams, extra: Vec::new(), setting, confinement };
+    match start_when_written(&launch, room).await {
         Ok(pid) => Ok(Started { pid, stdout, stderr }),
-        Err(error) => Err(program::why_not(folder, record, &program, &error)),
+        Err(error) => Err(program::why_not(&view, record, &program, &error)),
     }
+}
+
+/// Where a job may write in any case.
+fn own_folders(folder: &JobFolder, record: &JobRecord) -> Vec<PathBuf> {
+    let volumes = record.env.iter().filter(|(name, _)| name.starts_with("WINDLASS_VOLUME_"));
+    [folder.work(), folder.tmp()].into_iter().chain(volumes.map(|(_, path)| PathBuf::from(path))).collect()
 }
 
 /// Opens what the job reads. It is taken out of the folder at once: the job may be kept for long, and secrets need not.
@@ -88,62 +106,99 @@ fn stdin(folder: &JobFolder, record: &JobRecord, input: Option<Vec<u8>>) -> io::
 /// Starts it, and tries again for a moment while somebody has the program open for writing: a program that embeds
 /// us may start processes of its own, which for an instant hold whatever it had open, such as the script it was
 /// about to hand to us.
-async fn start_when_written(launch: &Launch) -> io::Result<i32> {
+async fn start_when_written(launch: &Launch, room: Option<&Room>) -> io::Result<i32> {
     // Not kept between jobs: it is mapped, not filled, and a job is started once.
     let mut stack = Stack::default();
+    let mut start = || match room {
+        None => fork::start(launch, 0, &mut stack),
+        Some(room) => room.start(launch, &mut stack),
+    };
     for _ in 0..20 {
-        match fork::start(launch, 0, &mut stack) {
+        match start() {
             Err(error) if error.raw_os_error() == Some(Errno::TXTBSY.raw_os_error()) => {
                 sleep(Duration::from_millis(5)).await;
             }
             result => return result,
         }
     }
-    fork::start(launch, 0, &mut stack)
+    start()
 }
 
 /// All that a child needs to become the job, made before it is.
-struct Launch {
-    image: Image,
-    work: OwnedFd,
+pub(crate) struct Launch {
+    pub(crate) image: Image,
     /// stdin, stdout, stderr
-    stdio: [OwnedFd; 3],
-    supervisor: Pid,
+    pub(crate) stdio: [OwnedFd; 3],
+    /// What is open beside them, from 3 on.
+    pub(crate) extra: Vec<OwnedFd>,
+    pub(crate) setting: Setting,
+    pub(crate) confinement: Prepared,
+}
+
+/// Where a child is.
+pub(crate) enum Setting {
+    /// On the host, as our child, in this folder.
+    Host { folder: Option<OwnedFd>, supervisor: Pid },
+    /// In a room, which it has entered.
+    Room,
 }
 
 #[expect(unsafe_code, reason = "a child can be set up only between its making and its program")]
 // SAFETY: `run` makes system calls on values that were made before, and nothing else.
 unsafe impl Child for Launch {
     /// Turns the child into the job; returns only with the reason why it couldn't.
-    fn run(&self) -> Errno {
-        match self.prepare() {
-            Ok(()) => self.image.execute(),
-            Err(errno) => errno,
-        }
+    fn run(&self) -> Result<(), Errno> {
+        self.prepare()?;
+        Err(self.image.execute())
     }
 }
 
 impl Launch {
     fn prepare(&self) -> rustix::io::Result<()> {
         setsid()?;
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // It may have died before the line above; then nobody would tell.
-        if getppid() != Some(self.supervisor) {
-            return Err(Errno::SRCH);
-        }
         umask(Mode::from_raw_mode(0o022));
-        rustix::process::fchdir(self.work.as_fd())?;
+        match &self.setting {
+            Setting::Host { folder, supervisor } => {
+                set_parent_process_death_signal(Some(Signal::KILL))?;
+                // It may have died before the line above; then nobody would tell.
+                if getppid() != Some(*supervisor) {
+                    return Err(Errno::SRCH);
+                }
+                if let Some(folder) = folder {
+                    rustix::process::fchdir(folder.as_fd())?;
+                }
+            }
+            Setting::Room => {
+                // By its path in here: a descriptor from outside would be a way out.
+                rustix::process::chdir(WORK_FOLDER)?;
+                room::give_up_rights()?;
+                // After what clears it. Should we have died before: the room dies with us.
+                set_parent_process_death_signal(Some(Signal::KILL))?;
+            }
+        }
         let [stdin, stdout, stderr] = &self.stdio;
         dup2_stdin(stdin)?;
         dup2_stdout(stdout)?;
         dup2_stderr(stderr)?;
+        for (number, file) in (3..).zip(&self.extra) {
+            hand_over(file, number)?;
+        }
         fork::reset_signals();
-        Ok(())
+        self.confinement.put_on()
     }
 }
 
+/// Gives a child a descriptor under this number. Ours are closed when it executes its program.
+fn hand_over(file: &OwnedFd, number: i32) -> rustix::io::Result<()> {
+    #[expect(unsafe_code, reason = "rustix copies descriptors only to numbers that it owns")]
+    // SAFETY: the child has a table of descriptors of its own, and nothing in it is used by that number after this:
+    // what would be is one of `extra`, of which the caller has few, above 4.
+    let copied = unsafe { libc::dup3(file.as_raw_fd(), number, 0) };
+    if copied == number { Ok(()) } else { Err(Errno::BADF) }
+}
+
 /// What `execve` takes.
-struct Image {
+pub(crate) struct Image {
     path: CString,
     /// The texts that the two tables point into.
     _texts: Vec<CString>,
@@ -153,14 +208,24 @@ struct Image {
 
 impl Image {
     fn new(path: PathBuf, record: &JobRecord) -> Result<Self, StartFailure> {
-        let text =
-            |bytes: Vec<u8>| CString::new(bytes).map_err(|error| StartFailure::Other(error.to_string()));
-        let path = text(path.into_os_string().into_vec())?;
-        let argv =
-            [&record.program].into_iter().chain(&record.args).map(|arg| text(arg.clone().into_bytes()));
-        let argv = argv.collect::<Result<Vec<_>, _>>()?;
-        let envp = record.env.iter().map(|(name, value)| text(format!("{name}={value}").into_bytes()));
-        let envp = envp.collect::<Result<Vec<_>, _>>()?;
+        let argv = [&record.program].into_iter().chain(&record.args).cloned();
+        let envp = record.env.iter().map(|(name, value)| format!("{name}={value}"));
+        Self::of(path.into_os_string().into_vec(), argv, envp)
+            .map_err(|error| StartFailure::Other(error.to_string()))
+    }
+
+    /// Takes a path, arguments and an environment.
+    ///
+    /// # Errors
+    /// One of them has a NUL byte in it.
+    pub(crate) fn of(
+        path: impl Into<Vec<u8>>,
+        argv: impl IntoIterator<Item = String>,
+        envp: impl IntoIterator<Item = String>,
+    ) -> Result<Self, NulError> {
+        let path = CString::new(path)?;
+        let argv = argv.into_iter().map(CString::new).collect::<Result<Vec<_>, _>>()?;
+        let envp = envp.into_iter().map(CString::new).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             path,
             argv: table(&argv),

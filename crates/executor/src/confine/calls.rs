@@ -1,0 +1,158 @@
+//! The system calls that are refused.
+//!
+//! A list of what is refused, not of what is allowed: jobs are any program, and a program that fails for want of a call
+//! that nobody has heard of teaches people to switch filters off. The list is what engines refuse by default, as far as it
+//! isn't refused for want of rights anyway.
+
+use std::{collections::BTreeMap, io, sync::LazyLock};
+
+use rustix::io::Errno;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, sock_filter,
+};
+
+/// Refused as not permitted, whatever the arguments.
+const REFUSED: &[libc::c_long] = &[
+    libc::SYS_acct,
+    libc::SYS_add_key,
+    libc::SYS_bpf,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_delete_module,
+    libc::SYS_fanotify_init,
+    libc::SYS_finit_module,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_init_module,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    libc::SYS_kcmp,
+    libc::SYS_kexec_file_load,
+    libc::SYS_kexec_load,
+    libc::SYS_keyctl,
+    libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_move_pages,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_open_tree,
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pivot_root,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+    libc::SYS_quotactl,
+    libc::SYS_reboot,
+    libc::SYS_request_key,
+    libc::SYS_setdomainname,
+    libc::SYS_sethostname,
+    libc::SYS_setns,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_syslog,
+    libc::SYS_umount2,
+    libc::SYS_unshare,
+    libc::SYS_userfaultfd,
+    libc::SYS_vhangup,
+];
+
+/// Types into the terminal of others.
+const TIOCSTI: u64 = 0x5412;
+
+/// From here on x86-64 kernels number the calls of another interface, which would pass every list.
+#[cfg(target_arch = "x86_64")]
+const X32: u32 = 0x4000_0000;
+
+/// The programs, made once; empty where this processor isn't known.
+static PROGRAMS: LazyLock<Vec<BpfProgram>> = LazyLock::new(|| programs().unwrap_or_default());
+
+/// Tells whether calls can be filtered here.
+pub(crate) fn are_filtered() -> bool {
+    const GET_ACTION_AVAIL: libc::c_uint = 2;
+    let action = libc::SECCOMP_RET_ERRNO;
+    #[expect(unsafe_code, reason = "neither `std` nor rustix has seccomp")]
+    // SAFETY: the call reads one number.
+    let answer = unsafe { libc::syscall(libc::SYS_seccomp, GET_ACTION_AVAIL, 0, &raw const action) };
+    answer == 0 && !PROGRAMS.is_empty()
+}
+
+/// Makes the filters, so that a child finds them made.
+pub(crate) fn make_ready() {
+    LazyLock::force(&PROGRAMS);
+}
+
+/// Loads the filters into this process. They must have been [made](make_ready) before it was.
+pub(crate) fn filter() -> Result<(), Errno> {
+    const SET_MODE_FILTER: libc::c_uint = 1;
+    for program in PROGRAMS.iter() {
+        let length = u16::try_from(program.len()).map_err(|_| Errno::INVAL)?;
+        let loaded = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut().cast() };
+        #[expect(unsafe_code, reason = "neither `std` nor rustix has seccomp")]
+        // SAFETY: the structure says how long the program is; `sock_filter` has the layout of the kernel's, and the
+        // kernel only reads it.
+        let result = unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, 0, &raw const loaded) };
+        if result != 0 {
+            return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::PERM));
+        }
+    }
+    Ok(())
+}
+
+fn programs() -> Result<Vec<BpfProgram>, Box<dyn std::error::Error>> {
+    let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
+    let errno = |errno: Errno| SeccompAction::Errno(errno.raw_os_error().unsigned_abs());
+    let make = |rules, refusal| -> Result<BpfProgram, Box<dyn std::error::Error>> {
+        Ok(SeccompFilter::new(rules, SeccompAction::Allow, refusal, architecture)?.try_into()?)
+    };
+    let mut refused: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, vec![])).collect();
+    let users = u64::try_from(libc::CLONE_NEWUSER)?;
+    let own_users = SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(users), users)?;
+    refused.insert(libc::SYS_clone, vec![SeccompRule::new(vec![own_users])?]);
+    let types = SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, TIOCSTI)?;
+    refused.insert(libc::SYS_ioctl, vec![SeccompRule::new(vec![types])?]);
+    // Its flags are in memory, where a filter can't look. Who is told that there is no such call uses the old one.
+    let unknown = BTreeMap::from([(libc::SYS_clone3, vec![])]);
+    let mut programs = vec![make(refused, errno(Errno::PERM))?, make(unknown, errno(Errno::NOSYS))?];
+    programs.extend(other_interface(Errno::NOSYS));
+    Ok(programs)
+}
+
+/// A filter that knows no calls of the other interface: four instructions that nobody has a generator for.
+#[cfg(target_arch = "x86_64")]
+fn other_interface(errno: Errno) -> Option<BpfProgram> {
+    let code = |code: u32| u16::try_from(code).ok();
+    let refuse = libc::SECCOMP_RET_ERRNO | errno.raw_os_error().unsigned_abs();
+    let statement = |code, k| sock_filter { code, jt: 0, jf: 0, k };
+    let load = code(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS)?;
+    let compare = code(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K)?;
+    let answer = code(libc::BPF_RET | libc::BPF_K)?;
+    Some(vec![
+        // The number is the first field of what a filter sees.
+        statement(load, 0),
+        sock_filter { code: compare, jt: 0, jf: 1, k: X32 },
+        statement(answer, refuse),
+        statement(answer, libc::SECCOMP_RET_ALLOW),
+    ])
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn other_interface(_: Errno) -> Option<BpfProgram> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_programs_for_this_processor() {
+        let programs = programs().unwrap();
+        assert!(programs.len() >= 2 && programs[0].len() > REFUSED.len());
+    }
+}

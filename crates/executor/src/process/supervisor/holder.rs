@@ -1,0 +1,185 @@
+//! The first process of a room: it says that the room is ready, and keeps it until it is told otherwise.
+//!
+//! It has to be executed inside the image, where there may be nothing to execute, so it brings everything along: a
+//! program of a few system calls, assembled below, in an executable file (elf(5)) of one segment that exists in
+//! memory only. What it does:
+//!
+//! 1. it ignores SIGCHLD, so that the kernel reaps the orphans that come to it as the first process,
+//! 2. it writes a byte to its stdout and closes it: the room is ready,
+//! 3. it reads from its stdin until that ends, which is when the supervisor lets go or dies,
+//! 4. it exits, and with it, as it is the first, all that is left in the room.
+
+#![expect(unsafe_code, reason = "the program is assembled, and read as the data it is here")]
+
+use std::{fs::File, io, io::Write, os::fd::OwnedFd};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+/// Where the program is in memory; any place does that no kernel forbids.
+const ADDRESS: u64 = 0x40_0000;
+
+/// The sizes of the two headers.
+const FILE_HEADER: u16 = 64;
+const SEGMENT_HEADER: u16 = 56;
+
+#[cfg(target_arch = "x86_64")]
+const MACHINE: u16 = 62;
+#[cfg(target_arch = "aarch64")]
+const MACHINE: u16 = 183;
+
+// The program: rt_sigaction(SIGCHLD, SIG_IGN), write, close, read, exit_group.
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(
+    ".pushsection .rodata.windlass_holder, \"a\"",
+    ".globl windlass_holder_begin",
+    "windlass_holder_begin:",
+    "sub rsp, 64",
+    "mov qword ptr [rsp], 1",
+    "mov qword ptr [rsp + 8], 0",
+    "mov qword ptr [rsp + 16], 0",
+    "mov qword ptr [rsp + 24], 0",
+    "mov eax, 13",
+    "mov edi, 17",
+    "mov rsi, rsp",
+    "xor edx, edx",
+    "mov r10d, 8",
+    "syscall",
+    "mov eax, 1",
+    "mov edi, 1",
+    "mov rsi, rsp",
+    "mov edx, 1",
+    "syscall",
+    "mov eax, 3",
+    "mov edi, 1",
+    "syscall",
+    "2:",
+    "xor eax, eax",
+    "xor edi, edi",
+    "mov rsi, rsp",
+    "mov edx, 1",
+    "syscall",
+    "cmp rax, -4",
+    "je 2b",
+    "mov eax, 231",
+    "xor edi, edi",
+    "syscall",
+    ".globl windlass_holder_end",
+    "windlass_holder_end:",
+    ".popsection",
+);
+
+#[cfg(target_arch = "aarch64")]
+std::arch::global_asm!(
+    ".pushsection .rodata.windlass_holder, \"a\"",
+    ".globl windlass_holder_begin",
+    "windlass_holder_begin:",
+    "sub sp, sp, #64",
+    "mov x9, #1",
+    "stp x9, xzr, [sp]",
+    "stp xzr, xzr, [sp, #16]",
+    "mov x8, #134",
+    "mov x0, #17",
+    "mov x1, sp",
+    "mov x2, #0",
+    "mov x3, #8",
+    "svc #0",
+    "mov x8, #64",
+    "mov x0, #1",
+    "mov x1, sp",
+    "mov x2, #1",
+    "svc #0",
+    "mov x8, #57",
+    "mov x0, #1",
+    "svc #0",
+    "2:",
+    "mov x8, #63",
+    "mov x0, #0",
+    "mov x1, sp",
+    "mov x2, #1",
+    "svc #0",
+    "cmn x0, #4",
+    "b.eq 2b",
+    "mov x8, #94",
+    "mov x0, #0",
+    "svc #0",
+    ".globl windlass_holder_end",
+    "windlass_holder_end:",
+    ".popsection",
+);
+
+/// Makes the file.
+///
+/// # Errors
+/// What the kernel says, or that there is no such program for this processor.
+pub(crate) fn file() -> io::Result<OwnedFd> {
+    let mut file = File::from(memfd_create("windlass-holder", MemfdFlags::CLOEXEC)?);
+    file.write_all(&program())?;
+    Ok(file.into())
+}
+
+/// Returns the program. On another processor this does not compile: the program is to be written first.
+fn program() -> Vec<u8> {
+    // SAFETY: both symbols are defined above, in this order, in one section of constants.
+    let code = unsafe {
+        unsafe extern "C" {
+            static windlass_holder_begin: u8;
+            static windlass_holder_end: u8;
+        }
+        let (begin, end) = (&raw const windlass_holder_begin, &raw const windlass_holder_end);
+        std::slice::from_raw_parts(begin, end.offset_from_unsigned(begin))
+    };
+    executable(MACHINE, code)
+}
+
+/// Puts a program into an executable file of one segment.
+fn executable(machine: u16, code: &[u8]) -> Vec<u8> {
+    let headers = u64::from(FILE_HEADER + SEGMENT_HEADER);
+    let size = headers + code.len() as u64;
+    let mut file = Vec::new();
+    // 64 bits, little-endian, version 1.
+    file.extend([0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    for short in [2, machine] {
+        file.extend(short.to_le_bytes());
+    }
+    file.extend(1u32.to_le_bytes());
+    for long in [ADDRESS + headers, u64::from(FILE_HEADER), 0] {
+        file.extend(long.to_le_bytes());
+    }
+    file.extend(0u32.to_le_bytes());
+    for short in [FILE_HEADER, SEGMENT_HEADER, 1, 0, 0, 0] {
+        file.extend(short.to_le_bytes());
+    }
+    // Loaded as a whole, to be read and executed.
+    for int in [1u32, 5] {
+        file.extend(int.to_le_bytes());
+    }
+    for long in [0, ADDRESS, ADDRESS, size, size, 0x1000] {
+        file.extend(long.to_le_bytes());
+    }
+    file.extend(code);
+    file
+}
+
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod tests {
+    use std::{
+        io::Read,
+        os::fd::AsRawFd,
+        process::{Command, Stdio},
+    };
+
+    use super::*;
+
+    #[test]
+    fn it_says_that_it_is_there_and_goes_when_it_is_let_go() {
+        let file = file().unwrap();
+        let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        let mut holder = Command::new(path).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = Vec::new();
+        holder.stdout.take().unwrap().read_to_end(&mut said).unwrap();
+        assert_eq!(said.len(), 1);
+        assert!(holder.try_wait().unwrap().is_none());
+        drop(holder.stdin.take());
+        assert!(holder.wait().unwrap().success());
+    }
+}

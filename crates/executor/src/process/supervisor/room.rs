@@ -1,0 +1,267 @@
+//! The room of one job: namespaces and mounts that `bwrap` has made, which the job is started into.
+//!
+//! `bwrap` is not between us and the job. It makes the room, with a first process of ours in it ([`holder`]) and nobody
+//! else, and then the job's main process walks in (`setns`) as our own child: so its exit code and its signal are its
+//! own, a missing program is what the kernel says of it, and signals reach it and not somebody on its behalf. When the
+//! job has ended the first process is killed, and with it, by the kernel, whoever is still in the room.
+
+use std::{
+    cell::{Cell, RefCell},
+    io::{self, ErrorKind},
+    os::fd::OwnedFd,
+    time::Duration,
+};
+
+use rustix::{
+    fs::{CWD, FlockOperation, Mode, OFlags, flock, openat},
+    io::Errno,
+    pipe::{PipeFlags, pipe_with},
+    process::{Pid, PidfdFlags, Signal, WaitStatus, getpid, pidfd_open, pidfd_send_signal},
+};
+use serde::Deserialize;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    net::unix::pipe::Receiver,
+    sync::oneshot,
+    time::timeout,
+};
+
+use crate::{
+    StartFailure,
+    confine::Prepared,
+    process::{
+        layout::JobFolder,
+        procfs::MARK,
+        supervisor::{
+            Context,
+            fork::{self, Child, Stack},
+            spawn::{Image, Launch, Setting},
+        },
+    },
+    sandbox::{
+        advice,
+        plan::{RoomNetwork, RoomPlan},
+    },
+};
+
+/// How long making a room may take, and how long its end.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How much of what `bwrap` says is quoted.
+const LAST_WORDS: u64 = 2048;
+
+/// The descriptors that `bwrap` gets: the first process's program, and where to tell its number.
+const HOLDER: &str = "/proc/self/fd/3";
+const INFO: &str = "4";
+
+/// A room that is ready.
+#[derive(Debug)]
+pub(crate) struct Room {
+    /// The number of its first process.
+    pub(crate) first: i32,
+    /// Its file system.
+    pub(crate) root: OwnedFd,
+    process: OwnedFd,
+    network: RoomNetwork,
+    /// Tells when whoever made the room, and waits for its first process, has ended.
+    maker: oneshot::Receiver<WaitStatus>,
+    /// As long as it is open the first process stays.
+    _lifeline: OwnedFd,
+    /// The image, locked.
+    _image: OwnedFd,
+}
+
+/// What `bwrap` tells.
+#[derive(Debug, Deserialize)]
+struct Info {
+    #[serde(rename = "child-pid")]
+    child_pid: i32,
+}
+
+impl Room {
+    /// Makes a room.
+    pub(crate) async fn make(
+        plan: &RoomPlan,
+        folder: &JobFolder,
+        context: &Context,
+    ) -> Result<Self, StartFailure> {
+        let other = |error: io::Error| StartFailure::Other(format!("the sandbox can't be made: {error}"));
+        let image = lock(plan).map_err(|error| StartFailure::ImageNotFound {
+            image: plan.digest.to_string(),
+            why: format!("its folder in the store can't be used: {error}"),
+        })?;
+        let mut making = Making::start(plan, folder, context).map_err(other)?;
+        let told = timeout(PATIENCE, making.told()).await;
+        let entered = match told {
+            Ok(Ok(Some(info))) => enter(info.child_pid),
+            Ok(Ok(None)) => return Err(making.failed().await),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(io::Error::from(ErrorKind::TimedOut)),
+        };
+        let (first, process, root) = entered.map_err(other)?;
+        let Making { maker, lifeline, .. } = making;
+        let network = plan.network;
+        Ok(Self { first, root, process, network, maker, _lifeline: lifeline, _image: image })
+    }
+
+    /// Ends whoever is in the room, and waits until nobody is.
+    pub(crate) async fn close(self) {
+        let _ended = pidfd_send_signal(&self.process, Signal::KILL);
+        // One that hangs in the kernel can't be ended by anybody.
+        let _late = timeout(PATIENCE, self.maker).await;
+    }
+
+    /// Makes a child go in and start its program there. Returns its number as we see it.
+    pub(crate) fn start(&self, launch: &Launch, stack: &mut Stack) -> io::Result<i32> {
+        let inner = RefCell::default();
+        let entry = Entry { room: self, launch, inner, started: Cell::new(0) };
+        fork::start(&entry, 0, stack)?;
+        Ok(entry.started.get())
+    }
+}
+
+/// A room that is being made.
+struct Making {
+    maker: oneshot::Receiver<WaitStatus>,
+    lifeline: OwnedFd,
+    ready: Receiver,
+    info: Receiver,
+    words: Receiver,
+}
+
+impl Making {
+    fn start(plan: &RoomPlan, folder: &JobFolder, context: &Context) -> io::Result<Self> {
+        let holder = context.holder()?;
+        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from);
+        let ((held, lifeline), (ready, ready_end), (info, info_end), (words, words_end)) =
+            (pipe()?, pipe()?, pipe()?, pipe()?);
+        let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+        let args = plan.arguments(&text(&folder.work()), INFO, HOLDER);
+        let said = ["bwrap".to_owned()].into_iter().chain(args);
+        let env = [format!("{MARK}={}", text(folder.path()))];
+        let launch = Launch {
+            image: Image::of(text(&plan.bwrap), said, env).map_err(io::Error::other)?,
+            stdio: [held, ready_end, words_end],
+            extra: vec![holder, info_end],
+            setting: Setting::Host { folder: None, supervisor: getpid() },
+            confinement: Prepared::default(),
+        };
+        let pid = fork::start(&launch, 0, &mut Stack::default()).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => io::Error::other(advice::missing(&plan.bwrap)),
+            _ => error,
+        })?;
+        let maker = context.reaper.status_of(pid);
+        let pipe = Receiver::from_owned_fd;
+        Ok(Self { maker, lifeline, ready: pipe(ready)?, info: pipe(info)?, words: pipe(words)? })
+    }
+
+    /// Waits for the first process; `None` if there won't be one.
+    async fn told(&mut self) -> io::Result<Option<Info>> {
+        if self.ready.read(&mut [0; 1]).await? == 0 {
+            return Ok(None);
+        }
+        let told = text(&mut self.info).await?;
+        serde_json::from_str(&told).map(Some).map_err(io::Error::other)
+    }
+
+    async fn failed(mut self) -> StartFailure {
+        let words = timeout(PATIENCE, text(&mut self.words)).await;
+        let words = words.ok().and_then(Result::ok).unwrap_or_default();
+        StartFailure::Other(advice::unmade(words.trim()))
+    }
+}
+
+async fn text(pipe: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    pipe.take(LAST_WORDS).read_to_end(&mut bytes).await?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Takes hold of the first process and of the file system it sees.
+fn enter(pid: i32) -> io::Result<(i32, OwnedFd, OwnedFd)> {
+    let number = Pid::from_raw(pid).ok_or_else(|| io::Error::from(ErrorKind::InvalidData))?;
+    let process = pidfd_open(number, PidfdFlags::empty())?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = openat(CWD, format!("/proc/{pid}/root"), flags, Mode::empty())?;
+    Ok((pid, process, root))
+}
+
+/// Keeps the image from being pruned.
+fn lock(plan: &RoomPlan) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let image = openat(CWD, &plan.image, flags, Mode::empty())?;
+    flock(&image, FlockOperation::NonBlockingLockShared)?;
+    Ok(image)
+}
+
+/// A child that goes in and has a child there, which becomes the job and is ours.
+struct Entry<'a> {
+    room: &'a Room,
+    launch: &'a Launch,
+    /// Where its own child runs.
+    inner: RefCell<Stack>,
+    started: Cell<i32>,
+}
+
+#[expect(unsafe_code, reason = "a child can be set up only between its making and its program")]
+// SAFETY: `run` makes system calls on values that were made before. It writes to `started` and borrows `inner`, both of
+// which nobody else looks at before it has ended.
+unsafe impl Child for Entry<'_> {
+    fn run(&self) -> Result<(), Errno> {
+        enter_namespaces(&self.room.process, self.room.network)?;
+        // The number is seen from here, which still is our own namespace of numbers.
+        let pid = fork::start_in_child(self.launch, libc::CLONE_PARENT, &mut self.inner.borrow_mut())?;
+        self.started.set(pid);
+        Ok(())
+    }
+}
+
+fn enter_namespaces(process: &OwnedFd, network: RoomNetwork) -> Result<(), Errno> {
+    use std::os::fd::AsRawFd;
+    let own = libc::CLONE_NEWUSER
+        | libc::CLONE_NEWNS
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWCGROUP;
+    let network = match network {
+        RoomNetwork::None => libc::CLONE_NEWNET,
+        RoomNetwork::Host => 0,
+    };
+    #[expect(unsafe_code, reason = "rustix moves threads only, and not by the descriptor of a process")]
+    // SAFETY: this child is a process of one thread; the call changes its namespaces and nothing of ours.
+    let moved = unsafe { libc::setns(process.as_raw_fd(), own | network) };
+    if moved == 0 {
+        Ok(())
+    } else {
+        Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL))
+    }
+}
+
+/// What every process of a room is held to, whoever it is: no capability now or ever, no core dumps. To be called in a
+/// child that is in its room.
+pub(crate) fn give_up_rights() -> Result<(), Errno> {
+    /// The newest version of the call, and its two halves of 32 capabilities.
+    const VERSION: u32 = 0x2008_0522;
+    let header = [VERSION, 0];
+    let none = [0u32; 6];
+    #[expect(unsafe_code, reason = "rustix has no call that empties the bounding set in one go")]
+    // SAFETY: plain numbers and two arrays of the size that the kernel reads.
+    unsafe {
+        for capability in 0..64 {
+            // It ends with the last one that the kernel knows.
+            if libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 {
+                break;
+            }
+        }
+        libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+        if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+            || libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr()) != 0
+        {
+            return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::PERM));
+        }
+        let core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const core);
+    }
+    Ok(())
+}

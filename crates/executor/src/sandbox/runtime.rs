@@ -1,0 +1,178 @@
+//! The sandbox runtime, as its callers see it.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use tokio::task::spawn_blocking;
+
+use crate::{
+    Capabilities, Capability, Events, Found, Job, JobId, Network, Outcome, Owner, Runtime, RuntimeError,
+    StartFailure,
+    confine::Confinement,
+    image::{Image, ImageError, Reference, Store},
+    process::{ProcessRuntime, Surroundings},
+    sandbox::{
+        KIND, SandboxOptions, advice,
+        plan::{RoomNetwork, RoomPlan},
+        probe::find,
+    },
+};
+
+/// Who a job is in its own eyes, if neither it nor its image says so.
+const NOBODY_IN_PARTICULAR: u32 = 1000;
+
+/// Runs jobs in images on this host, each in a room of its own (see [the module](crate::sandbox)).
+#[derive(Debug)]
+pub struct SandboxRuntime {
+    jobs: ProcessRuntime,
+    store: Arc<Store>,
+    bwrap: PathBuf,
+    tmp_bytes: u64,
+}
+
+impl SandboxRuntime {
+    /// Opens a runtime. Jobs that another process submitted are there.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Unavailable`] when there is no `bwrap`, or no store can be made;
+    /// [`RuntimeError::Storage`] when the folder of the jobs can't be made. Whether the host allows rooms is found out by
+    /// [`probe`](crate::sandbox::probe), and by the first job.
+    pub fn open(options: SandboxOptions) -> Result<Self, RuntimeError> {
+        let SandboxOptions { jobs, store, bwrap, tmp_bytes } = options;
+        let bwrap = find(&bwrap).ok_or_else(|| unavailable(advice::missing(&bwrap)))?;
+        let store = Store::open(store).map_err(|error| unavailable(error.to_string()))?;
+        let jobs = ProcessRuntime::open_with(jobs).map_err(ours)?;
+        Ok(Self { jobs, store: Arc::new(store), bwrap, tmp_bytes })
+    }
+
+    /// Returns the store with the images.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Parts with the supervisor, as [`ProcessRuntime::close`] does.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Storage`] when the folders can't be read.
+    pub async fn close(&self) -> Result<(), RuntimeError> {
+        self.jobs.close().await.map_err(ours)
+    }
+
+    /// Makes the plan of a job's room, with the variables of its image.
+    fn surroundings(&self, job: &Job, image: &Image) -> Result<Surroundings, RuntimeError> {
+        let network = match &job.network {
+            Network::Default | Network::None => RoomNetwork::None,
+            Network::Host => RoomNetwork::Host,
+            Network::Bridge | Network::Named(_) => {
+                return Err(unavailable(
+                    "it has no network behind a bridge: a job gets `none` or the host's, or runs on `docker`"
+                        .to_owned(),
+                ));
+            }
+        };
+        for volume in &job.volumes {
+            image.mount_point(&volume.path).map_err(|error| unavailable(error.to_string()))?;
+        }
+        let of_image = image.config.numeric_user();
+        let user = job.user.map(|user| (user.uid, user.gid)).or(of_image);
+        let (uid, gid) = user.unwrap_or((NOBODY_IN_PARTICULAR, None));
+        let room = RoomPlan {
+            bwrap: self.bwrap.clone(),
+            image: image.folder().to_owned(),
+            digest: image.id.clone(),
+            network,
+            uid,
+            gid: gid.unwrap_or(uid),
+            tmp_bytes: self.tmp_bytes,
+            volumes: Vec::new(),
+        };
+        let confinement = if Confinement::probe().seccomp {
+            Confinement::none().filter_system_calls()
+        } else {
+            Confinement::none()
+        };
+        Ok(Surroundings { room: Some(room), env: image.config.env.clone(), confinement })
+    }
+
+    /// Finds a job's image.
+    async fn image(&self, name: &str) -> Result<Result<Image, StartFailure>, RuntimeError> {
+        let missing = |why: String| StartFailure::ImageNotFound { image: name.to_owned(), why };
+        let reference: Reference = match name.parse::<Reference>() {
+            Ok(reference) => reference,
+            Err(error) => return Ok(Err(missing(error.to_string()))),
+        };
+        let store = self.store.clone();
+        let found = spawn_blocking(move || store.resolve(&reference)).await;
+        match found.map_err(|_| unavailable("the tokio runtime is shutting down".to_owned()))? {
+            Ok(image) => Ok(Ok(image)),
+            Err(error @ ImageError::Io { .. }) if !name.starts_with(['/', '.']) => {
+                Err(unavailable(error.to_string()))
+            }
+            Err(error) => Ok(Err(missing(error.to_string()))),
+        }
+    }
+}
+
+#[async_trait]
+impl Runtime for SandboxRuntime {
+    fn kind(&self) -> &str {
+        KIND
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        [Capability::Image, Capability::Network, Capability::User, Capability::TmpLimit].into_iter().collect()
+    }
+
+    async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
+        self.capabilities().check(KIND, job)?;
+        let Some(image) = &job.image else {
+            return Err(unavailable(
+                "a job needs an image to run in: name one, or use the runtime `process` for the host itself"
+                    .to_owned(),
+            ));
+        };
+        match self.image(image).await? {
+            Ok(image) => {
+                let surroundings = self.surroundings(job, &image)?;
+                self.jobs.submit_in(id, job, surroundings).await.map_err(ours)
+            }
+            Err(missing) => self.jobs.submit_unstarted(id, job, missing).await.map_err(ours),
+        }
+    }
+
+    async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
+        self.jobs.find(id).await.map_err(ours)
+    }
+
+    async fn events(&self, id: &JobId) -> Result<Events, RuntimeError> {
+        self.jobs.events(id).await.map_err(ours)
+    }
+
+    async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError> {
+        self.jobs.wait(id).await.map_err(ours)
+    }
+
+    async fn cancel(&self, id: &JobId, grace: Duration) -> Result<(), RuntimeError> {
+        self.jobs.cancel(id, grace).await.map_err(ours)
+    }
+
+    async fn remove(&self, id: &JobId) -> Result<(), RuntimeError> {
+        self.jobs.remove(id).await.map_err(ours)
+    }
+
+    async fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError> {
+        self.jobs.list(owner).await.map_err(ours)
+    }
+}
+
+fn unavailable(problem: String) -> RuntimeError {
+    RuntimeError::Unavailable { runtime: KIND.to_owned(), problem }
+}
+
+/// What went wrong below is told as ours.
+fn ours(error: RuntimeError) -> RuntimeError {
+    match error {
+        RuntimeError::Unavailable { problem, .. } => unavailable(problem),
+        other => other,
+    }
+}

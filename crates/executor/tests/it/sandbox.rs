@@ -1,0 +1,339 @@
+//! Sandboxes, put to the conformance suite and to what is their own.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use windlass_executor::{
+    End, Found, Job, JobId, Network, OnOwnerDeath, Runtime, RuntimeError, StartFailure, User,
+    image::Store,
+    sandbox::{SandboxOptions, SandboxRuntime, probe},
+    testing::{
+        Subject,
+        leftovers::{self, Leftovers},
+    },
+};
+
+use crate::{
+    images::Made,
+    place::{supervisor, until},
+};
+
+/// The name of the image that all of these tests run in.
+const IMAGE: &str = "windlass-test/busybox:1";
+
+/// A store with that image, made once; or why there can't be sandboxes here.
+static STORE: LazyLock<Result<TempDir, String>> = LazyLock::new(|| {
+    probe(Path::new("bwrap"))?;
+    let made = Made::busybox().ok_or("there is no static busybox (package busybox-static)")?;
+    let dir = tempfile::Builder::new().prefix("windlass-sandbox-store").tempdir().unwrap();
+    made.docker_archive(&dir.path().join("busybox.tar"), IMAGE);
+    Store::open(dir.path().join("store")).unwrap().import(&dir.path().join("busybox.tar"), None).unwrap();
+    Ok(dir)
+});
+
+/// Where the image is, or a loud line and nothing.
+fn store() -> Option<PathBuf> {
+    match &*STORE {
+        Ok(dir) => Some(dir.path().join("store")),
+        Err(why) => {
+            assert!(!is_required(), "WINDLASS_REQUIRE_SANDBOX is set, but {why}");
+            crate::skipped(why);
+            None
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests are told by whoever runs them what they may skip")]
+fn is_required() -> bool {
+    std::env::var_os("WINDLASS_REQUIRE_SANDBOX").is_some_and(|value| value == "1")
+}
+
+/// A folder for the jobs of one test.
+struct Place {
+    folder: TempDir,
+    store: PathBuf,
+}
+
+impl Place {
+    fn new() -> Option<Self> {
+        let store = store()?;
+        Some(Self { folder: tempfile::tempdir().unwrap(), store })
+    }
+
+    fn options(&self) -> SandboxOptions {
+        SandboxOptions::new(self.folder.path().join("jobs"), &self.store, supervisor())
+    }
+
+    fn runtime(&self) -> SandboxRuntime {
+        SandboxRuntime::open(self.options()).unwrap()
+    }
+
+    fn host(&self) -> BTreeSet<String> {
+        let mark = self.folder.path().to_str().unwrap();
+        let seen =
+            [leftovers::files(self.folder.path()), leftovers::processes(mark), leftovers::mounts(mark)];
+        seen.into_iter().flatten().collect()
+    }
+
+    async fn is_left_clean(&self, runtime: SandboxRuntime) {
+        runtime.close().await.unwrap();
+        drop(runtime);
+        until("nothing is left", async || self.host().is_empty()).await;
+    }
+}
+
+async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
+    let Some(place) = Place::new() else { return };
+    let runtime = Arc::new(place.runtime());
+    let before = Leftovers::before(async || place.host()).await;
+    Subject::new(runtime.clone(), case, Job::command("sh").image(IMAGE)).check(run).await;
+    runtime.close().await.unwrap();
+    drop(runtime);
+    before.after(async || place.host()).await;
+}
+
+mod suite {
+    use super::check;
+
+    windlass_executor::conformance_tests!(check);
+}
+
+fn sh(script: &str) -> Job {
+    Job::command("sh").args(["-c", script]).image(IMAGE)
+}
+
+fn id(text: &str) -> JobId {
+    text.parse().unwrap()
+}
+
+async fn printed(runtime: &SandboxRuntime, job: &Job) -> String {
+    let outcome = runtime.run(&id("job"), job).await.unwrap();
+    assert_eq!(outcome.end, End::Exited(0), "{}", outcome.stderr.text());
+    outcome.stdout.text()
+}
+
+#[tokio::test]
+async fn a_job_sees_its_image_and_nothing_of_the_host() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    let dir = tempfile::tempdir().unwrap();
+    // Others have volumes mounted in the image that all share.
+    let runtime = {
+        drop(runtime);
+        Made::busybox().unwrap().docker_archive(&dir.path().join("busybox.tar"), IMAGE);
+        let store = Store::open(dir.path().join("store")).unwrap();
+        store.import(&dir.path().join("busybox.tar"), None).unwrap();
+        let jobs = place.folder.path().join("jobs");
+        SandboxRuntime::open(SandboxOptions::new(jobs, dir.path().join("store"), supervisor())).unwrap()
+    };
+    let seen = printed(&runtime, &sh("ls /; ls /work /tmp; pwd; hostname; echo $PATH $FROM_IMAGE")).await;
+    assert_eq!(seen, "bin\ndev\netc\nproc\ntmp\nwork\n/tmp:\n\n/work:\n/work\nsandbox\n/bin yes\n");
+    // Us, the shell and the one who asks.
+    assert_eq!(printed(&runtime, &sh("ls -d /proc/[0-9]* | wc -l")).await, "4\n");
+    assert_eq!(printed(&runtime, &sh("ip -o link | cut -d: -f2")).await, " lo\n");
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_job_has_no_rights_and_gets_none() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    let seen = printed(&runtime, &sh("id -u; id -g; grep -E 'Cap|NoNew|^Seccomp:' /proc/self/status")).await;
+    let zero = "0000000000000000";
+    let expected = format!(
+        "1000\n1000\nCapInh:\t{zero}\nCapPrm:\t{zero}\nCapEff:\t{zero}\nCapBnd:\t{zero}\nCapAmb:\t{zero}\nNoNewPrivs:\t1\nSeccomp:\t2\n"
+    );
+    assert_eq!(seen, expected);
+    let root = sh("id -u; grep CapEff /proc/self/status").user(User::new(0, None));
+    assert_eq!(printed(&runtime, &root).await, format!("0\nCapEff:\t{zero}\n"));
+    for forbidden in [
+        "touch /new",
+        "touch /bin/busybox",
+        "mount -t tmpfs none /tmp",
+        "unshare -U true",
+        "chroot / true",
+        "mknod /tmp/null c 1 3",
+        "echo x > /proc/sys/kernel/domainname",
+        "test -e /proc/sysrq-trigger && echo h > /proc/sysrq-trigger",
+        "test -s /proc/keys",
+        "touch /dev/new",
+        "hostname other",
+        "kill -9 1; kill -0 1 && exit 1",
+    ] {
+        let outcome =
+            runtime.run(&id("job"), &sh(&format!("{forbidden} 2>&1")).user(User::new(0, None))).await;
+        let outcome = outcome.unwrap();
+        assert!(
+            matches!(outcome.end, End::Exited(1..) | End::Signalled(_)),
+            "{forbidden}: {:?}",
+            outcome.end
+        );
+    }
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn the_network_is_none_or_the_hosts() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    let interfaces = "tail -n +3 /proc/net/dev | wc -l";
+    let here = fs::read_to_string("/proc/net/dev").unwrap().lines().count() - 2;
+    assert_eq!(printed(&runtime, &sh(interfaces)).await, "1\n");
+    let host = sh(interfaces).network(Network::Host);
+    assert_eq!(printed(&runtime, &host).await, format!("{here}\n"));
+    let error = runtime.submit(&id("bridge"), &sh("true").network(Network::Bridge)).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the runtime `sandbox` is not available: it has no network behind a bridge: a job gets `none` or the host's, \
+         or runs on `docker`"
+    );
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_job_needs_an_image() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    let error = runtime.submit(&id("job"), &Job::command("true")).await.unwrap_err();
+    assert!(error.to_string().contains("a job needs an image to run in"), "{error}");
+    assert_eq!(runtime.find(&id("job")).await.unwrap(), Found::Never);
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn the_outcome_names_the_image_by_its_digest() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    let digest = Some(Made::busybox().unwrap().id().to_string());
+    runtime.submit(&id("job"), &sh("exit 3")).await.unwrap();
+    let outcome = runtime.wait(&id("job")).await.unwrap();
+    assert_eq!((outcome.end.clone(), outcome.image_digest.clone()), (End::Exited(3), digest));
+    // Told and read, it is the same.
+    assert_eq!(runtime.find(&id("job")).await.unwrap(), Found::Ended(Box::new(outcome)));
+    runtime.remove(&id("job")).await.unwrap();
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_volume_is_mounted_where_the_job_says() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    let job = |script: &str| sh(script).volume("state".parse().unwrap(), "/var/lib/demo");
+    assert_eq!(printed(&runtime, &job("echo kept > $WINDLASS_VOLUME_STATE/file; pwd")).await, "/work\n");
+    assert_eq!(printed(&runtime, &job("cat /var/lib/demo/file; rm /var/lib/demo/file")).await, "kept\n");
+    for (path, why) in [
+        ("var", "it is no absolute path below `/`"),
+        ("/bin/sh", "`/bin/sh` is not a folder"),
+        ("/a/../b", "it leads out of the image"),
+    ] {
+        let job = sh("true").volume("state".parse().unwrap(), path);
+        let error = runtime.submit(&id("job"), &job).await.unwrap_err().to_string();
+        assert!(
+            error.ends_with(&format!("nothing can be mounted at `{path}` of the image: {why}")),
+            "{error}"
+        );
+    }
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn an_image_in_use_is_not_pruned() {
+    let Some(place) = Place::new() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    Made::busybox().unwrap().docker_archive(&dir.path().join("busybox.tar"), IMAGE);
+    let options =
+        SandboxOptions::new(place.folder.path().join("jobs"), dir.path().join("store"), supervisor());
+    let runtime = SandboxRuntime::open(options).unwrap();
+    let image = dir.path().join("busybox.tar").display().to_string();
+    let job = Job::command("sleep").arg("600").image(image);
+    runtime.submit(&id("job"), &job).await.unwrap();
+    let mut events = runtime.events(&id("job")).await.unwrap();
+    assert!(events.next().await.is_some());
+    let prune = || runtime.store().prune(windlass_executor::image::Prune::Unused).unwrap();
+    assert_eq!((prune().removed.len(), prune().in_use.len()), (0, 1));
+    runtime.cancel(&id("job"), Duration::ZERO).await.unwrap();
+    runtime.wait(&id("job")).await.unwrap();
+    runtime.remove(&id("job")).await.unwrap();
+    assert_eq!(prune().removed.len(), 1);
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn it_finishes_without_its_owner_and_dies_with_its_supervisor() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    let job =
+        sh("mkfifo gate; echo ready; read go < gate; echo $go; exit 7").on_owner_death(OnOwnerDeath::Finish);
+    runtime.submit(&id("finish"), &job).await.unwrap();
+    let gate = place.folder.path().join("jobs/finish/work/gate");
+    until("it runs", async || gate.exists()).await;
+    drop(runtime);
+    let runtime = place.runtime();
+    assert_eq!(runtime.find(&id("finish")).await.unwrap(), Found::Running);
+    fs::write(gate, "on\n").unwrap();
+    let outcome = runtime.wait(&id("finish")).await.unwrap();
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(7), "ready\non\n"));
+    runtime.remove(&id("finish")).await.unwrap();
+
+    runtime.submit(&id("lost"), &sh("setsid sleep 600 & touch here; sleep 600")).await.unwrap();
+    until("it runs", async || place.folder.path().join("jobs/lost/work/here").exists()).await;
+    let control = fs::read_dir(place.folder.path().join("jobs/.control")).unwrap();
+    for name in control.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
+        let pid = name.split('-').next().unwrap().parse().unwrap();
+        let _gone = rustix::process::kill_process(
+            rustix::process::Pid::from_raw(pid).unwrap(),
+            rustix::process::Signal::KILL,
+        );
+    }
+    let outcome = runtime.wait(&id("lost")).await.unwrap();
+    assert!(matches!(outcome.end, End::Lost(_)), "{:?}", outcome.end);
+    runtime.remove(&id("lost")).await.unwrap();
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn orphans_in_a_room_are_reaped() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    let script = "for i in 1 2 3 4 5 6 7 8; do (sh -c 'sleep 0.05' &) ; done; sleep 0.3; \
+                  grep -l '(zombie)' /proc/[0-9]*/status | wc -l";
+    assert_eq!(printed(&runtime, &sh(script)).await, "0\n");
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn what_cant_make_a_room_is_said() {
+    let Some(place) = Place::new() else { return };
+    let error = SandboxRuntime::open(place.options().bwrap("/no/such/bwrap")).unwrap_err();
+    let expected =
+        "the runtime `sandbox` is not available: there is no `/no/such/bwrap`: install bubblewrap 0.8";
+    assert!(error.to_string().starts_with(expected), "{error}");
+    // A program that does what `bwrap` does where namespaces are forbidden.
+    let refuses = place.folder.path().join("refuses");
+    let script = "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n";
+    fs::write(&refuses, script).unwrap();
+    fs::set_permissions(&refuses, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let runtime = SandboxRuntime::open(place.options().bwrap(&refuses)).unwrap();
+    let End::NotStarted(StartFailure::Other(why)) = runtime.run(&id("job"), &sh("true")).await.unwrap().end
+    else {
+        panic!("the job ran");
+    };
+    assert!(why.contains("No permissions") && why.contains("kernel.unprivileged_userns_clone=1"), "{why}");
+    fs::remove_file(refuses).unwrap();
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_store_is_needed() {
+    let Some(place) = Place::new() else { return };
+    let file = place.folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let options = SandboxOptions::new(place.folder.path().join("jobs"), file.join("store"), supervisor());
+    assert!(matches!(SandboxRuntime::open(options), Err(RuntimeError::Unavailable { .. })));
+}
