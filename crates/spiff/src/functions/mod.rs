@@ -30,6 +30,7 @@ mod tests;
 mod validate;
 mod version;
 mod versions;
+mod x509;
 
 pub use error::{FunctionError, Nested};
 pub use host::{Capability, Denied, Host};
@@ -52,4 +53,5 @@ fn register(registry: &mut Registry) {
     strings::register(registry);
     validate::register(registry);
     versions::register(registry);
+    x509::register(registry);
 }

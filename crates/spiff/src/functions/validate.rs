@@ -162,6 +162,10 @@ fn validator(host: &mut dyn Host, value: &Node, name: &str, arguments: &[Node]) 
                 ),
             },
         },
+        "privatekey" => key_material(value, name, "private key", super::x509::is_private_key),
+        "publickey" => key_material(value, name, "public key", super::x509::is_public_key),
+        "certificate" => key_material(value, name, "certificate", super::x509::is_certificate),
+        "ca" => key_material(value, name, "ca", super::x509::is_ca),
         _ => fail!("unknown validation operator {}", quoted(name)),
     }
 }
@@ -178,6 +182,14 @@ fn named(checked: Result<(), String>, what: &str) -> Judged {
     match checked {
         Ok(()) => verdict(true, format!("is {what}")),
         Err(problem) => verdict(false, format!("is no {what}: {problem}")),
+    }
+}
+
+fn key_material(value: &Value, name: &str, what: &str, check: fn(&str) -> Result<(), String>) -> Judged {
+    let Some(text) = value.as_str() else { fail!("{name} requires string, but got {}", value.type_name()) };
+    match check(text) {
+        Ok(()) => verdict(true, format!("is {what}")),
+        Err(problem) => verdict(false, problem),
     }
 }
 

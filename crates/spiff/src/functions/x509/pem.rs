@@ -1,0 +1,25 @@
+//! Blocks of base64 between `-----BEGIN X-----` and `-----END X-----`.
+
+use crate::functions::convert;
+
+/// A block: its type and what is in it.
+pub(super) struct Block {
+    pub(super) label: String,
+    pub(super) content: Vec<u8>,
+}
+
+/// Reads the first block of a text.
+pub(super) fn read(text: &str) -> Option<Block> {
+    let (_, behind) = text.split_once("-----BEGIN ")?;
+    let (label, behind) = behind.split_once("-----")?;
+    let (body, _) = behind.split_once(&format!("-----END {label}-----"))?;
+    // Headers, if any, are before an empty line.
+    let body = body.rsplit("\n\n").next().filter(|_| body.contains(':')).unwrap_or(body);
+    let compact: String = body.split_ascii_whitespace().collect();
+    Some(Block { label: label.to_owned(), content: convert::decode(&compact).ok()? })
+}
+
+/// Writes a block with a line break at the end.
+pub(super) fn write(label: &str, content: &[u8]) -> String {
+    format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", convert::encode(content, 64))
+}
