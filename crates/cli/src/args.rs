@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use windlass::model::AssemblyName;
+use windlass::model::{AssemblyName, ProcessId, State};
 
 /// The hidden command with which the program starts itself as the supervisor of jobs.
 pub(crate) const SUPERVISE: &str = "supervise";
@@ -25,6 +25,7 @@ Exit codes:
   0    done
   1    something failed; what was done is recorded, and the same command again goes on from there
   2    wrong input; nothing was changed
+  3    something would change, where --detailed-exitcode asks for that
   130  interrupted; the same command again goes on from there
 
 Environment:
@@ -41,6 +42,15 @@ Examples:
 pub(crate) enum Command {
     Up(UpArgs),
     Down(DownArgs),
+    SetState(SetStateArgs),
+    Scale(ScaleArgs),
+    Heal(HealArgs),
+    Adopt(AdoptArgs),
+    Rollback(RollbackArgs),
+    Cancel(CancelArgs),
+    Ps(PsArgs),
+    History(HistoryArgs),
+    Diff(DiffArgs),
     Status(StatusArgs),
     Log(LogArgs),
     Plan(PlanArgs),
@@ -99,19 +109,50 @@ pub(crate) struct RunArgs {
     pub(crate) format: Format,
 }
 
-/// Bring an assembly up, or repair what of it is not up.
+/// Whether something is done, or only said.
+#[derive(Debug, Args)]
+pub(crate) struct DryRunArgs {
+    /// Say what would be done, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// With --dry-run, end with code 3 when something would be done
+    #[arg(long, requires = "dry_run")]
+    pub(crate) detailed_exitcode: bool,
+}
+
+/// Which parts a plan is about.
+#[derive(Debug, Args)]
+pub(crate) struct PartsArgs {
+    /// Limit the plan to this part and what it waits for, as `B` or `B__1`
+    #[arg(long, value_name = "PART")]
+    pub(crate) target: Vec<String>,
+
+    /// Uninstall this part and install it again, whether it has changed or not
+    #[arg(long, value_name = "PART")]
+    pub(crate) replace: Vec<String>,
+}
+
+/// Bring an assembly up, change it, or repair what of it is not up.
 ///
-/// Reads and checks the descriptor, plans, prints the plan, runs the lifecycle scripts of all components and the
-/// operations between them, and ends with the assembly's output properties.
+/// Reads and checks the descriptor, plans, prints what changes and the plan, runs the lifecycle scripts of all components
+/// and the operations between them, and ends with the assembly's output properties. Parts that have changed are
+/// reconfigured where only volatile properties did, else made anew; parts that are no longer described go.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass up fixtures/assemblies/h_bta
   windlass up shop.yaml --name shop-test -p region=eu-1 -p nodes=3
-  windlass up shop.yaml --params production.yaml -p password=@/run/secrets/password")]
+  windlass up shop.yaml --params production.yaml -p password=@/run/secrets/password
+  windlass up shop.yaml --dry-run
+  windlass up shop.yaml --replace web__2")]
 pub(crate) struct UpArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
+    #[command(flatten)]
+    pub(crate) parts: PartsArgs,
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
@@ -127,6 +168,8 @@ Examples:
 pub(crate) struct DownArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
@@ -159,6 +202,211 @@ pub(crate) enum Assumption {
     Done,
     /// It did not happen; it is done again.
     NotDone,
+}
+
+/// Take all parts of an assembly to a state, from above or below.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass set-state h_bta Inactive
+  windlass set-state h_bta Active")]
+pub(crate) struct SetStateArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// The state: Installed, Inactive or Active
+    pub(crate) to: State,
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Add nodes to a cluster, or remove some, by its scaling-increment.
+///
+/// The nodes with the highest numbers go first. A cluster that was scaled keeps its size when the assembly is brought up
+/// again, until its descriptor gives it another one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass scale out h_bta B
+  windlass scale in h_bta B --dry-run")]
+pub(crate) struct ScaleArgs {
+    /// Which way
+    #[arg(value_enum)]
+    pub(crate) way: Way,
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// The cluster
+    pub(crate) component: String,
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Which way a cluster is scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Way {
+    /// More nodes.
+    Out,
+    /// Fewer nodes.
+    In,
+}
+
+/// Stop and start a part that does not do its work.
+///
+/// Relationships that need the part Active are ended before and made again after.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass heal h_bta B__1
+  windlass heal h_bta i-0a1b2c")]
+pub(crate) struct HealArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// The part: its name below the assembly, or its id
+    pub(crate) part: String,
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Take over an assembly whose parts exist already.
+///
+/// Runs the transition Adopt of each resource instead of Create, Install, Configure and Start. Relationships are taken to
+/// be there.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass adopt shop.yaml --name shop-old")]
+pub(crate) struct AdoptArgs {
+    #[command(flatten)]
+    pub(crate) assembly: AssemblyArgs,
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Make an assembly again what it was before.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass rollback h_bta
+  windlass rollback h_bta --to p12")]
+pub(crate) struct RollbackArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// Go back to what this process had made of it; else to what it was before the last change
+    #[arg(long, value_name = "PROCESS")]
+    pub(crate) to: Option<ProcessId>,
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Ask a process to stop, as Ctrl-C does where it runs.
+///
+/// What runs has ten seconds to end by itself. The process can be gone on with by the same command or by retry.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass cancel h_bta p12")]
+pub(crate) struct CancelArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// The process
+    pub(crate) process: ProcessId,
+}
+
+/// List processes, or show one step by step.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  windlass ps
+  windlass ps h_bta
+  windlass ps show p12"
+)]
+pub(crate) struct PsArgs {
+    #[command(subcommand)]
+    pub(crate) show: Option<PsCommand>,
+
+    /// Only those of this assembly
+    pub(crate) name: Option<AssemblyName>,
+
+    /// Print as
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PsCommand {
+    /// Show what was done in a process, step by step
+    Show {
+        /// The process
+        process: ProcessId,
+
+        /// Print as
+        #[arg(long, value_enum, default_value_t = Format::Human)]
+        format: Format,
+    },
+}
+
+/// List what an assembly was asked to be, and what changed each time.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass history h_bta")]
+pub(crate) struct HistoryArgs {
+    /// The assembly, also one that is gone
+    pub(crate) name: AssemblyName,
+
+    /// Print as
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// Show what is different between two versions of an assembly.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass diff h_bta@p12 h_bta@p15")]
+pub(crate) struct DiffArgs {
+    /// The older version: the assembly, `@`, and the process that asked for it
+    #[arg(value_name = "NAME@PROCESS")]
+    pub(crate) from: VersionName,
+
+    /// The newer version
+    #[arg(value_name = "NAME@PROCESS")]
+    pub(crate) to: VersionName,
+
+    /// Print as
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// An assembly as a process was asked to make it: `h_bta@p12`.
+#[derive(Debug, Clone)]
+pub(crate) struct VersionName {
+    pub(crate) name: AssemblyName,
+    pub(crate) process: ProcessId,
+}
+
+impl std::str::FromStr for VersionName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, process) =
+            text.split_once('@').ok_or("expected an assembly, `@` and a process, as `h_bta@p12`")?;
+        Ok(Self {
+            name: name.parse().map_err(|error| format!("{error}"))?,
+            process: process.parse().map_err(|error| format!("{error}"))?,
+        })
+    }
 }
 
 /// Show how assemblies are: their components, states, outputs.
@@ -203,6 +451,10 @@ Examples:
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
+
+    /// End with code 3 when something would be done
+    #[arg(long)]
+    pub(crate) detailed_exitcode: bool,
 
     /// Print as
     #[arg(long, value_enum, default_value_t = Format::Human)]

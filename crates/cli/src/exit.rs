@@ -12,6 +12,11 @@ pub(crate) fn wrong_input() -> ExitCode {
     ExitCode::from(2)
 }
 
+/// Something would change, and it was asked for that to be told.
+pub(crate) fn changes() -> ExitCode {
+    ExitCode::from(3)
+}
+
 /// Interrupted.
 pub(crate) fn interrupted() -> ExitCode {
     ExitCode::from(130)

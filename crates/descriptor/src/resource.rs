@@ -158,8 +158,8 @@ fn add_transition(
     word: &str,
     decl: ActionDecl,
 ) {
-    // Later versions of the language have transitions that are not part of bringing something up.
-    if matches!(word, "Adopt" | "Upgrade") {
+    // Later versions of the language have a transition that is no part of bringing something up.
+    if word == "Upgrade" {
         return;
     }
     if let Ok(transition) = word.parse() {

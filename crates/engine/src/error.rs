@@ -1,10 +1,10 @@
 //! Why an intent can't be carried out.
 
 use thiserror::Error;
-use windlass_lifecycle::LifecycleError;
+use windlass_lifecycle::{HealError, LifecycleError, ScaleError};
 use windlass_model::assembly::Origin;
 use windlass_model::record::CallRecord;
-use windlass_model::{AssemblyName, DescriptorName, ElementName};
+use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId};
 use windlass_store::StoreError;
 
 /// Why an intent can't be carried out. Nothing has been changed then, except where a variant says so.
@@ -33,14 +33,28 @@ pub enum EngineError {
         /// The descriptor of the one that has it.
         other: DescriptorName,
     },
-    /// Something that is up would change, which can't be done in place.
-    #[error("{}", changed(.name, .elements))]
-    Changed {
+    /// There is nothing that the intent could be about.
+    #[error("there is nothing to do it to")]
+    Nothing,
+    /// The assembly is being taken down.
+    #[error(
+        "`{0}` is being taken down; finish that with `windlass down {0}`, or bring it up again with `windlass up`"
+    )]
+    GoingDown(AssemblyName),
+    /// There is no earlier version to go back to.
+    #[error("{}", no_version(.name, *.process))]
+    NoVersion {
         /// The assembly.
         name: AssemblyName,
-        /// What would change, and how.
-        elements: Vec<(ElementName, String)>,
+        /// The process whose version was asked for.
+        process: Option<ProcessId>,
     },
+    /// A cluster can't be scaled.
+    #[error(transparent)]
+    Scale(#[from] ScaleError),
+    /// What should be healed can't be.
+    #[error(transparent)]
+    Heal(#[from] HealError),
     /// A part can't be brought to where it should be.
     #[error("{}", unplaced(.0))]
     Unplaceable(Vec<Unplaced>),
@@ -113,13 +127,15 @@ fn near(known: &[AssemblyName]) -> String {
     }
 }
 
-fn changed(name: &AssemblyName, elements: &[(ElementName, String)]) -> String {
-    let lines: Vec<String> =
-        elements.iter().map(|(element, how)| format!("  {}: {how}", element.local())).collect();
-    format!(
-        "parts of `{name}` that are up would change, and that can't be done in place:\n{}\ntake it down first with `windlass down {name}`, or bring it up with the values it has",
-        lines.join("\n")
-    )
+fn no_version(name: &AssemblyName, process: Option<ProcessId>) -> String {
+    match process {
+        Some(process) => {
+            format!("`{name}` was nothing yet at {process}; `windlass history {name}` lists what it was")
+        }
+        None => format!(
+            "`{name}` was never anything else than it is; `windlass history {name}` lists what it was"
+        ),
+    }
 }
 
 fn undecided(name: &AssemblyName, calls: &[CallRecord]) -> String {

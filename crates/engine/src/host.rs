@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use windlass_driver::{Call, Driver, Observed, Report};
 use windlass_model::record::{Failure, FailureKind};
-use windlass_model::{Clock, Timestamp};
+use windlass_model::{Clock, ProcessId, Timestamp};
 use windlass_store::{Lease, Store, StoreError};
 
 use crate::journal::{CallContext, Checkpoint, Elsewhere, Entry, Journal};
@@ -44,6 +44,8 @@ struct Running<'a> {
     replies: std::collections::HashMap<u64, tokio::sync::oneshot::Sender<Result<(), Failure>>>,
     next_reply: u64,
     finished: bool,
+    /// How long what runs may go on when somebody else asks the process to stop.
+    patience: std::time::Duration,
 }
 
 impl Host {
@@ -54,6 +56,7 @@ impl Host {
     /// When the store fails: nothing more can be made durable then, so nothing more is started. What runs is found
     /// again by the next run.
     pub(crate) async fn run(&self, machine: &mut Machine, journal: JournalParts) -> Result<(), StoreError> {
+        let patience = journal.patience;
         let (checkpoints, mut incoming) = mpsc::channel(64);
         let (entries, mut entered) = mpsc::unbounded_channel::<Entry>();
         let journal = Journal {
@@ -74,10 +77,14 @@ impl Host {
             replies: std::collections::HashMap::new(),
             next_reply: 0,
             finished: false,
+            patience,
         };
         let every = self.store.lease_terms().renew_every;
         let mut renew = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
         renew.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut ask = tokio::time::interval_at(tokio::time::Instant::now() + ASK_EVERY, ASK_EVERY);
+        ask.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let process = machine.process().map(|process| process.id);
         let mut told_to_stop = false;
         running.carry_out(machine.on(self.clock.now(), Event::Begin));
         while !(running.finished && running.work.is_empty()) {
@@ -102,6 +109,10 @@ impl Host {
                     running.work.push(Box::pin(async move { store.renew(&lease).await.map(|()| None) }));
                     None
                 }
+                _ = ask.tick(), if !told_to_stop => {
+                    running.ask_whether_to_stop(process);
+                    None
+                }
             };
             if let Some(event) = event {
                 running.carry_out(machine.on(self.clock.now(), event));
@@ -114,12 +125,16 @@ impl Host {
     }
 }
 
+/// How often it is asked whether somebody wants the process to stop.
+const ASK_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// What the journal of a run starts with.
 #[derive(Default)]
 pub(crate) struct JournalParts {
     pub(crate) jobs: std::collections::BTreeMap<String, windlass_model::record::JobRecord>,
     pub(crate) elsewhere: std::collections::HashMap<windlass_model::CallId, Elsewhere>,
     pub(crate) grace: std::time::Duration,
+    pub(crate) patience: std::time::Duration,
 }
 
 /// Waits until something is durable, and removes the job that is no longer needed then.
@@ -169,6 +184,22 @@ impl Running<'_> {
                 Command::Finished => self.finished = true,
             }
         }
+    }
+
+    /// Looks whether somebody has asked the process to stop; if so, it stops as by Ctrl-C: what runs has the grace to end.
+    fn ask_whether_to_stop(&mut self, process: Option<ProcessId>) {
+        let Some(process) = process else { return };
+        let (store, stop, patience) = (self.host.store.clone(), self.host.stop.clone(), self.patience);
+        self.work.push(Box::pin(async move {
+            if store.is_asked_to_stop(process).await? && !stop.soon.is_cancelled() {
+                stop.soon.cancel();
+                tokio::spawn(async move {
+                    tokio::time::sleep(patience).await;
+                    stop.now.cancel();
+                });
+            }
+            Ok(None)
+        }));
     }
 
     /// Finds what made the store refuse everything after it: tickets resolve in order, so it has resolved too.

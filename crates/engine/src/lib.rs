@@ -25,7 +25,6 @@
 //!
 //! The engine knows the trait `Driver` and no driver, plans and no TNC-O rule, a store and no SQL.
 
-mod changes;
 pub mod engine;
 pub mod error;
 pub mod host;
@@ -35,7 +34,7 @@ pub mod places;
 mod runner;
 mod world;
 
-pub use engine::{Desired, Ended, Engine, Means, Options, Prepared, Preview, outputs};
+pub use engine::{Ask, Desired, Ended, Engine, Manner, Means, Options, Prepared, Preview, outputs};
 pub use error::{EngineError, Unplaced};
 pub use host::Stop;
 pub use machine::Tally;

@@ -17,7 +17,7 @@ use windlass_model::record::{
 use windlass_model::resolve::{Answer, Lookup, Output, Resolved, Resolver};
 use windlass_model::template::{End, InstanceField};
 use windlass_model::{
-    DescriptorName, Element, ElementName, InstanceId, OperationName, Part, PropertyName, Relationship, State,
+    DescriptorName, Element, ElementName, InstanceId, OperationName, Part, PropertyName, Side, State,
     Timestamp, Topology,
 };
 use windlass_secret::{Redactor, SecretRef, Sensitive};
@@ -27,6 +27,10 @@ use windlass_update_ops::Update;
 /// An assembly in memory.
 pub(crate) struct World {
     pub(crate) assembly: AssemblyRecord,
+    /// What the things that are there were made from, where that is something else than what is wanted.
+    pub(crate) installed: Option<Topology>,
+    /// The packages that they were made from.
+    pub(crate) former: HashMap<PackageDigest, Arc<Package>>,
     pub(crate) elements: BTreeMap<ElementName, ElementRecord>,
     pub(crate) instances: BTreeMap<ElementName, InstanceRecord>,
     pub(crate) pairs: BTreeMap<PairKey, PairRecord>,
@@ -39,6 +43,8 @@ impl World {
     pub(crate) fn new(assembly: AssemblyRecord) -> Self {
         Self {
             assembly,
+            installed: None,
+            former: HashMap::new(),
             elements: BTreeMap::new(),
             instances: BTreeMap::new(),
             pairs: BTreeMap::new(),
@@ -49,13 +55,11 @@ impl World {
 
     /// Makes the world that a store remembers.
     pub(crate) fn load(snapshot: Snapshot) -> Self {
-        let secrets = snapshot.secrets.into_iter().filter_map(|(secret, value)| {
-            let text = String::from_utf8(value.expose().clone()).ok()?;
-            Some((secret, Sensitive::new(text)))
-        });
         let mut world = Self {
-            secrets: secrets.collect(),
+            secrets: Self::texts(&snapshot),
             assembly: snapshot.assembly,
+            installed: None,
+            former: HashMap::new(),
             elements: snapshot.elements,
             instances: snapshot.instances,
             pairs: snapshot.pairs,
@@ -63,6 +67,15 @@ impl World {
         };
         world.part_from_what_is_gone();
         world
+    }
+
+    /// Returns the secrets of a snapshot that are text.
+    pub(crate) fn texts(snapshot: &Snapshot) -> BTreeMap<SecretRef, Sensitive<String>> {
+        let texts = snapshot.secrets.iter().filter_map(|(secret, value)| {
+            let text = String::from_utf8(value.expose().clone()).ok()?;
+            Some((secret.clone(), Sensitive::new(text)))
+        });
+        texts.collect()
     }
 
     /// What is gone has no relationships, whether or not they could be ended before.
@@ -80,9 +93,21 @@ impl World {
         &self.assembly.topology
     }
 
-    /// Returns the secrets that are open here.
-    pub(crate) fn secrets(&self) -> &BTreeMap<SecretRef, Sensitive<String>> {
-        &self.secrets
+    /// Returns the topology of a version.
+    pub(crate) fn version(&self, side: Side) -> &Topology {
+        match (side, &self.installed) {
+            (Side::Installed, Some(installed)) => installed,
+            _ => &self.assembly.topology,
+        }
+    }
+
+    /// Finds an element as a version describes it, else as the other does.
+    pub(crate) fn element(&self, name: &ElementName, side: Side) -> Option<&Element> {
+        let other = match side {
+            Side::Installed => Side::Desired,
+            Side::Desired => Side::Installed,
+        };
+        self.version(side).get(name).or_else(|| self.version(other).get(name))
     }
 
     pub(crate) fn add_secrets(&mut self, secrets: &BTreeMap<SecretRef, Sensitive<String>>) {
@@ -103,6 +128,7 @@ impl World {
                 progress: 0,
                 private: BTreeMap::new(),
                 failure: None,
+                made: None,
             };
             batch.push(record.clone());
             self.elements.insert(element.name.clone(), record);
@@ -114,7 +140,13 @@ impl World {
         let mut current = Current::default();
         for record in self.elements.values() {
             let present = self.instances.get(&record.name).is_some_and(|i| i.natural.is_some());
-            current.element(record.name.clone(), ElementNow::new(record.state, present));
+            let mut now = ElementNow::new(record.state, present);
+            if let Some(made) = &record.made {
+                now.package = Some(made.package.clone());
+                now.installed_by = made.installed_by.0;
+                now.configured_by = made.configured_by.0;
+            }
+            current.element(record.name.clone(), now);
         }
         for pair in self.pairs.values().filter(|pair| pair.created) {
             current.pair(pair.key.clone());
@@ -129,9 +161,11 @@ impl World {
         relationship: &str,
         target: &ElementName,
         sources: &[ElementName],
+        side: Side,
     ) -> Vec<PairKey> {
-        let Some(found) = self.relationship(assembly, relationship) else { return Vec::new() };
-        let sources = sources.iter().flat_map(|end| self.topology().nodes(end));
+        let topology = self.version(side);
+        let Some(found) = topology.relationship(assembly, relationship) else { return Vec::new() };
+        let sources = sources.iter().flat_map(|end| topology.nodes(end));
         let key = |source: &Element| PairKey {
             assembly: assembly.clone(),
             relationship: found.name.clone(),
@@ -141,21 +175,18 @@ impl World {
         sources.map(key).collect()
     }
 
-    pub(crate) fn relationship(&self, assembly: &ElementName, name: &str) -> Option<&Relationship> {
-        self.topology().relationship(assembly, name)
-    }
-
     /// Finds the resource that an operation of a pair runs on in the end.
     pub(crate) fn operation(
         &self,
         pair: &PairKey,
         call: &OperationCall,
+        side: Side,
     ) -> Result<(ElementName, OperationName), Failure> {
         let end = match call.end {
             End::Source => &pair.source,
             End::Target => &pair.target,
         };
-        let element = self.topology().get(end);
+        let element = self.version(side).get(end);
         match element.and_then(|element| element.operations.get(&call.operation)) {
             Some(found) => Ok((found.element.clone(), found.operation.clone())),
             None => Err(Failure::new(
@@ -166,8 +197,8 @@ impl World {
     }
 
     /// Returns where an element is placed.
-    pub(crate) fn placement(&self, element: &Element) -> Placement {
-        let mut resolver = Resolver::new(self.topology(), self);
+    pub(crate) fn placement(&self, element: &Element, side: Side) -> Placement {
+        let mut resolver = Resolver::new(self.version(side), self);
         let mut value = |name: &str| {
             let name: PropertyName = name.parse().ok()?;
             match resolver.property(&element.name, &name) {
@@ -184,8 +215,12 @@ impl World {
     }
 
     /// Resolves the properties of an element for a call. What the element itself publishes and has not yet, is left out.
-    pub(crate) fn properties(&self, element: &Element) -> Result<BTreeMap<PropertyName, Input>, Failure> {
-        let mut resolver = Resolver::new(self.topology(), self);
+    pub(crate) fn properties(
+        &self,
+        element: &Element,
+        side: Side,
+    ) -> Result<BTreeMap<PropertyName, Input>, Failure> {
+        let mut resolver = Resolver::new(self.version(side), self);
         let mut properties = BTreeMap::new();
         for (name, property) in &element.properties {
             let answer = resolver.property(&element.name, name);
@@ -208,15 +243,20 @@ impl World {
     }
 
     /// Resolves the properties of a relationship for one pair.
-    pub(crate) fn arguments(&self, pair: &PairKey) -> Result<BTreeMap<PropertyName, Input>, Failure> {
-        let Some(relationship) = self.relationship(&pair.assembly, pair.relationship.as_str()) else {
+    pub(crate) fn arguments(
+        &self,
+        pair: &PairKey,
+        side: Side,
+    ) -> Result<BTreeMap<PropertyName, Input>, Failure> {
+        let topology = self.version(side);
+        let Some(relationship) = topology.relationship(&pair.assembly, pair.relationship.as_str()) else {
             return Ok(BTreeMap::new());
         };
-        let mut resolver = Resolver::new(self.topology(), self);
+        let mut resolver = Resolver::new(topology, self);
         let mut arguments = BTreeMap::new();
         for (name, property) in &relationship.properties {
             let Some(template) = &property.value else { continue };
-            let bound = template.bind_ends(&|end, property| self.bind_end(pair, end, property));
+            let bound = template.bind_ends(&|end, property| bind_end(topology, pair, end, property));
             match resolver.template(&bound) {
                 Ok(Answer::Known(mut value)) => {
                     value.sensitive |= property.sensitive;
@@ -232,19 +272,6 @@ impl World {
             }
         }
         Ok(arguments)
-    }
-
-    /// A declared property comes first; else `name`, `id` and `index` are the instance's own.
-    fn bind_end(&self, pair: &PairKey, end: End, property: &PropertyName) -> Part {
-        let element = match end {
-            End::Source => &pair.source,
-            End::Target => &pair.target,
-        };
-        let declared = self.topology().get(element).is_some_and(|e| e.properties.contains_key(property));
-        match InstanceField::from_word(property.as_str()) {
-            Some(field) if !declared => Part::Instance { element: element.clone(), field },
-            _ => Part::Property { element: element.clone(), property: property.clone() },
-        }
     }
 
     /// Returns all output properties of the assembly, for people.
@@ -314,8 +341,7 @@ impl World {
         let known = call.secrets();
         let redactor = Redactor::new(&known);
         let sensitive: Vec<PropertyName> = self
-            .topology()
-            .get(&call.element)
+            .element(&call.element, Side::Desired)
             .map(|e| e.properties.iter().filter(|(_, p)| p.sensitive).map(|(name, _)| name.clone()).collect())
             .unwrap_or_default();
         if known.is_empty() && sensitive.is_empty() {
@@ -350,8 +376,15 @@ impl World {
     }
 
     /// Returns the package of an element.
-    pub(crate) fn package(&self, element: &Element) -> Result<Arc<Package>, Failure> {
-        self.packages.get(&element.descriptor).cloned().ok_or_else(|| {
+    pub(crate) fn package(&self, element: &Element, side: Side) -> Result<Arc<Package>, Failure> {
+        let former = match side {
+            Side::Installed => {
+                let made = self.elements.get(&element.name).and_then(|record| record.made.as_ref());
+                made.and_then(|made| self.former.get(&made.package))
+            }
+            Side::Desired => None,
+        };
+        former.or_else(|| self.packages.get(&element.descriptor)).cloned().ok_or_else(|| {
             Failure::new(
                 FailureKind::NotFound,
                 format!("the package of `{}` is not there", element.descriptor),
@@ -359,11 +392,23 @@ impl World {
         })
     }
 
-    /// Returns the digest under which each package is pinned.
-    pub(crate) fn pins(
-        packages: &HashMap<DescriptorName, Arc<Package>>,
-    ) -> BTreeMap<DescriptorName, PackageDigest> {
-        packages.iter().map(|(name, package)| (name.clone(), package.digest().clone())).collect()
+    /// Returns the packages that are pinned, by name.
+    pub(crate) fn pinned(&self) -> HashMap<DescriptorName, Arc<Package>> {
+        let pins = self.assembly.packages.iter();
+        pins.filter_map(|(name, digest)| Some((name.clone(), self.former.get(digest)?.clone()))).collect()
+    }
+}
+
+/// A declared property comes first; else `name`, `id` and `index` are the instance's own.
+fn bind_end(topology: &Topology, pair: &PairKey, end: End, property: &PropertyName) -> Part {
+    let element = match end {
+        End::Source => &pair.source,
+        End::Target => &pair.target,
+    };
+    let declared = topology.get(element).is_some_and(|e| e.properties.contains_key(property));
+    match InstanceField::from_word(property.as_str()) {
+        Some(field) if !declared => Part::Instance { element: element.clone(), field },
+        _ => Part::Property { element: element.clone(), property: property.clone() },
     }
 }
 

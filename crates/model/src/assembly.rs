@@ -4,11 +4,12 @@
 //! full name, every reference names an element, every relationship lists its ends. It is pure data, is stored with
 //! the assembly, and holds no secret.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+use windlass_secret::SecretRef;
 
 use crate::name::{
     AssemblyName, ComponentName, DescriptorName, ElementName, MetricName, OperationName, PropertyName,
@@ -33,6 +34,17 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
+}
+
+/// Which version of an assembly something belongs to, where an upgrade knows two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// What things were made from: that is how they are stopped and removed.
+    Installed,
+    /// What should be there.
+    #[default]
+    Desired,
 }
 
 /// What a driver is asked to do with an instance.
@@ -282,6 +294,21 @@ impl Topology {
     /// Returns the assembly's name.
     pub fn name(&self) -> &AssemblyName {
         &self.data.name
+    }
+
+    /// Gives secrets other names, wherever a value refers to them.
+    pub fn rename_secrets(&mut self, names: &BTreeMap<SecretRef, SecretRef>) {
+        if names.is_empty() {
+            return;
+        }
+        let elements = self.data.elements.iter_mut().map(|element| &mut element.properties);
+        let relationships = self.data.relationships.iter_mut().map(|of| &mut of.properties);
+        let policies = self.data.policies.iter_mut().map(|policy| &mut policy.properties);
+        for properties in elements.chain(relationships).chain(policies) {
+            for value in properties.values_mut().filter_map(|property| property.value.as_mut()) {
+                value.rename_secrets(names);
+            }
+        }
     }
 
     /// Returns all elements, parents before their children, the root first.

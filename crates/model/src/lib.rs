@@ -50,7 +50,7 @@ pub mod state;
 pub mod template;
 pub mod version;
 
-pub use assembly::{Action, Element, ElementKind, Origin, Relationship, Topology};
+pub use assembly::{Action, Element, ElementKind, Origin, Relationship, Side, Topology};
 pub use clock::{Clock, Timestamp};
 pub use id::{CallId, Epoch, InstanceId, ProcessId, Seq, StepId};
 pub use name::{AssemblyName, ComponentName, DescriptorName, ElementName, OperationName, PropertyName};

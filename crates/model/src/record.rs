@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use windlass_secret::SecretRef;
 
-use crate::assembly::{Action, PackageDigest, Topology};
+use crate::assembly::{Action, PackageDigest, Side, Topology};
 use crate::clock::Timestamp;
 use crate::id::{CallId, InstanceId, ProcessId, Seq, StepId};
 use crate::name::{AssemblyName, DescriptorName, DriverKind, ElementName, PropertyName, RelationshipName};
@@ -33,10 +33,25 @@ pub struct AssemblyRecord {
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The packages pinned for it, by descriptor.
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
+    /// The process that asked for it to be so; none where that was not recorded.
+    #[serde(default)]
+    pub version: Option<ProcessId>,
+    /// The clusters that have another size than the descriptor gives them.
+    #[serde(default)]
+    pub scaled: BTreeMap<ElementName, Scaled>,
     /// When it was first asked for.
     pub created: Timestamp,
     /// When it was last asked for.
     pub updated: Timestamp,
+}
+
+/// A cluster that was scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scaled {
+    /// How many nodes the descriptor gave it then.
+    pub described: u32,
+    /// How many it was scaled to. It keeps them as long as the descriptor gives it the same number.
+    pub nodes: u32,
 }
 
 /// An assembly as one process was asked to make it.
@@ -65,6 +80,20 @@ pub struct ElementRecord {
     pub private: BTreeMap<String, Value>,
     /// Why its last step failed, until one succeeds.
     pub failure: Option<Failure>,
+    /// What it was made from; none for what is not there.
+    #[serde(default)]
+    pub made: Option<Made>,
+}
+
+/// What an element was made from, and by whom.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Made {
+    /// Its package.
+    pub package: PackageDigest,
+    /// The process that began to make it.
+    pub installed_by: ProcessId,
+    /// The process that gave it its values last.
+    pub configured_by: ProcessId,
 }
 
 /// The instance document of an element.
@@ -107,14 +136,26 @@ pub struct PairRecord {
 }
 
 /// What a user asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Intent {
-    /// Bring the assembly up, or repair it.
+    /// Bring the assembly up, change it, or repair it.
     Up,
     /// Take it down and forget it.
     Down,
+    /// Take all parts to a state, from above or below.
+    SetState(State),
+    /// Add nodes to a cluster, by its increment.
+    ScaleOut(ElementName),
+    /// Remove nodes from a cluster, by its increment.
+    ScaleIn(ElementName),
+    /// Stop and start something that does not do its work.
+    Heal(ElementName),
+    /// Bring the assembly up of parts that exist already.
+    Adopt,
+    /// Make the assembly again what the named process had made it.
+    Rollback(ProcessId),
 }
 
 impl fmt::Display for Intent {
@@ -122,6 +163,12 @@ impl fmt::Display for Intent {
         f.write_str(match self {
             Self::Up => "up",
             Self::Down => "down",
+            Self::Adopt => "adopt",
+            Self::SetState(state) => return write!(f, "set-state {state}"),
+            Self::ScaleOut(cluster) => return write!(f, "scale out {}", cluster.local()),
+            Self::ScaleIn(cluster) => return write!(f, "scale in {}", cluster.local()),
+            Self::Heal(element) => return write!(f, "heal {}", element.local()),
+            Self::Rollback(process) => return write!(f, "rollback to {process}"),
         })
     }
 }
@@ -317,6 +364,9 @@ pub struct CallRecord {
     pub pair: Option<PairKey>,
     /// What is done.
     pub action: Action,
+    /// The version of the assembly whose values and package it is done with.
+    #[serde(default)]
+    pub side: Side,
     /// Who does it.
     pub driver: DriverKind,
     /// Whether doing it twice does harm.

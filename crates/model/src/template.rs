@@ -114,6 +114,24 @@ impl Template {
         Self::Text(vec![Part::Literal(text.into())])
     }
 
+    /// Gives secrets other names.
+    pub(crate) fn rename_secrets(&mut self, names: &BTreeMap<SecretRef, SecretRef>) {
+        match self {
+            Self::Null => {}
+            Self::Text(parts) => {
+                for part in parts {
+                    if let Part::Secret(secret) = part
+                        && let Some(name) = names.get(secret)
+                    {
+                        *secret = name.clone();
+                    }
+                }
+            }
+            Self::List(items) => items.iter_mut().for_each(|item| item.rename_secrets(names)),
+            Self::Map(entries) => entries.values_mut().for_each(|entry| entry.rename_secrets(names)),
+        }
+    }
+
     /// Makes a template that is the value of one property.
     pub fn property(element: ElementName, property: PropertyName) -> Self {
         Self::Text(vec![Part::Property { element, property }])

@@ -13,4 +13,5 @@ pub mod shape;
 pub mod step;
 
 pub use builder::{CycleEdge, Draft, PlanBuilder, PlanError};
-pub use step::{Direction, Plan, Reason, Side, Step, Wait, WaitKind, Work};
+pub use step::{Direction, Plan, Reason, Step, Wait, WaitKind, Work};
+pub use windlass_model::Side;

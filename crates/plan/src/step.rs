@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use windlass_model::assembly::OperationCall;
 use windlass_model::name::RelationshipName;
-use windlass_model::{ElementName, Origin, PropertyName, State, StepId, Transition};
+use windlass_model::{ElementName, Origin, PropertyName, Side, State, StepId, Transition};
 
 /// An order of steps to take, complete and without circles.
 ///
@@ -96,17 +96,6 @@ pub enum Work {
         #[serde(default)]
         side: Side,
     },
-}
-
-/// Which version of an assembly a step belongs to, where an upgrade knows two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// What things were made from: that is how they are stopped and removed.
-    Installed,
-    /// What should be there.
-    #[default]
-    Desired,
 }
 
 impl Work {

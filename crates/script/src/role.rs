@@ -8,6 +8,7 @@ use windlass_model::{Action, Transition};
 /// | action | role |
 /// |---|---|
 /// | Create | launch |
+/// | Adopt | launch, of something that exists already: the script finds it and answers as for a launch |
 /// | Install | launch if Create is not declared, else a step |
 /// | Configure, Start, Stop | a step |
 /// | Integrity | health check |
@@ -39,7 +40,7 @@ impl Role {
     pub fn of(package: &Package, action: &Action) -> Option<Self> {
         let declared = |transition| package.bindings().declares(&Action::Transition(transition));
         Some(match action {
-            Action::Transition(Transition::Create) => Self::Launch,
+            Action::Transition(Transition::Create | Transition::Adopt) => Self::Launch,
             Action::Transition(Transition::Install) if !declared(Transition::Create) => Self::Launch,
             Action::Transition(Transition::Uninstall) if !declared(Transition::Delete) => Self::Destroy,
             Action::Transition(Transition::Delete) => Self::Destroy,

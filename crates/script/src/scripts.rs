@@ -54,7 +54,9 @@ pub(crate) fn scripts(package: &Package) -> impl Iterator<Item = ScriptFile<'_>>
 /// A script called after the action comes before one called after what it does.
 pub(crate) fn candidates<'p>(package: &'p Package, action: &Action, role: &Role) -> Vec<ScriptFile<'p>> {
     let own = named(package, &[action.as_str()]);
-    if own.is_empty() { named(package, role.names()) } else { own }
+    // What takes over something that exists must never be what makes a new one.
+    let may_be_role = *action != Action::Transition(Transition::Adopt);
+    if own.is_empty() && may_be_role { named(package, role.names()) } else { own }
 }
 
 /// Returns the health check, whether or not the resource declares Integrity.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::StoreId;
-use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, VersionRecord};
+use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -92,6 +92,9 @@ pub trait Store: Send + Sync {
 
     /// Reads all assemblies, sorted by name.
     async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError>;
+
+    /// Reads all processes of all assemblies, also of those that are gone: oldest first.
+    async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError>;
 
     /// Reads what was done for an assembly, also after it is gone: oldest process first.
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError>;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use windlass_descriptor::{AssemblyDescriptor, Catalog as _, Descriptor, Request, compose};
 use windlass_driver::{Package, Registry};
-use windlass_engine::Desired;
+use windlass_engine::{Desired, Manner};
 use windlass_model::name::DriverKind;
 use windlass_model::{AssemblyName, DescriptorName, Part, PropertyName, Template};
 use windlass_project::disk::shown;
@@ -101,7 +101,14 @@ pub(crate) fn desired(asked: &Asked<'_>) -> Result<(Desired, Diagnostics), Error
     };
     diagnostics.extend(open_secrets(asked.open, &topology));
     let parameters = recorded(asked.parameters, &topology);
-    let desired = Desired { topology, descriptor, parameters, secrets: composed.secrets, packages };
+    let desired = Desired {
+        topology,
+        descriptor,
+        parameters,
+        secrets: composed.secrets,
+        packages,
+        manner: Manner::default(),
+    };
     Ok((desired, diagnostics))
 }
 

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use thiserror::Error;
 use windlass_engine::EngineError;
 use windlass_executor::RuntimeError;
-use windlass_model::AssemblyName;
+use windlass_model::record::ProcessStatus;
+use windlass_model::{AssemblyName, ProcessId};
 use windlass_source::{Diagnostics, suggest};
 use windlass_store::StoreError;
 
@@ -37,6 +38,32 @@ pub enum Error {
         component: String,
         /// Those for which something was done.
         known: Vec<String>,
+    },
+    /// The assembly has no such part.
+    #[error("`{assembly}` has no part `{part}`{}", near(part, known))]
+    NoPart {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The part, as it was asked for.
+        part: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// There is no such process.
+    #[error("there is no process {process}{}", last.map(|last| format!("; the last one is {last}")).unwrap_or_default())]
+    NoProcess {
+        /// The process, as it was asked for.
+        process: ProcessId,
+        /// The last one.
+        last: Option<ProcessId>,
+    },
+    /// The process has ended already.
+    #[error("{process} has ended already: it is {status}")]
+    Ended {
+        /// The process.
+        process: ProcessId,
+        /// How it ended.
+        status: ProcessStatus,
     },
     /// The working folder can't be found.
     #[error("the working folder can't be found")]
@@ -73,18 +100,29 @@ impl Error {
     /// Tells whether what the user gave is wrong, rather than that something went wrong.
     pub fn is_input(&self) -> bool {
         match self {
-            Self::Input(_) | Self::Name(_) | Self::NoComponent { .. } | Self::File { .. } => true,
+            Self::Input(_)
+            | Self::Name(_)
+            | Self::NoComponent { .. }
+            | Self::NoPart { .. }
+            | Self::Ended { .. }
+            | Self::NoProcess { .. }
+            | Self::File { .. } => true,
             Self::Engine(error) => matches!(
                 error,
                 EngineError::Unknown { .. }
                     | EngineError::NameTaken { .. }
-                    | EngineError::Changed { .. }
+                    | EngineError::Nothing
+                    | EngineError::GoingDown(_)
+                    | EngineError::NoVersion { .. }
+                    | EngineError::Scale(_)
+                    | EngineError::Heal(_)
                     | EngineError::Unplaceable(_)
                     | EngineError::Lifecycle(_)
                     | EngineError::NothingToDecide(_)
             ),
             Self::NoSuchState(_) => true,
-            Self::Store(_) | Self::Runtime(_) | Self::WorkingFolder(_) => false,
+            Self::Store(error) => matches!(error, StoreError::NoProcess { .. }),
+            Self::Runtime(_) | Self::WorkingFolder(_) => false,
         }
     }
 

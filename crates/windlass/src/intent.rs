@@ -1,13 +1,13 @@
-//! What can be asked: up, down, retry.
+//! What can be asked: up, and changes of what is there.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass_engine::{Ended, Prepared, Stop};
-use windlass_model::record::{EventRecord, ProcessRecord};
-use windlass_model::{AssemblyName, Seq};
+use windlass_engine::{Ask, Desired, Ended, Manner, Prepared, Stop};
+use windlass_model::record::{EventRecord, InstanceRecord, ProcessRecord};
+use windlass_model::{AssemblyName, Element, ElementName, ProcessId, Seq, State, Topology};
 use windlass_plan::Plan;
 use windlass_source::Diagnostics;
 use windlass_store::{Store, Watch};
@@ -26,6 +26,10 @@ pub struct Order {
     pub(crate) parameters: BTreeMap<String, Value>,
     pub(crate) open: Vec<String>,
     pub(crate) catalog: Vec<PathBuf>,
+    goal: State,
+    adopt: bool,
+    replace: Vec<String>,
+    target: Vec<String>,
 }
 
 impl Order {
@@ -37,6 +41,10 @@ impl Order {
             parameters: BTreeMap::new(),
             open: Vec::new(),
             catalog: Vec::new(),
+            goal: State::Active,
+            adopt: false,
+            replace: Vec::new(),
+            target: Vec::new(),
         }
     }
 
@@ -57,6 +65,30 @@ impl Order {
         let name = name.into();
         self.open.push(name.clone());
         self.parameter(name, value)
+    }
+
+    /// Sets the state that all parts should be in; else they are to be Active.
+    pub fn goal(mut self, goal: State) -> Self {
+        self.goal = goal;
+        self
+    }
+
+    /// Takes over parts that exist already instead of making them.
+    pub fn adopt(mut self, adopt: bool) -> Self {
+        self.adopt = adopt;
+        self
+    }
+
+    /// Has parts made anew whether they have changed or not; named as below the assembly: `B__1`.
+    pub fn replace(mut self, parts: impl IntoIterator<Item = String>) -> Self {
+        self.replace.extend(parts);
+        self
+    }
+
+    /// Limits the plan to parts and what they wait for; named as below the assembly: `B__1`.
+    pub fn target(mut self, parts: impl IntoIterator<Item = String>) -> Self {
+        self.target.extend(parts);
+        self
     }
 
     /// Adds folders in which descriptors are looked for.
@@ -83,7 +115,11 @@ impl Started {
 
     /// Returns the plan as it is shown.
     pub fn plan_view(&self) -> PlanView {
-        PlanView::new(self.prepared.topology().name().clone(), self.prepared.plan())
+        PlanView::new(
+            self.prepared.topology().name().clone(),
+            self.prepared.plan(),
+            self.prepared.diff().clone(),
+        )
     }
 
     /// Returns the process.
@@ -155,22 +191,44 @@ impl Following {
 }
 
 impl Windlass {
-    /// Prepares to bring an assembly up: a new one, or one that is there and lacks something.
+    /// Prepares to bring an assembly up: a new one, or one that is there and is to be changed or repaired.
     ///
     /// # Errors
     ///
     /// Everything that stands against it. Nothing has been changed then.
     pub async fn up(&self, order: Order, stop: &Stop) -> Result<Started, Error> {
-        let (desired, warnings) = desired(&self.asked(&order))?;
+        let (desired, warnings) = self.desired(&order)?;
         let store = if let Some(store) = self.store(false).await? {
             store
         } else {
             // The first assembly of a project: what is refused shall leave no store behind.
-            self.means().preview_up(None, desired.clone())?;
+            self.means().preview_new(desired.clone())?;
             self.store_or_new().await?
         };
+        let name = desired.topology.name().clone();
+        self.start(store, &name, Ask::Up(Box::new(desired)), warnings, stop).await
+    }
+
+    /// Prepares to change an assembly that is there: take it down, go on with it, scale, heal, and so on.
+    ///
+    /// # Errors
+    ///
+    /// Everything that stands against it. Nothing has been changed then.
+    pub async fn change(&self, name: &AssemblyName, ask: Ask, stop: &Stop) -> Result<Started, Error> {
+        let store = self.store_of(name).await?;
+        self.start(store, name, ask, Diagnostics::default(), stop).await
+    }
+
+    async fn start(
+        &self,
+        store: Arc<dyn Store>,
+        name: &AssemblyName,
+        ask: Ask,
+        warnings: Diagnostics,
+        stop: &Stop,
+    ) -> Result<Started, Error> {
         let from = store.last_event().await?;
-        let prepared = self.engine(store.clone()).prepare_up(desired, &self.holder(), stop).await?;
+        let prepared = self.engine(store.clone()).prepare(name, ask, &self.holder(), stop).await?;
         Ok(Started { prepared, warnings, store, from })
     }
 
@@ -180,43 +238,77 @@ impl Windlass {
     ///
     /// Everything that stands against it.
     pub async fn plan(&self, order: &Order) -> Result<(PlanView, Diagnostics), Error> {
-        let (desired, warnings) = desired(&self.asked(order))?;
+        let (desired, warnings) = self.desired(order)?;
         let name = desired.topology.name().clone();
         let preview = match self.store(false).await? {
-            Some(store) => self.engine(store).preview_up(desired).await?,
-            None => self.means().preview_up(None, desired)?,
+            Some(store) => self.engine(store).preview(&name, Ask::Up(Box::new(desired))).await?,
+            None => self.means().preview_new(desired)?,
         };
-        Ok((PlanView::new(name, &preview.plan), warnings))
+        Ok((PlanView::new(name, &preview.plan, preview.diff), warnings))
     }
 
-    /// Prepares to take an assembly down.
-    ///
-    /// # Errors
-    ///
-    /// Everything that stands against it. Nothing has been changed then.
-    pub async fn down(&self, name: &AssemblyName, stop: &Stop) -> Result<Started, Error> {
-        let store = self.store_of(name).await?;
-        let from = store.last_event().await?;
-        let prepared = self.engine(store.clone()).prepare_down(name, &self.holder(), stop).await?;
-        Ok(Started { prepared, warnings: Diagnostics::default(), store, from })
-    }
-
-    /// Prepares to go on with what was asked of an assembly before. `assume` says of all calls whose end is not known
-    /// whether they happened.
+    /// Says what [`change`](Self::change) would do, without changing anything.
     ///
     /// # Errors
     ///
     /// Everything that stands against it.
-    pub async fn retry(
-        &self,
-        name: &AssemblyName,
-        assume: Option<bool>,
-        stop: &Stop,
-    ) -> Result<Started, Error> {
+    pub async fn preview(&self, name: &AssemblyName, ask: Ask) -> Result<PlanView, Error> {
         let store = self.store_of(name).await?;
-        let from = store.last_event().await?;
-        let prepared = self.engine(store.clone()).prepare_retry(name, assume, &self.holder(), stop).await?;
-        Ok(Started { prepared, warnings: Diagnostics::default(), store, from })
+        let preview = self.engine(store).preview(name, ask).await?;
+        Ok(PlanView::new(name.clone(), &preview.plan, preview.diff))
+    }
+
+    /// Asks whoever runs a process to stop it. What runs may end; the rest is not started.
+    ///
+    /// # Errors
+    ///
+    /// When the assembly has no such process, or it has ended.
+    pub async fn cancel(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
+        let store = self.store_of(name).await?;
+        let history = store.history(name).await?;
+        let found = history.processes.iter().find(|known| known.process.id == process);
+        match found.map(|known| known.process.status) {
+            Some(status) if status.is_final() => Err(Error::Ended { process, status }),
+            _ => Ok(store.ask_to_stop(name, process).await?),
+        }
+    }
+
+    /// Finds a part of an assembly that is there: by its name below the assembly (`B__1`) or in full, by the engine's id
+    /// of it, or by its driver's.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such assembly or part.
+    pub async fn part(&self, name: &AssemblyName, part: &str) -> Result<ElementName, Error> {
+        let store = self.store_of(name).await?;
+        let Some(snapshot) = store.load(name).await? else {
+            let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
+            return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+        };
+        let topology = &snapshot.assembly.topology;
+        let by_name = |element: &&ElementName| element.local() == part || element.as_str() == part;
+        if let Some(found) = topology.elements().iter().map(|element| &element.name).find(by_name) {
+            return Ok(found.clone());
+        }
+        let by_id = snapshot.elements.values().find(|record| record.id.as_str() == part).map(|r| &r.name);
+        let natural = |record: &&InstanceRecord| record.natural.as_deref() == Some(part);
+        let by_natural = || snapshot.instances.values().find(natural).map(|record| &record.element);
+        by_id.or_else(by_natural).cloned().ok_or_else(|| Error::NoPart {
+            assembly: name.clone(),
+            part: part.to_owned(),
+            known: topology.elements().iter().skip(1).map(|e| e.name.local().to_owned()).collect(),
+        })
+    }
+
+    fn desired(&self, order: &Order) -> Result<(Desired, Diagnostics), Error> {
+        let (mut desired, warnings) = desired(&self.asked(order))?;
+        let topology = &desired.topology;
+        let names = |parts: &[String]| -> Result<_, Error> {
+            parts.iter().map(|part| part_of(topology, part)).collect()
+        };
+        let (replace, target) = (names(&order.replace)?, names(&order.target)?);
+        desired.manner = Manner { goal: order.goal, adopt: order.adopt, replace, target };
+        Ok((desired, warnings))
     }
 
     fn asked<'a>(&'a self, order: &'a Order) -> Asked<'a> {
@@ -243,4 +335,15 @@ impl Windlass {
         let unknown = || windlass_engine::EngineError::Unknown { name: name.clone(), known: Vec::new() };
         Ok(self.store(false).await?.ok_or_else(unknown)?)
     }
+}
+
+/// Finds a part of an assembly that may not be there yet.
+fn part_of(topology: &Topology, part: &str) -> Result<ElementName, Error> {
+    let named = |element: &&Element| element.name.local() == part || element.name.as_str() == part;
+    let found = topology.elements().iter().find(named).map(|element| element.name.clone());
+    found.ok_or_else(|| Error::NoPart {
+        assembly: topology.name().clone(),
+        part: part.to_owned(),
+        known: topology.elements().iter().skip(1).map(|e| e.name.local().to_owned()).collect(),
+    })
 }

@@ -31,7 +31,7 @@ fn print(view: &LogView) -> ExitCode {
     exit::DONE
 }
 
-fn print_process(process: &ProcessLog) {
+pub(crate) fn print_process(process: &ProcessLog) {
     let took = process.ended.map(|ended| format!(" in {}", duration(ended.millis_since(process.started))));
     let title = format!("{} {} {}{}", process.id, process.intent, process.status, took.unwrap_or_default());
     say!("{} {}", styled(STRONG, title), styled(DIM, process.started));

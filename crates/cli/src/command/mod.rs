@@ -1,13 +1,14 @@
 //! One file a command.
 
+mod change;
 mod check;
-mod down;
 mod explain;
+mod history;
 mod log;
 mod plan;
 mod process;
+mod ps;
 mod resolve;
-mod retry;
 mod status;
 mod up;
 
@@ -33,8 +34,17 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
     match cli.command {
         // The future of a whole run is large, so it lives on the heap.
         Command::Up(args) => Box::pin(up::run(args)).await,
-        Command::Down(args) => Box::pin(down::run(args)).await,
-        Command::Retry(args) => Box::pin(retry::run(args)).await,
+        Command::Down(args) => Box::pin(change::down(args)).await,
+        Command::Retry(args) => Box::pin(change::retry(args)).await,
+        Command::SetState(args) => Box::pin(change::set_state(args)).await,
+        Command::Scale(args) => Box::pin(change::scale(args)).await,
+        Command::Heal(args) => Box::pin(change::heal(args)).await,
+        Command::Adopt(args) => Box::pin(up::adopt(args)).await,
+        Command::Rollback(args) => Box::pin(change::rollback(args)).await,
+        Command::Cancel(args) => change::cancel(args).await,
+        Command::Ps(args) => ps::run(args).await,
+        Command::History(args) => history::run(args).await,
+        Command::Diff(args) => history::diff(args).await,
         Command::Status(args) => status::run(args).await,
         Command::Log(args) => log::run(args).await,
         Command::Plan(args) => plan::run(args).await,
@@ -116,6 +126,9 @@ fn environment(name: &str) -> Option<OsString> {
 fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Windlass, Error> {
     let mut options =
         Options { parallelism: cores().saturating_mul(4), grace: LAST_WORDS, ..Options::default() };
+    if let Some(run) = run {
+        options.patience = grace(run);
+    }
     if let Some(parallelism) = run.and_then(|run| run.parallelism) {
         options.parallelism = usize::from(parallelism);
     }

@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
+use windlass::lifecycle::{Diff, ElementChangeKind};
 use windlass::model::StepId;
 use windlass::plan::WaitKind;
 use windlass::view::plan::{PlanView, StepView};
 
 use super::{fail, open, order, plural, print_json};
 use crate::args::{Format, PlanArgs};
-use crate::output::{DIM, STRONG, say, styled};
+use crate::output::{BAD, DIM, GOOD, ODD, STRONG, say, styled};
 use crate::{diagnostics, exit};
 
 pub(crate) async fn run(args: PlanArgs) -> ExitCode {
@@ -23,9 +24,40 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
     match windlass.plan(&order).await {
         Ok((plan, warnings)) => {
             diagnostics::print(warnings.iter());
-            if args.format == Format::Json { print_json(&plan) } else { print(&plan) }
+            show(&plan, args.format, args.detailed_exitcode)
         }
         Err(error) => fail(&error),
+    }
+}
+
+/// Prints what would be done.
+pub(crate) fn show(plan: &PlanView, format: Format, detailed: bool) -> ExitCode {
+    let code = if format == Format::Json { print_json(plan) } else { print(plan) };
+    let changes = plan.calling().next().is_some() || !plan.changes.is_empty();
+    if detailed && changes && code == exit::DONE { exit::changes() } else { code }
+}
+
+/// Prints what is different afterwards, unless all parts just come, go or climb: then the steps say the same.
+pub(crate) fn print_changes(changes: &Diff) {
+    use ElementChangeKind::{Added, Adopted, Lowered, Raised, Removed};
+    let plain = |kind| matches!(kind, Added | Adopted | Removed | Raised | Lowered);
+    let mut kinds = changes.elements.iter().map(|change| change.kind);
+    let first = kinds.next();
+    if first.is_none_or(plain) && kinds.all(|kind| Some(kind) == first) {
+        return;
+    }
+    print_all_changes(changes);
+}
+
+/// Prints what is different.
+pub(crate) fn print_all_changes(changes: &Diff) {
+    for line in changes.to_string().lines() {
+        let style = match line.trim_start().chars().next() {
+            Some('+') => GOOD,
+            Some('-') => BAD,
+            _ => ODD,
+        };
+        say!("  {}", styled(style, line));
     }
 }
 
@@ -33,9 +65,11 @@ fn print(plan: &PlanView) -> ExitCode {
     let name = styled(STRONG, &plan.assembly);
     let calling: Vec<&StepView> = plan.calling().collect();
     if calling.is_empty() {
-        say!("{name}: nothing to do");
+        say!("{name}: nothing to {}", if plan.changes.is_empty() { "do" } else { "call" });
+        print_changes(&plan.changes);
         return exit::DONE;
     }
+    print_changes(&plan.changes);
     say!("{name}: {}, up to {} at once", plural(calling.len(), "step"), plan.widest);
     let width = calling.iter().map(|step| step.element.local().len()).max().unwrap_or(0);
     for step in &calling {

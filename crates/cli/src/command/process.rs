@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass::engine::{Ended, Stop};
 use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
-use windlass::model::{AssemblyName, ProcessId, StepId};
+use windlass::model::{AssemblyName, ProcessId, State, StepId};
 use windlass::view::plan::PlanView;
 use windlass::{Following, Started, Windlass};
 
@@ -112,6 +112,7 @@ fn print_plan(started: &Started, plan: &PlanView) {
         say!("{name}: nothing to call ({} {})", process.id, process.intent);
         return;
     }
+    super::plan::print_changes(&plan.changes);
     let steps = plural(calling.len(), "step");
     let continues = process.continues.map(|id| format!(", goes on from {id}")).unwrap_or_default();
     say!("{name}: {steps}, up to {} at once ({} {}{continues})", plan.widest, process.id, process.intent);
@@ -131,12 +132,16 @@ fn print_ended(ended: &Ended) -> ExitCode {
         .unwrap_or_default();
     say!();
     let name = &process.assembly;
-    match (process.status, process.intent) {
+    match (process.status, &process.intent) {
         (ProcessStatus::Completed, Intent::Down) => {
             say!("{} {name} is down ({took})", styled(GOOD, "done:"));
         }
-        (ProcessStatus::Completed, _) => {
-            say!("{} {name} is Active ({took})", styled(GOOD, "done:"));
+        (ProcessStatus::Completed, intent) => {
+            let state = match intent {
+                Intent::SetState(state) => *state,
+                _ => State::Active,
+            };
+            say!("{} {name} is {state} ({took})", styled(GOOD, "done:"));
             for (output, value) in &ended.outputs {
                 say!("  {output}: {}", text(&value.shown()));
             }

@@ -11,32 +11,44 @@ fn the_main_help_lists_commands_and_exit_codes() {
     assert_snapshot!(env.ok(&["--help"]).out(), @"
     Bring assemblies up and down whose parts are driven by anything
 
-    Usage: windlass <COMMAND>
+    Usage: windlass [OPTIONS] <COMMAND>
 
     Commands:
-      up       Bring an assembly up, or repair what of it is not up
-      down     Take an assembly down and forget it
-      status   Show how assemblies are: their components, states, outputs
-      log      Show what was done for an assembly: steps, jobs, activity log
-      plan     Show what up would do, and why each step waits
-      check    Check descriptors, packages and project files, and report all problems at once
-      resolve  Print an assembly's descriptor with everything filled in that is known
-      retry    Go on with what was last asked of an assembly
-      explain  Explain the code of a message
-      help     Print this message or the help of the given subcommand(s)
+      up         Bring an assembly up, change it, or repair what of it is not up
+      down       Take an assembly down and forget it
+      set-state  Take all parts of an assembly to a state, from above or below
+      scale      Add nodes to a cluster, or remove some, by its scaling-increment
+      heal       Stop and start a part that does not do its work
+      adopt      Take over an assembly whose parts exist already
+      rollback   Make an assembly again what it was before
+      cancel     Ask a process to stop, as Ctrl-C does where it runs
+      ps         List processes, or show one step by step
+      history    List what an assembly was asked to be, and what changed each time
+      diff       Show what is different between two versions of an assembly
+      status     Show how assemblies are: their components, states, outputs
+      log        Show what was done for an assembly: steps, jobs, activity log
+      plan       Show what up would do, and why each step waits
+      check      Check descriptors, packages and project files, and report all problems at once
+      resolve    Print an assembly's descriptor with everything filled in that is known
+      retry      Go on with what was last asked of an assembly
+      explain    Explain the code of a message
+      help       Print this message or the help of the given subcommand(s)
 
     Options:
-      -h, --help     Print help
-      -V, --version  Print version
+          --state <ADDRESS>  Keep the state in this PostgreSQL database instead of .windlass
+      -h, --help             Print help
+      -V, --version          Print version
 
     Exit codes:
       0    done
       1    something failed; what was done is recorded, and the same command again goes on from there
       2    wrong input; nothing was changed
+      3    something would change, where --detailed-exitcode asks for that
       130  interrupted; the same command again goes on from there
 
     Environment:
       WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
+      WINDLASS_STATE     where the state is kept, as --state says
       NO_COLOR           print without colours
 
     Examples:
@@ -48,7 +60,27 @@ fn the_main_help_lists_commands_and_exit_codes() {
 
 #[rstest]
 fn each_command_has_examples(
-    #[values("up", "down", "status", "log", "plan", "check", "resolve", "retry", "explain")] command: &str,
+    #[values(
+        "up",
+        "down",
+        "set-state",
+        "scale",
+        "heal",
+        "adopt",
+        "rollback",
+        "cancel",
+        "ps",
+        "history",
+        "diff",
+        "status",
+        "log",
+        "plan",
+        "check",
+        "resolve",
+        "retry",
+        "explain"
+    )]
+    command: &str,
 ) {
     let env = TestEnv::bare();
     let help = env.ok(&[command, "--help"]).stdout;
@@ -67,7 +99,27 @@ fn every_command_has_a_help_that_was_tested() {
     let names: Vec<&str> = commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(
         names,
-        ["up", "down", "status", "log", "plan", "check", "resolve", "retry", "explain", "help"]
+        [
+            "up",
+            "down",
+            "set-state",
+            "scale",
+            "heal",
+            "adopt",
+            "rollback",
+            "cancel",
+            "ps",
+            "history",
+            "diff",
+            "status",
+            "log",
+            "plan",
+            "check",
+            "resolve",
+            "retry",
+            "explain",
+            "help"
+        ]
     );
 }
 
@@ -79,7 +131,7 @@ fn wrong_arguments() {
 
       tip: a similar subcommand exists: 'up'
 
-    Usage: windlass <COMMAND>
+    Usage: windlass [OPTIONS] <COMMAND>
 
     For more information, try '--help'.
     ");

@@ -558,24 +558,3 @@ fn a_component_that_is_not_there() {
         env.ok(&["log", "h_bta", component]);
     }
 }
-
-/// What is up can't be changed in place: it says what would change.
-#[test]
-fn another_value_of_what_is_up() {
-    let env = TestEnv::with("h_bta");
-    env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
-    let before = env.json(&["status"]);
-    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "numOfServers=2", "-p", "data=other"]), @"
-    error: parts of `h_bta` that are up would change, and that can't be done in place:
-      A: another value of `data`
-      B__1: another value of `data`
-      B__2: another value of `data`
-    take it down first with `windlass down h_bta`, or bring it up with the values it has
-    ");
-    assert_snapshot!(env.refuses(&["up", "h_bta"]), @"
-    error: parts of `h_bta` that are up would change, and that can't be done in place:
-      B__2: it would be removed
-    take it down first with `windlass down h_bta`, or bring it up with the values it has
-    ");
-    assert_eq!(env.json(&["status"]), before);
-}

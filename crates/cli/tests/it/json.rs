@@ -72,7 +72,22 @@ fn plan() {
         2,
         3
       ],
-      "widest": 1
+      "widest": 1,
+      "changes": {
+        "elements": [
+          {
+            "element": "small__box",
+            "kind": "added",
+            "from": "Absent",
+            "to": "Active",
+            "replaces": null,
+            "descriptor": "resource::box::1.0",
+            "repackaged": false,
+            "properties": []
+          }
+        ],
+        "relationships": []
+      }
     }
     "#);
 }

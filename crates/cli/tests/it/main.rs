@@ -9,6 +9,7 @@ mod proc;
 mod run;
 mod small;
 
+mod change;
 mod down;
 mod failing;
 mod fix;

@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use windlass_driver::{Location, Placement, Registry, location};
-use windlass_lifecycle::up;
-use windlass_model::assembly::{ElementKind, Origin};
+use windlass_model::assembly::Origin;
 use windlass_model::id::Entropy;
-use windlass_model::record::AssemblyRecord;
-use windlass_model::{Action, Clock, DescriptorName, Element, State, Timestamp};
-use windlass_store::Snapshot;
+use windlass_model::{Action, Clock, DescriptorName, Element, Side, Transition};
 
-use super::{Desired, Preview};
-use crate::changes::{Side, changes};
+use super::Preview;
+use super::ask::{Ask, Desired};
+use super::draft::{Former, resources};
 use crate::error::{EngineError, Unplaced};
 use crate::places::Places;
 use crate::world::World;
@@ -34,71 +32,33 @@ pub struct Means {
 }
 
 impl Means {
-    /// Says what bringing an assembly up would do, over what is there. Nothing is read or changed.
+    /// Says what bringing up an assembly would do that nothing is there of. Nothing is read or changed.
     ///
     /// # Errors
     ///
     /// Whatever stands against bringing the assembly up.
-    pub fn preview_up(&self, snapshot: Option<Snapshot>, desired: Desired) -> Result<Preview, EngineError> {
-        let exists = snapshot.is_some();
-        let mut world = self.wanted(snapshot, desired)?;
-        world.enroll(self.clock.now(), &*self.entropy, &mut Vec::new());
-        self.preflight(&world)?;
-        let plan = up(&world.current(), world.topology(), &world)?;
-        Ok(Preview { plan, exists })
+    pub fn preview_new(&self, desired: Desired) -> Result<Preview, EngineError> {
+        Ok(Preview::of(self.draft(Ask::Up(Box::new(desired)), None, Former::default())?, false))
     }
 
-    /// Lays what is wanted over what is there.
-    pub(super) fn wanted(&self, snapshot: Option<Snapshot>, desired: Desired) -> Result<World, EngineError> {
-        let now = self.clock.now();
-        let name = desired.topology.name().clone();
-        let packages: HashMap<_, _> =
-            desired.packages.into_iter().map(|package| (package.name().clone(), Arc::new(package))).collect();
-        let record = |created: Timestamp| AssemblyRecord {
-            name: name.clone(),
-            descriptor: desired.descriptor.clone(),
-            topology: desired.topology.clone(),
-            goal: State::Active,
-            parameters: desired.parameters.clone(),
-            packages: World::pins(&packages),
-            created,
-            updated: now,
-        };
-        let mut world = match snapshot {
-            None => World::new(record(now)),
-            Some(snapshot) => {
-                if snapshot.assembly.descriptor != desired.descriptor {
-                    return Err(EngineError::NameTaken { name, other: snapshot.assembly.descriptor });
-                }
-                let created = snapshot.assembly.created;
-                let mut world = World::load(snapshot);
-                let elements = changes(
-                    Side { topology: world.topology(), secrets: world.secrets() },
-                    Side { topology: &desired.topology, secrets: &desired.secrets },
-                    &world.elements,
-                );
-                if !elements.is_empty() {
-                    return Err(EngineError::Changed { name, elements });
-                }
-                world.assembly = record(created);
-                world
-            }
-        };
-        world.packages = packages;
-        world.add_secrets(&desired.secrets);
-        Ok(world)
-    }
     /// Looks whether every part has a place, a driver and a runtime, before anything is started.
-    pub(super) fn preflight(&self, world: &World) -> Result<(), EngineError> {
-        let resources = world.topology().elements().iter().filter(|e| e.kind == ElementKind::Resource);
+    pub(super) fn preflight(&self, world: &World, adopt: bool) -> Result<(), EngineError> {
         let mut looked: HashMap<(Placement, DescriptorName), Result<(), String>> = HashMap::new();
         let mut problems: BTreeMap<String, Unplaced> = BTreeMap::new();
-        for element in resources {
-            let key = (world.placement(element), element.descriptor.clone());
+        for element in resources(world.topology()) {
+            let key = (world.placement(element, Side::Desired), element.descriptor.clone());
             let result = looked.entry(key).or_insert_with_key(|(placement, _)| {
                 let location = self.places.location(placement)?;
                 self.places.check(&location)?;
-                self.served(world, element, &location)
+                self.served(world, element, &location)?;
+                let declares = |transition| element.declares(transition);
+                if adopt && !declares(Transition::Adopt) && !element.transitions.is_empty() {
+                    return Err(format!(
+                        "`{}` declares no Adopt, so it can't be taken over",
+                        element.descriptor
+                    ));
+                }
+                Ok(())
             });
             if let Err(why) = result {
                 let problem = problems.entry(why.clone()).or_insert_with(|| Unplaced::new(why.clone()));
@@ -115,7 +75,7 @@ impl Means {
 
     /// Looks whether there is a driver for each transition that a resource declares.
     fn served(&self, world: &World, element: &Element, location: &Location) -> Result<(), String> {
-        let package = world.package(element).map_err(|failure| failure.message)?;
+        let package = world.package(element, Side::Desired).map_err(|failure| failure.message)?;
         for transition in &element.transitions {
             let binding = package
                 .bindings()

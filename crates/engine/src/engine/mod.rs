@@ -1,22 +1,24 @@
 //! Intents: what a user asks, carried out under the lease of its assembly.
 
+mod ask;
+mod draft;
 mod means;
 mod settle;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-use windlass_driver::Package;
-use windlass_lifecycle::{down, up};
+use windlass_lifecycle::Diff;
+use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
-    Event as Happening, EventDraft, Intent, PlanText, ProcessRecord, ProcessStatus,
+    AssemblyRecord, Event as Happening, EventDraft, Intent, PlanText, ProcessRecord, ProcessStatus,
+    VersionRecord,
 };
 use windlass_model::resolve::Resolved;
-use windlass_model::{AssemblyName, DescriptorName, PropertyName, State, Timestamp, Topology};
+use windlass_model::{AssemblyName, DescriptorName, ProcessId, PropertyName, State, Timestamp, Topology};
 use windlass_plan::Plan;
-use windlass_secret::{SecretRef, Sensitive};
+use windlass_secret::Sensitive;
 use windlass_store::{Batch, Holder, Lease, Snapshot, Store};
 
 use crate::error::EngineError;
@@ -24,7 +26,10 @@ use crate::host::{Host, JournalParts, Stop};
 use crate::machine::{Machine, Pace, Tally, Tools};
 use crate::world::World;
 
+pub use ask::{Ask, Desired, Manner};
 pub use means::Means;
+
+use draft::{Draft, Former};
 
 /// How fast, how often, how patient.
 #[derive(Debug, Clone, Copy)]
@@ -35,12 +40,19 @@ pub struct Options {
     pub poll: Duration,
     /// How long a job that is stopped may take to end by itself.
     pub grace: Duration,
+    /// How long what runs may go on when somebody else asks the process to stop, before it is stopped.
+    pub patience: Duration,
 }
 
 impl Default for Options {
-    /// Eight calls at once, a first look after half a second, ten seconds of grace.
+    /// Eight calls at once, a first look after half a second, ten seconds of grace and of patience.
     fn default() -> Self {
-        Self { parallelism: 8, poll: Duration::from_millis(500), grace: Duration::from_secs(10) }
+        Self {
+            parallelism: 8,
+            poll: Duration::from_millis(500),
+            grace: Duration::from_secs(10),
+            patience: Duration::from_secs(10),
+        }
     }
 }
 
@@ -55,28 +67,26 @@ pub struct Engine {
     pub options: Options,
 }
 
-/// An assembly as it should be, with all that is needed to make it so.
-#[derive(Debug, Clone)]
-pub struct Desired {
-    /// What it should be.
-    pub topology: Topology,
-    /// The descriptor it was made from.
-    pub descriptor: DescriptorName,
-    /// The parameters it was asked with, without sensitive values.
-    pub parameters: BTreeMap<PropertyName, Value>,
-    /// The sensitive values that the topology refers to.
-    pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// The packages of its resources.
-    pub packages: Vec<Package>,
-}
-
 /// What an intent would do.
 #[derive(Debug, Clone)]
 pub struct Preview {
     /// The plan.
     pub plan: Plan,
+    /// What is different afterwards.
+    pub diff: Diff,
+    /// The assembly as it should be.
+    pub assembly: AssemblyRecord,
+    /// What would be recorded as asked.
+    pub intent: Intent,
     /// Whether something of the assembly is there already.
     pub exists: bool,
+}
+
+impl Preview {
+    fn of(draft: Draft, exists: bool) -> Self {
+        let Draft { world, plan, diff, intent, .. } = draft;
+        Self { plan, diff, assembly: world.assembly, intent, exists }
+    }
 }
 
 /// A process that is ready to run, under its lease.
@@ -87,6 +97,7 @@ pub struct Prepared {
     world: World,
     process: ProcessRecord,
     plan: Plan,
+    diff: Diff,
 }
 
 /// How a process ended.
@@ -101,142 +112,94 @@ pub struct Ended {
 }
 
 impl Engine {
-    /// Says what [`prepare_up`](Self::prepare_up) would plan, without changing anything.
+    /// Says what an intent would do, without changing anything.
     ///
     /// # Errors
     ///
-    /// Whatever stands against bringing the assembly up.
-    pub async fn preview_up(&self, desired: Desired) -> Result<Preview, EngineError> {
-        let snapshot = self.store.load(desired.topology.name()).await?;
-        self.means.preview_up(snapshot, desired)
+    /// Whatever stands against it.
+    pub async fn preview(&self, name: &AssemblyName, ask: Ask) -> Result<Preview, EngineError> {
+        let snapshot = self.store.load(name).await?;
+        let exists = snapshot.is_some();
+        if !exists && !matches!(ask, Ask::Up(_)) {
+            return Err(self.unknown(name).await?);
+        }
+        let former = self.former(&ask, snapshot.as_ref()).await?;
+        Ok(Preview::of(self.means.draft(ask, snapshot, former)?, exists))
     }
 
-    /// Takes the lease, settles what earlier processes have left open, and plans the way up.
-    ///
-    /// # Errors
-    ///
-    /// Whatever stands against it; the lease is given back then.
-    pub async fn prepare_up(
-        &self,
-        desired: Desired,
-        holder: &Holder,
-        stop: &Stop,
-    ) -> Result<Prepared, EngineError> {
-        let name = desired.topology.name().clone();
-        let lease = self.store.lease(&name, holder).await?;
-        match self.prepare_up_under(&lease, desired, stop).await {
-            Ok((world, plan, process)) => Ok(Prepared { engine: self.clone(), lease, world, process, plan }),
-            Err(error) => Err(self.give_back(lease, error).await),
-        }
-    }
-
-    async fn prepare_up_under(
-        &self,
-        lease: &Lease,
-        desired: Desired,
-        stop: &Stop,
-    ) -> Result<(World, Plan, ProcessRecord), EngineError> {
-        let snapshot = self.settled(lease, desired.topology.name(), None, stop).await?;
-        let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
-        let secrets = desired.secrets.clone();
-        let packages: Vec<_> = desired.packages.iter().map(Package::to_record).collect();
-        let mut world = self.means.wanted(snapshot, desired)?;
-        let mut enrolled = Vec::new();
-        let now = self.means.clock.now();
-        world.enroll(now, &*self.means.entropy, &mut enrolled);
-        self.means.preflight(&world)?;
-        let plan = up(&world.current(), world.topology(), &world)?;
-        let mut batch = Batch::new();
-        for package in packages {
-            batch = batch.put_package(package);
-        }
-        batch = batch.put_assembly(world.assembly.clone());
-        for (secret, value) in secrets {
-            let bytes = Sensitive::new(value.expose().clone().into_bytes());
-            batch = batch.put_secret(secret, world.assembly.name.clone(), bytes);
-        }
-        for element in enrolled {
-            batch = batch.put_element(element);
-        }
-        let process = self.begin(lease, &world, Intent::Up, &plan, continues, batch).await?;
-        Ok((world, plan, process))
-    }
-
-    /// Takes the lease, settles what is open, and plans the way down.
+    /// Takes the lease, settles what earlier processes have left open, and plans what is asked.
     ///
     /// # Errors
     ///
     /// Whatever stands against it; the lease is given back then.
-    pub async fn prepare_down(
+    pub async fn prepare(
         &self,
         name: &AssemblyName,
-        holder: &Holder,
-        stop: &Stop,
-    ) -> Result<Prepared, EngineError> {
-        self.prepare_stored(name, Some(Intent::Down), None, holder, stop).await
-    }
-
-    /// Goes on with what was asked of an assembly before, with the topology and packages that were pinned then.
-    /// `assume` says of all calls whose end is not known whether they happened.
-    ///
-    /// # Errors
-    ///
-    /// Whatever stands against it; the lease is given back then.
-    pub async fn prepare_retry(
-        &self,
-        name: &AssemblyName,
-        assume: Option<bool>,
-        holder: &Holder,
-        stop: &Stop,
-    ) -> Result<Prepared, EngineError> {
-        self.prepare_stored(name, None, assume, holder, stop).await
-    }
-
-    async fn prepare_stored(
-        &self,
-        name: &AssemblyName,
-        intent: Option<Intent>,
-        assume: Option<bool>,
+        ask: Ask,
         holder: &Holder,
         stop: &Stop,
     ) -> Result<Prepared, EngineError> {
         let lease = self.store.lease(name, holder).await?;
-        match self.prepare_stored_under(&lease, name, intent, assume, stop).await {
-            Ok((world, plan, process)) => Ok(Prepared { engine: self.clone(), lease, world, process, plan }),
+        match self.prepare_under(&lease, name, ask, stop).await {
+            Ok((draft, process)) => {
+                let Draft { world, plan, diff, .. } = draft;
+                Ok(Prepared { engine: self.clone(), lease, world, process, plan, diff })
+            }
             Err(error) => Err(self.give_back(lease, error).await),
         }
     }
 
-    async fn prepare_stored_under(
+    async fn prepare_under(
         &self,
         lease: &Lease,
         name: &AssemblyName,
-        intent: Option<Intent>,
-        assume: Option<bool>,
+        ask: Ask,
         stop: &Stop,
-    ) -> Result<(World, Plan, ProcessRecord), EngineError> {
-        let Some(snapshot) = self.settled(lease, name, assume, stop).await? else {
-            let known = self.store.assemblies().await?.into_iter().map(|a| a.name).collect();
-            return Err(EngineError::Unknown { name: name.clone(), known });
+    ) -> Result<(Draft, ProcessRecord), EngineError> {
+        let assume = match &ask {
+            Ask::Retry { assume } => *assume,
+            _ => None,
         };
-        let continues = snapshot.processes.last().map(|process| process.id);
-        let intent = intent.unwrap_or(match snapshot.assembly.goal {
-            State::Absent => Intent::Down,
-            _ => Intent::Up,
-        });
-        let mut world = World::load(snapshot);
-        world.packages = self.pinned(&world.assembly).await?;
-        let plan = match intent {
-            Intent::Down => {
-                world.assembly.goal = State::Absent;
-                down(&world.current(), world.topology())?
+        let snapshot = self.settled(lease, name, assume, stop).await?;
+        if snapshot.is_none() && !matches!(ask, Ask::Up(_)) {
+            return Err(self.unknown(name).await?);
+        }
+        let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
+        let former = self.former(&ask, snapshot.as_ref()).await?;
+        let mut draft = self.means.draft(ask, snapshot, former)?;
+        let process = self.begin(lease, &mut draft, continues).await?;
+        Ok((draft, process))
+    }
+
+    async fn unknown(&self, name: &AssemblyName) -> Result<EngineError, EngineError> {
+        let known = self.store.assemblies().await?.into_iter().map(|a| a.name).collect();
+        Ok(EngineError::Unknown { name: name.clone(), known })
+    }
+
+    /// Reads what a draft needs of the past.
+    async fn former(&self, ask: &Ask, snapshot: Option<&Snapshot>) -> Result<Former, EngineError> {
+        let Some(snapshot) = snapshot else { return Ok(Former::default()) };
+        let name = &snapshot.assembly.name;
+        let goes_back = matches!(ask, Ask::Rollback(_));
+        let versions = if goes_back || draft::is_mixed(snapshot) {
+            self.store.versions(name).await?
+        } else {
+            Vec::new()
+        };
+        let made = snapshot.elements.values().filter_map(|element| Some(&element.made.as_ref()?.package));
+        let mut digests: BTreeMap<&PackageDigest, Option<&DescriptorName>> =
+            made.map(|digest| (digest, None)).collect();
+        let records = std::iter::once(&snapshot.assembly).chain(versions.iter().map(|v| &v.assembly));
+        for (name, digest) in records.flat_map(|record| &record.packages) {
+            digests.insert(digest, Some(name));
+        }
+        let mut packages = HashMap::new();
+        for (digest, descriptor) in digests {
+            if let Some(package) = self.package(digest, descriptor).await? {
+                packages.insert(digest.clone(), Arc::new(package));
             }
-            _ => up(&world.current(), world.topology(), &world)?,
-        };
-        world.assembly.updated = self.means.clock.now();
-        let batch = Batch::new().put_assembly(world.assembly.clone());
-        let process = self.begin(lease, &world, intent, &plan, continues, batch).await?;
-        Ok((world, plan, process))
+        }
+        Ok(Former { versions, packages })
     }
 
     async fn give_back(&self, lease: Lease, error: EngineError) -> EngineError {
@@ -245,35 +208,34 @@ impl Engine {
         error
     }
 
-    /// Records a new process and makes it durable.
+    /// Records a new process, with all that it needs, and makes it durable.
     async fn begin(
         &self,
         lease: &Lease,
-        world: &World,
-        intent: Intent,
-        plan: &Plan,
-        continues: Option<windlass_model::ProcessId>,
-        batch: Batch,
+        draft: &mut Draft,
+        continues: Option<ProcessId>,
     ) -> Result<ProcessRecord, EngineError> {
         let id = self.store.reserve_process().await?;
         let now = self.means.clock.now();
+        if draft.is_new_version {
+            draft.world.assembly.version = Some(id);
+        }
         let process = ProcessRecord {
             id,
-            assembly: world.assembly.name.clone(),
-            intent,
+            assembly: draft.world.assembly.name.clone(),
+            intent: draft.intent.clone(),
             status: ProcessStatus::InProgress,
-            plan: PlanText::new(plan).expect("a plan is plain data"),
+            plan: PlanText::new(&draft.plan).expect("a plan is plain data"),
             continues,
             from: Some(self.means.home.clone()),
             created: now,
             ended: None,
             reason: None,
         };
-        let steps = u32::try_from(plan.work().count()).unwrap_or(u32::MAX);
-        let event = event(world, Some(id), now, Happening::ProcessStarted { intent, steps });
-        self.store.commit(lease, batch.put_process(process.clone()).event(event)).await?;
+        self.store.commit(lease, beginning(draft, &process)).await?;
         Ok(process)
     }
+
     fn tools(&self) -> Tools {
         Tools {
             store: self.store.id().clone(),
@@ -294,6 +256,41 @@ impl Engine {
     }
 }
 
+/// Puts together what is recorded when a process begins.
+fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
+    let (id, now) = (process.id, process.created);
+    let mut batch = Batch::new();
+    for package in &draft.packages {
+        batch = batch.put_package(package.to_record());
+    }
+    let world = &mut draft.world;
+    batch = batch.put_assembly(world.assembly.clone());
+    for (secret, value) in &draft.secrets {
+        let bytes = Sensitive::new(value.expose().clone().into_bytes());
+        batch = batch.put_secret(secret.clone(), world.assembly.name.clone(), bytes);
+    }
+    for element in std::mem::take(&mut draft.enrolled) {
+        batch = batch.put_element(element);
+    }
+    let steps = u32::try_from(draft.plan.work().count()).unwrap_or(u32::MAX);
+    let started = Happening::ProcessStarted { intent: draft.intent.clone(), steps };
+    batch = batch.put_process(process.clone()).event(event(world, Some(id), now, started));
+    if draft.is_new_version {
+        batch = batch.put_version(VersionRecord { process: id, assembly: world.assembly.clone() });
+    }
+    for name in &draft.broken {
+        let Some(record) = world.elements.get_mut(name).filter(|record| record.state == State::Active) else {
+            continue;
+        };
+        record.state = State::Broken;
+        record.since = now;
+        let broken =
+            Happening::StateChanged { element: name.clone(), from: State::Active, to: State::Broken };
+        batch = batch.put_element(record.clone()).event(event(world, Some(id), now, broken));
+    }
+    batch
+}
+
 fn event(
     world: &World,
     process: Option<windlass_model::ProcessId>,
@@ -307,6 +304,11 @@ impl Prepared {
     /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Returns what is different afterwards.
+    pub fn diff(&self) -> &Diff {
+        &self.diff
     }
 
     /// Returns the process as it was begun.
@@ -325,10 +327,11 @@ impl Prepared {
     ///
     /// When the store fails. What was committed stays; the same intent again goes on from there.
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
-        let Self { engine, lease, world, process, plan } = self;
+        let Self { engine, lease, world, process, plan, diff: _ } = self;
         let mut machine =
             Machine::run(engine.tools(), world, plan, process.clone(), engine.means.clock.now());
-        let parts = JournalParts { grace: engine.options.grace, ..JournalParts::default() };
+        let Options { grace, patience, .. } = engine.options;
+        let parts = JournalParts { grace, patience, ..JournalParts::default() };
         let result = engine.host(&lease, stop).run(&mut machine, parts).await;
         let released = engine.store.release(lease).await;
         result?;

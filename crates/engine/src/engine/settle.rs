@@ -1,16 +1,15 @@
 //! Finds out what earlier processes have left open, before anything new is planned.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use windlass_driver::Package;
-use windlass_model::record::{
-    AssemblyRecord, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
-};
+use windlass_model::assembly::PackageDigest;
+use windlass_model::record::{CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus};
 use windlass_model::{AssemblyName, CallId, DescriptorName, ProcessId};
 use windlass_store::{Batch, Lease, Snapshot};
 
-use super::Engine;
+use super::ask::Ask;
+use super::{Engine, draft};
 use crate::error::EngineError;
 use crate::host::{JournalParts, Stop};
 use crate::journal::Elsewhere;
@@ -18,21 +17,22 @@ use crate::machine::{Command, Event, Machine};
 use crate::world::World;
 
 impl Engine {
-    pub(super) async fn pinned(
+    /// Reads a package of the store; one that was pinned by a name must be there.
+    pub(super) async fn package(
         &self,
-        assembly: &AssemblyRecord,
-    ) -> Result<HashMap<DescriptorName, Arc<Package>>, EngineError> {
-        let mut packages = HashMap::new();
-        for (name, digest) in &assembly.packages {
-            let record = self.store.package(digest).await?;
-            let record = record.ok_or_else(|| EngineError::PackageGone(name.clone()))?;
-            let package = Package::from_record(record).map_err(|error| EngineError::PackageUnreadable {
-                name: name.clone(),
-                cause: error.to_string(),
-            })?;
-            packages.insert(name.clone(), Arc::new(package));
-        }
-        Ok(packages)
+        digest: &PackageDigest,
+        pinned_by: Option<&DescriptorName>,
+    ) -> Result<Option<Package>, EngineError> {
+        let Some(record) = self.store.package(digest).await? else {
+            return match pinned_by {
+                Some(name) => Err(EngineError::PackageGone(name.clone())),
+                None => Ok(None),
+            };
+        };
+        let name = record.name.clone();
+        let package = Package::from_record(record)
+            .map_err(|error| EngineError::PackageUnreadable { name, cause: error.to_string() })?;
+        Ok(Some(package))
     }
 
     /// Loads an assembly with no call left open: what an earlier process has left is found out first.
@@ -81,11 +81,17 @@ impl Engine {
         let calls = snapshot.calls.clone();
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
         let elsewhere = self.elsewhere(&snapshot);
+        let former = self.former(&Ask::Down, Some(&snapshot)).await?;
         let mut world = World::load(snapshot);
-        world.packages = self.pinned(&world.assembly).await?;
+        world.installed = Some(draft::installed(&world.assembly, &former.versions, &world));
+        world.former = former.packages;
+        world.packages = world.pinned();
         let mut machine = Machine::settle(self.tools(), world, calls, self.means.clock.now());
         self.host(lease, stop)
-            .run(&mut machine, JournalParts { jobs, elsewhere, grace: self.options.grace })
+            .run(
+                &mut machine,
+                JournalParts { jobs, elsewhere, grace: self.options.grace, patience: self.options.patience },
+            )
             .await?;
         if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
     }

@@ -243,7 +243,10 @@ impl Machine {
 
     pub(super) fn succeeded(&mut self, id: &CallId) {
         let Some(run) = self.finish_call(id, CallState::Succeeded) else { return };
-        let CallRecord { element, pair, then, process, step, .. } = &run.record;
+        let CallRecord { element, action, pair, then, process, step, .. } = &run.record;
+        if *action == Action::Transition(Transition::Reconfigure) {
+            self.note_values(element, *process);
+        }
         self.attain(element, pair.as_ref(), *then, *process);
         self.proceed((*process, *step));
     }

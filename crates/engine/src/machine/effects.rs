@@ -1,9 +1,10 @@
 //! What the end of a call means for elements and relationships.
 
 use windlass_model::record::{
-    Advance, ElementRecord, Event as Happening, Failure, FailureKind, InstanceRecord, PairKey, PairRecord,
+    Advance, ElementRecord, Event as Happening, Failure, FailureKind, InstanceRecord, Made, PairKey,
+    PairRecord,
 };
-use windlass_model::{Action, ElementName, ProcessId, State};
+use windlass_model::{Action, ElementName, ProcessId, Side, State};
 use windlass_store::Change;
 
 use super::Machine;
@@ -61,12 +62,69 @@ impl Machine {
             record.state = to;
             record.progress = 0;
             record.failure = None;
+            if to == State::Absent {
+                record.made = None;
+            }
         });
         if to == State::Absent {
             self.forget_instance(element);
         }
         if from != to {
             self.happened(process, Happening::StateChanged { element: element.clone(), from, to });
+        }
+    }
+
+    /// Notes from what an element is made, as soon as anything of it may be there.
+    pub(super) fn note_making(&mut self, element: &ElementName, process: ProcessId) {
+        let known = self.world.elements.get(element);
+        if known.is_none_or(|record| record.state != State::Absent || record.made.is_some()) {
+            return;
+        }
+        let described = self.world.element(element, Side::Desired);
+        let package =
+            described.and_then(|found| self.world.assembly.packages.get(&found.descriptor)).cloned();
+        if let Some(package) = package {
+            let made = Made { package, installed_by: process, configured_by: process };
+            self.update_element(element, |record| record.made = Some(made));
+        }
+    }
+
+    /// Notes that an element has the values of the version that is wanted.
+    pub(super) fn note_values(&mut self, element: &ElementName, process: ProcessId) {
+        self.update_element(element, |record| {
+            if let Some(made) = &mut record.made {
+                made.configured_by = process;
+            }
+        });
+    }
+
+    /// Drops the records of elements and relationships that are gone and that nobody wants back.
+    pub(super) fn forget_leftovers(&mut self) {
+        let topology = &self.world.assembly.topology;
+        let strange = self.world.elements.values().filter(|record| topology.get(&record.name).is_none());
+        let gone: Vec<ElementName> = strange
+            .filter(|record| record.state == State::Absent && record.made.is_none())
+            .map(|record| record.name.clone())
+            .collect();
+        let lost = |name: &ElementName| topology.get(name).is_none();
+        let pairs = self.world.pairs.values().filter(|pair| !pair.created);
+        let pairs: Vec<PairKey> = pairs
+            .filter(|pair| {
+                let key = &pair.key;
+                lost(&key.source)
+                    || lost(&key.target)
+                    || topology.relationship(&key.assembly, key.relationship.as_str()).is_none()
+            })
+            .map(|pair| pair.key.clone())
+            .collect();
+        for name in gone {
+            self.world.elements.remove(&name);
+            self.world.instances.remove(&name);
+            self.change(Change::DropElement(name));
+        }
+        for key in pairs {
+            self.world.pairs.remove(&key);
+            self.change(Change::DropPair(Box::new(key)));
         }
     }
 

@@ -28,7 +28,7 @@ use windlass_model::record::{
     Advance, CallRecord, CallState, Event as Happening, EventDraft, Failure, Intent, PairKey, ProcessRecord,
     ProcessStatus,
 };
-use windlass_model::{CallId, ElementName, ProcessId, State, StepId, Timestamp, Transition};
+use windlass_model::{CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition};
 use windlass_plan::{Plan, PlanBuilder};
 use windlass_secret::SecretRef;
 use windlass_store::{Batch, Change};
@@ -170,6 +170,8 @@ struct StepRun {
 struct Planned {
     action: PlannedAction,
     then: Advance,
+    /// The version of the assembly that it is made with.
+    side: Side,
 }
 
 enum PlannedAction {
@@ -346,6 +348,7 @@ impl Machine {
         let id = process.id;
         self.change(Change::PutProcess(Box::new(process)));
         self.happened(Some(id), Happening::ProcessEnded { status, reason });
+        self.forget_leftovers();
         self.forget_assembly();
         self.out.acks.push(Ack::ProcessEnded);
     }

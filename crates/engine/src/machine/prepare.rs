@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use windlass_driver::{Binding, Call, Driver, Location, Package, Placement};
 use windlass_model::record::{Advance, CallRecord, CallState, Failure, FailureKind, PairKey};
-use windlass_model::{Action, CallId, ElementName, Timestamp};
+use windlass_model::{Action, CallId, ElementName, Side, Timestamp};
 
 use super::{CallRun, Machine, StepKey};
 
@@ -16,6 +16,7 @@ pub(super) struct CallSeed {
     pub(super) action: Action,
     pub(super) pair: Option<PairKey>,
     pub(super) then: Advance,
+    pub(super) side: Side,
     pub(super) attempt: u32,
     pub(super) started: Timestamp,
 }
@@ -30,6 +31,7 @@ impl CallSeed {
             action: record.action.clone(),
             pair: record.pair.clone(),
             then: record.then,
+            side: record.side,
             attempt: record.attempt,
             started: record.started,
         }
@@ -39,14 +41,14 @@ impl CallSeed {
 impl Machine {
     /// Makes a call ready; none when there is nothing to do for it.
     pub(super) fn prepare(&mut self, seed: CallSeed) -> Result<Option<CallRun>, Failure> {
-        let element = self.world.topology().get(&seed.element).ok_or_else(|| {
+        let element = self.world.element(&seed.element, seed.side).ok_or_else(|| {
             Failure::new(FailureKind::NotFound, format!("there is no element `{}`", seed.element))
         })?;
-        let package = self.world.package(element)?;
+        let package = self.world.package(element, seed.side)?;
         if !package.bindings().declares(&seed.action) {
             return Ok(None);
         }
-        let placement = self.world.placement(element);
+        let placement = self.world.placement(element, seed.side);
         let location = self.location(placement)?;
         let (binding, driver) = self.choose(&package, &seed.action, &location)?;
         let Some(nature) = driver.nature(&package, &seed.action) else { return Ok(None) };
@@ -57,6 +59,7 @@ impl Machine {
             element: seed.element,
             pair: seed.pair,
             action: seed.action,
+            side: seed.side,
             driver: binding.driver.clone(),
             effect: nature.effect,
             attempt: seed.attempt,
@@ -106,9 +109,11 @@ impl Machine {
         let missing =
             |element: &ElementName| Failure::new(FailureKind::NotFound, format!("`{element}` has no record"));
         let known = self.world.elements.get(&record.element).ok_or_else(|| missing(&record.element))?;
-        let element = self.world.topology().get(&record.element).ok_or_else(|| missing(&record.element))?;
+        let element =
+            self.world.element(&record.element, record.side).ok_or_else(|| missing(&record.element))?;
         let instance = self.world.instances.get(&record.element);
-        let arguments = record.pair.as_ref().map(|pair| self.world.arguments(pair)).transpose()?;
+        let arguments =
+            record.pair.as_ref().map(|pair| self.world.arguments(pair, record.side)).transpose()?;
         Ok(Call {
             id: record.id.clone(),
             attempt: record.attempt,
@@ -117,7 +122,7 @@ impl Machine {
             instance: known.id.clone(),
             natural: instance.and_then(|instance| instance.natural.clone()),
             document: instance.map(|instance| instance.document.clone()).unwrap_or_default(),
-            properties: self.world.properties(element)?,
+            properties: self.world.properties(element, record.side)?,
             arguments: arguments.unwrap_or_default(),
             pair: record.pair.clone(),
             private: known.private.get(family).cloned().unwrap_or_default(),

@@ -7,7 +7,7 @@ use windlass_model::record::{
     Advance, CallRecord, CallState, Effect, Event as Happening, Failure, PairKey, StepEnd, StepRecord,
     StepState,
 };
-use windlass_model::{Action, CallId, ElementName, ProcessId, StepId, Timestamp};
+use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp};
 use windlass_plan::{Direction, Work};
 use windlass_store::Change;
 
@@ -37,14 +37,17 @@ impl Machine {
     /// Does what a step without calls does: the state moves on by itself.
     pub(super) fn attain_without_calls(&mut self, work: &Work, process: ProcessId) {
         match work {
-            Work::Transition { element, to, calls, .. } if calls.is_empty() => {
+            Work::Transition { element, to, calls, side, .. } if calls.is_empty() => {
+                if *side == Side::Desired && *to != State::Absent {
+                    self.note_making(element, process);
+                }
                 self.reach(element, *to, Some(process));
             }
-            Work::Relate { direction, assembly, relationship, target, sources, operations, .. }
+            Work::Relate { direction, assembly, relationship, target, sources, operations, side, .. }
                 if operations.is_empty() =>
             {
                 let made = *direction == Direction::Create;
-                for key in self.world.pairs_at(assembly, relationship.as_str(), target, sources) {
+                for key in self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side) {
                     self.put_pair(&key, Some(made), 0);
                 }
             }
@@ -55,22 +58,24 @@ impl Machine {
     /// Lists the calls of a step that are still to be made.
     pub(super) fn planned(&self, work: &Work) -> Vec<Planned> {
         match work {
-            Work::Transition { element, to, calls, .. } => {
+            Work::Transition { element, to, calls, side, .. } => {
+                let side = *side;
                 let done = self.world.elements.get(element).map_or(0, |record| record.progress);
                 let last = calls.len().saturating_sub(1);
                 let all = calls.iter().enumerate().map(|(at, transition)| Planned {
                     action: PlannedAction::Transition(element.clone(), *transition),
                     then: if at == last { Advance::State(*to) } else { Advance::Progress(count(at + 1)) },
+                    side,
                 });
                 all.skip(usize::try_from(done).unwrap_or(0).min(last)).collect()
             }
-            Work::Relate { direction, assembly, relationship, target, sources, operations, .. } => {
+            Work::Relate { direction, assembly, relationship, target, sources, operations, side, .. } => {
                 let made = *direction == Direction::Create;
-                let pairs = self.world.pairs_at(assembly, relationship.as_str(), target, sources);
+                let pairs = self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side);
                 let open = pairs
                     .into_iter()
                     .filter(|key| self.world.pairs.get(key).is_some_and(|pair| pair.created) != made);
-                open.flat_map(|key| self.planned_pair(&key, operations, made)).collect()
+                open.flat_map(|key| self.planned_pair(&key, operations, made, *side)).collect()
             }
             _ => Vec::new(),
         }
@@ -81,12 +86,14 @@ impl Machine {
         key: &PairKey,
         operations: &[OperationCall],
         made: bool,
+        side: Side,
     ) -> Vec<Planned> {
         let done = self.world.pairs.get(key).map_or(0, |pair| pair.progress);
         let last = operations.len().saturating_sub(1);
         let all = operations.iter().enumerate().map(|(at, operation)| Planned {
             action: PlannedAction::Operation(key.clone(), operation.clone()),
             then: if at == last { Advance::Pair(made) } else { Advance::PairProgress(count(at + 1)) },
+            side,
         });
         all.skip(usize::try_from(done).unwrap_or(0).min(last)).collect()
     }
@@ -109,7 +116,7 @@ impl Machine {
                 self.blocked.push_back(key);
                 return;
             }
-            let then = planned.then;
+            let (then, side) = (planned.then, planned.side);
             let seed = CallSeed {
                 id: CallId::of(&self.tools.store, key.0, key.1, run.ordinal),
                 key,
@@ -117,6 +124,7 @@ impl Machine {
                 action: action.clone(),
                 pair: pair.clone(),
                 then,
+                side,
                 attempt: 1,
                 started: self.now,
             };
@@ -130,9 +138,19 @@ impl Machine {
                     return self.end_step(key, StepEnd::Failed(failure));
                 }
                 // Nothing to do: the state moves on by itself.
-                Ok(None) => self.attain(&element, pair.as_ref(), then, key.0),
+                Ok(None) => {
+                    self.before_making(&element, &action, side, key.0);
+                    self.attain(&element, pair.as_ref(), then, key.0);
+                }
                 Ok(Some(call)) => return self.open(key, call),
             }
+        }
+    }
+
+    /// Notes what an element is made from when a transition begins that makes something of it.
+    fn before_making(&mut self, element: &ElementName, action: &Action, side: Side, process: ProcessId) {
+        if side == Side::Desired && matches!(action, Action::Transition(_)) {
+            self.note_making(element, process);
         }
     }
 
@@ -145,7 +163,7 @@ impl Machine {
                 Ok((element.clone(), Action::Transition(*transition), None))
             }
             PlannedAction::Operation(pair, operation) => {
-                let (element, operation) = self.world.operation(pair, operation)?;
+                let (element, operation) = self.world.operation(pair, operation, planned.side)?;
                 Ok((element, Action::Operation(operation), Some(pair.clone())))
             }
         }
@@ -157,6 +175,8 @@ impl Machine {
         if let Some(run) = self.steps.get_mut(&key) {
             run.ordinal += 1;
         }
+        let CallRecord { element, action, side, .. } = call.record.clone();
+        self.before_making(&element, &action, side, key.0);
         let id = call.record.id.clone();
         let waits = call.record.effect == Effect::Once;
         self.change(Change::PutCall(Box::new(call.record.clone())));

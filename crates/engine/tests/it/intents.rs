@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use windlass_engine::{EngineError, Stop};
+use windlass_engine::{Ask, EngineError, Stop};
 use windlass_model::record::{Effect, ProcessStatus};
 use windlass_store::{Store as _, StoreError};
 
 use crate::support::runtime::TAKES;
-use crate::support::{Rig, Sketch, assembly_name, literal};
+use crate::support::{Rig, Sketch, assembly_name};
 
 #[tokio::test(start_paused = true)]
 async fn down_is_the_mirror_image_and_forgets() {
@@ -45,21 +45,6 @@ async fn new_parts_join_what_is_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_up_is_not_changed_in_place() {
-    let rig = Rig::new(Effect::Once);
-    let sketch = |size: &str| Sketch::new(&["a"]).property("a", "size", literal(size));
-    rig.up(sketch("1").desired()).await.unwrap();
-    let error = rig.up(sketch("2").desired()).await.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "parts of `t` that are up would change, and that can't be done in place:\n  a: another value of `size`\ntake it down first with `windlass down t`, or bring it up with the values it has"
-    );
-    let error = rig.up(Sketch::new(&[]).desired()).await.unwrap_err();
-    assert!(error.to_string().contains("a: it would be removed"), "{error}");
-    rig.up(sketch("1").desired()).await.unwrap();
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_name_belongs_to_one_descriptor() {
     let rig = Rig::new(Effect::Once);
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
@@ -74,7 +59,10 @@ async fn an_assembly_has_one_owner_at_a_time() {
     let rig = Rig::new(Effect::Once);
     let (engine, holder) = rig.engine();
     let stop = Stop::default();
-    let prepared = engine.prepare_up(Sketch::new(&["a"]).desired(), &holder, &stop).await.unwrap();
+    let prepared = engine
+        .prepare(&assembly_name("t"), Ask::Up(Box::new(Sketch::new(&["a"]).desired())), &holder, &stop)
+        .await
+        .unwrap();
     let error = rig.up(Sketch::new(&["a"]).desired()).await.unwrap_err();
     assert!(matches!(error, EngineError::Store(StoreError::Held { .. })), "{error}");
     prepared.run(&stop).await.unwrap();
@@ -87,7 +75,10 @@ async fn a_stop_lets_running_jobs_end_and_the_rest_goes_on_later() {
     let sketch = Sketch::new(&["a", "b"]);
     let (engine, holder) = rig.engine();
     let stop = Stop::default();
-    let prepared = engine.prepare_up(sketch.desired(), &holder, &stop).await.unwrap();
+    let prepared = engine
+        .prepare(&assembly_name("t"), Ask::Up(Box::new(sketch.desired())), &holder, &stop)
+        .await
+        .unwrap();
     let told = stop.clone();
     let cut = async move {
         tokio::time::sleep(TAKES / 2).await;
@@ -107,7 +98,10 @@ async fn a_stopped_job_of_a_once_call_is_asked_about_and_a_repeatable_one_runs_a
         let rig = Rig::new(effect);
         let (engine, holder) = rig.engine();
         let stop = Stop::default();
-        let prepared = engine.prepare_up(Sketch::new(&["a"]).desired(), &holder, &stop).await.unwrap();
+        let prepared = engine
+            .prepare(&assembly_name("t"), Ask::Up(Box::new(Sketch::new(&["a"]).desired())), &holder, &stop)
+            .await
+            .unwrap();
         let told = stop.clone();
         let cut = async move {
             tokio::time::sleep(TAKES / 2).await;
@@ -131,7 +125,10 @@ async fn a_store_that_fails_stops_everything_and_loses_nothing() {
     let sketch = Sketch::new(&["a", "b"]).relate("a", "b");
     let (engine, holder) = rig.engine();
     let stop = Stop::default();
-    let prepared = engine.prepare_up(sketch.desired(), &holder, &stop).await.unwrap();
+    let prepared = engine
+        .prepare(&assembly_name("t"), Ask::Up(Box::new(sketch.desired())), &holder, &stop)
+        .await
+        .unwrap();
     let store = rig.store.clone();
     let fail = async move {
         tokio::time::sleep(TAKES + TAKES / 2).await;

@@ -1,5 +1,6 @@
 //! The engine on virtual time: a driver, a runtime and a store in memory, and every way in which they can fail.
 
+mod changing;
 mod crash;
 mod intents;
 mod steps;

@@ -28,7 +28,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_postgres::{IsolationLevel, NoTls, Transaction};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::StoreId;
-use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, VersionRecord};
+use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
 use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -234,6 +234,10 @@ impl Store for PostgresStore {
 
     async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError> {
         self.readers.read(|db| Box::pin(read::assemblies(db))).await
+    }
+
+    async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
+        self.readers.read(|db| Box::pin(read::processes(db))).await
     }
 
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError> {

@@ -76,6 +76,10 @@ pub(super) async fn versions(db: &Transaction<'_>, scope: &AssemblyName) -> Outc
     rows.iter().map(version).collect()
 }
 
+pub(super) async fn processes(db: &Transaction<'_>) -> Outcome<Vec<ProcessRecord>> {
+    records(db, "SELECT record FROM process ORDER BY id", &[]).await
+}
+
 pub(super) async fn load(
     db: &Transaction<'_>,
     seal: &Seal,

@@ -25,7 +25,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::StoreId;
-use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, VersionRecord};
+use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
 use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -181,6 +181,10 @@ impl Store for SqliteStore {
 
     async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError> {
         self.readers.read(read::assemblies).await
+    }
+
+    async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
+        self.readers.read(read::processes).await
     }
 
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError> {

@@ -59,6 +59,10 @@ pub(super) fn assemblies(db: &Connection) -> Outcome<Vec<AssemblyRecord>> {
     records(&mut *db.prepare_cached("SELECT record FROM assembly ORDER BY name")?, [])
 }
 
+pub(super) fn processes(db: &Connection) -> Outcome<Vec<ProcessRecord>> {
+    records(&mut *db.prepare_cached("SELECT record FROM process ORDER BY id")?, [])
+}
+
 pub(super) fn load(db: &Connection, seal: &Seal, scope: &AssemblyName) -> Outcome<Option<Snapshot>> {
     let name = scope.as_str();
     let Some(assembly) =

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::{Entropy, StoreId};
-use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, VersionRecord};
+use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
 use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -185,6 +185,10 @@ impl Store for MemoryStore {
 
     async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError> {
         Ok(self.state().records.assemblies())
+    }
+
+    async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
+        Ok(self.state().records.processes())
     }
 
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError> {

@@ -244,6 +244,10 @@ impl Records {
         self.assemblies.values().cloned().collect()
     }
 
+    pub(super) fn processes(&self) -> Vec<ProcessRecord> {
+        self.processes.values().cloned().collect()
+    }
+
     pub(super) fn package(&self, digest: &PackageDigest) -> Option<PackageRecord> {
         self.packages.get(digest).cloned()
     }

@@ -50,6 +50,8 @@ pub fn assembly(name: &AssemblyName, packages: &[&PackageRecord]) -> AssemblyRec
         goal: State::Active,
         parameters: BTreeMap::new(),
         packages: packages.iter().map(|package| (package.name.clone(), package.digest.clone())).collect(),
+        version: None,
+        scaled: BTreeMap::new(),
         created: TIME,
         updated: TIME,
     }
@@ -70,6 +72,7 @@ pub fn element(name: &ElementName, progress: u32) -> ElementRecord {
         progress,
         private: BTreeMap::new(),
         failure: None,
+        made: None,
     }
 }
 
@@ -131,6 +134,7 @@ pub fn call(assembly: &AssemblyName, process: u64, step: u32, state: CallState) 
         element: part(assembly, "A"),
         pair: None,
         action: Action::Transition(Transition::Install),
+        side: windlass_model::Side::Desired,
         driver: "script".parse().expect(VALID),
         effect: Effect::Once,
         attempt: 1,

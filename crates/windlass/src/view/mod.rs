@@ -2,5 +2,6 @@
 
 pub mod log;
 pub mod plan;
+pub mod process;
 pub mod sarif;
 pub mod status;

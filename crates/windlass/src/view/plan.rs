@@ -1,6 +1,7 @@
 //! A plan as it is shown.
 
 use serde::Serialize;
+use windlass_lifecycle::Diff;
 use windlass_model::{AssemblyName, ElementName, Origin, StepId};
 use windlass_plan::{Plan, Step, WaitKind, Work};
 
@@ -17,6 +18,8 @@ pub struct PlanView {
     pub critical_path: Vec<StepId>,
     /// How many steps could run at once at the widest place.
     pub widest: usize,
+    /// What is different afterwards.
+    pub changes: Diff,
 }
 
 /// A step as it is shown.
@@ -49,13 +52,14 @@ pub struct WaitView {
 
 impl PlanView {
     /// Makes the view of a plan.
-    pub fn new(assembly: AssemblyName, plan: &Plan) -> Self {
+    pub fn new(assembly: AssemblyName, plan: &Plan, changes: Diff) -> Self {
         Self {
             version: 1,
             assembly,
             steps: plan.work().filter_map(|step| StepView::new(plan, step)).collect(),
             critical_path: plan.critical_path(),
             widest: plan.widest(),
+            changes,
         }
     }
 

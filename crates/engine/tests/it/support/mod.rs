@@ -9,14 +9,17 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use windlass_driver::{Binding, Bindings, Location, Package, Placement, Registry};
-use windlass_engine::{Desired, Ended, Engine, EngineError, Means, Options, Places, Stop};
+use windlass_engine::{Ask, Desired, Ended, Engine, EngineError, Manner, Means, Options, Places, Stop};
 use windlass_executor::Runtime;
 use windlass_model::assembly::{
-    Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
+    Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
 };
 use windlass_model::record::Effect;
 use windlass_model::template::End;
-use windlass_model::{AssemblyName, Clock, ElementName, Modifier, State, Template, Timestamp, Transition};
+use windlass_model::{
+    AssemblyName, Clock, ElementName, Modifier, Part, State, Template, Timestamp, Transition,
+};
+use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::testing::{CountingEntropy, Graveyard, MemoryStore};
 use windlass_store::{Holder, Snapshot, Store};
 
@@ -105,16 +108,29 @@ impl Rig {
 
     /// Brings an assembly up.
     pub(crate) async fn up(&self, desired: Desired) -> Result<Ended, EngineError> {
+        let name = desired.topology.name().to_string();
+        self.ask(&name, Ask::Up(Box::new(desired))).await
+    }
+
+    /// Asks for something and sees it through.
+    pub(crate) async fn ask(&self, name: &str, ask: Ask) -> Result<Ended, EngineError> {
         let (engine, holder) = self.engine();
         let stop = Stop::default();
-        engine.prepare_up(desired, &holder, &stop).await?.run(&stop).await
+        engine.prepare(&assembly_name(name), ask, &holder, &stop).await?.run(&stop).await
     }
 
     /// Brings an assembly up in a process that is killed after a time; tells whether it was.
     pub(crate) async fn up_until_killed(&self, desired: Desired, after: Duration) -> bool {
+        let name = desired.topology.name().to_string();
+        self.ask_until_killed(&name, Ask::Up(Box::new(desired)), after).await
+    }
+
+    /// Asks for something in a process that is killed after a time; tells whether it was.
+    pub(crate) async fn ask_until_killed(&self, name: &str, ask: Ask, after: Duration) -> bool {
         let (engine, holder) = self.engine();
         let stop = Stop::default();
-        let whole = async { engine.prepare_up(desired, &holder, &stop).await?.run(&stop).await };
+        let name = assembly_name(name);
+        let whole = async { engine.prepare(&name, ask, &holder, &stop).await?.run(&stop).await };
         let killed = tokio::time::timeout(after, whole).await.is_err();
         self.graveyard.bury(&holder);
         killed
@@ -122,16 +138,12 @@ impl Rig {
 
     /// Takes an assembly down.
     pub(crate) async fn down(&self, name: &str) -> Result<Ended, EngineError> {
-        let (engine, holder) = self.engine();
-        let stop = Stop::default();
-        engine.prepare_down(&assembly_name(name), &holder, &stop).await?.run(&stop).await
+        self.ask(name, Ask::Down).await
     }
 
     /// Goes on with what was asked.
     pub(crate) async fn retry(&self, name: &str, assume: Option<bool>) -> Result<Ended, EngineError> {
-        let (engine, holder) = self.engine();
-        let stop = Stop::default();
-        engine.prepare_retry(&assembly_name(name), assume, &holder, &stop).await?.run(&stop).await
+        self.ask(name, Ask::Retry { assume }).await
     }
 
     /// Lets a holder be dead.
@@ -172,6 +184,7 @@ pub(crate) fn element(name: &str) -> ElementName {
 pub(crate) struct Sketch {
     elements: Vec<Element>,
     relationships: Vec<Relationship>,
+    secrets: BTreeMap<SecretRef, Sensitive<String>>,
 }
 
 impl Sketch {
@@ -190,7 +203,50 @@ impl Sketch {
             }
             elements.push(element);
         }
-        Self { elements, relationships: Vec::new() }
+        Self { elements, relationships: Vec::new(), secrets: BTreeMap::new() }
+    }
+
+    fn resource(&mut self, resource: &str) -> &mut Element {
+        self.elements.iter_mut().find(|e| e.name.local() == resource).expect("it is there")
+    }
+
+    /// Lets a resource declare Reconfigure.
+    pub(crate) fn reconfigurable(mut self, resource: &str) -> Self {
+        self.resource(resource).transitions.push(Transition::Reconfigure);
+        self
+    }
+
+    /// Lets all resources declare Adopt.
+    pub(crate) fn adoptable(mut self) -> Self {
+        let resources = self.elements.iter_mut().filter(|e| e.kind == ElementKind::Resource);
+        resources.for_each(|element| element.transitions.push(Transition::Adopt));
+        self
+    }
+
+    /// Adds a cluster of resources.
+    pub(crate) fn group(mut self, name: &str, nodes: u32, cluster: Cluster) -> Self {
+        let mut group = part(&format!("t__{name}"), ElementKind::Group, "resource::r::1.0");
+        group.parent = Some(element("t"));
+        group.component = Some(name.parse().expect("valid"));
+        group.cluster = Some(cluster);
+        let group_name = group.name.clone();
+        self.elements.push(group);
+        for index in 1..=nodes {
+            let mut node = part(group_name.node(index).as_str(), ElementKind::Resource, "resource::r::1.0");
+            node.parent = Some(group_name.clone());
+            node.index = Some(index);
+            node.transitions = TRANSITIONS.to_vec();
+            self.elements.push(node);
+        }
+        self
+    }
+
+    /// Gives a property of a resource a value that is kept sealed.
+    pub(crate) fn secret(mut self, resource: &str, name: &str, value: &str) -> Self {
+        let secret: SecretRef = format!("t:{}", self.secrets.len() + 1).parse().expect("valid");
+        self.secrets.insert(secret.clone(), Sensitive::new(value.to_owned()));
+        let value = Some(Template::Text(vec![Part::Secret(secret)]));
+        self.property(resource, name, Property { value, sensitive: true, ..Property::default() })
     }
 
     /// Gives a property of a resource, or of the assembly (`t`), a value.
@@ -229,8 +285,9 @@ impl Sketch {
             topology: Topology::new(name, self.elements.clone(), self.relationships.clone()),
             descriptor: "assembly::t::1.0".parse().expect("valid"),
             parameters: BTreeMap::new(),
-            secrets: BTreeMap::new(),
+            secrets: self.secrets.clone(),
             packages: vec![package()],
+            manner: Manner::default(),
         }
     }
 }
@@ -267,7 +324,11 @@ fn package() -> Package {
         properties: BTreeMap::new(),
     };
     let bindings = Bindings {
-        transitions: TRANSITIONS.iter().map(|transition| (*transition, Vec::new())).collect(),
+        transitions: TRANSITIONS
+            .iter()
+            .chain(&[Transition::Reconfigure, Transition::Adopt])
+            .map(|transition| (*transition, Vec::new()))
+            .collect(),
         operations: ["Join", "Leave"].map(|name| (name.to_owned(), Vec::new())).into(),
         default: vec![binding],
     };

@@ -194,6 +194,8 @@ pub async fn history_outlives_its_assembly(harness: &impl Harness) {
     commit(&*store, &lease, launched(&lease.scope, [CallState::Succeeded, CallState::Open])).await;
     let before = store.history(&lease.scope).await.unwrap();
     commit(&*store, &lease, Batch::new().drop_assembly(lease.scope.clone())).await;
+    let processes = harness.open().await.processes().await.unwrap();
+    assert_eq!(processes, [before.processes[0].process.clone()]);
     assert_eq!(harness.open().await.history(&lease.scope).await.unwrap(), before);
     assert_eq!(before.processes[0].jobs.len(), 2);
 }

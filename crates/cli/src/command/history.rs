@@ -1,0 +1,74 @@
+//! `windlass history` and `windlass diff`.
+
+use std::process::ExitCode;
+
+use windlass::view::process::{HistoryView, VersionView};
+
+use super::{fail, open, plan, plural, print_json};
+use crate::args::{DiffArgs, Format, HistoryArgs};
+use crate::exit;
+use crate::output::{DIM, STRONG, say, styled, tell};
+
+pub(crate) async fn run(args: HistoryArgs) -> ExitCode {
+    let windlass = match open(None, None, "history") {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    match windlass.history(&args.name).await {
+        Ok(view) if args.format == Format::Json => print_json(&view),
+        Ok(view) => print(&view),
+        Err(error) => fail(&error),
+    }
+}
+
+fn print(view: &HistoryView) -> ExitCode {
+    for (at, version) in view.versions.iter().enumerate() {
+        if at > 0 {
+            say!();
+        }
+        print_version(version);
+    }
+    exit::DONE
+}
+
+fn print_version(version: &VersionView) {
+    let intent = version.intent.as_deref().unwrap_or_default();
+    let status = version.status.map(|status| format!(", {status}")).unwrap_or_default();
+    let what = format!("{}, {}", version.descriptor, plural(version.resources, "resource"));
+    say!(
+        "{} {intent}{status} {}",
+        styled(STRONG, version.process),
+        styled(DIM, format!("{} {what}", version.at))
+    );
+    for (name, value) in &version.parameters {
+        say!("  {name}: {}", super::process::text(value));
+    }
+    plan::print_all_changes(&version.changes);
+}
+
+pub(crate) async fn diff(args: DiffArgs) -> ExitCode {
+    let DiffArgs { from, to, format } = args;
+    if from.name != to.name {
+        tell!(
+            "error: `{}` and `{}` are two assemblies; a diff is between versions of one",
+            from.name,
+            to.name
+        );
+        return exit::wrong_input();
+    }
+    let windlass = match open(None, None, "diff") {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    match windlass.diff(&from.name, from.process, to.process).await {
+        Ok(view) if format == Format::Json => print_json(&view),
+        Ok(view) => {
+            if view.changes.is_empty() {
+                say!("no difference");
+            }
+            plan::print_all_changes(&view.changes);
+            exit::DONE
+        }
+        Err(error) => fail(&error),
+    }
+}

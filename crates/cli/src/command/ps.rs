@@ -1,0 +1,60 @@
+//! `windlass ps`.
+
+use std::process::ExitCode;
+
+use windlass::view::process::{ProcessSummary, ProcessesView};
+
+use super::{fail, log, open, print_json};
+use crate::args::{Format, PsArgs, PsCommand};
+use crate::exit;
+use crate::output::{DIM, STRONG, duration, say, styled};
+
+pub(crate) async fn run(args: PsArgs) -> ExitCode {
+    let windlass = match open(None, None, "ps") {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    if let Some(PsCommand::Show { process, format }) = args.show {
+        return match windlass.process(process).await {
+            Ok((_, view)) if format == Format::Json => print_json(&view),
+            Ok((assembly, view)) => {
+                say!("{}", styled(STRONG, assembly));
+                log::print_process(&view);
+                exit::DONE
+            }
+            Err(error) => fail(&error),
+        };
+    }
+    match windlass.processes(args.name.as_ref()).await {
+        Ok(view) if args.format == Format::Json => print_json(&view),
+        Ok(view) => print(&view),
+        Err(error) => fail(&error),
+    }
+}
+
+fn print(view: &ProcessesView) -> ExitCode {
+    if view.processes.is_empty() {
+        say!("nothing was asked of windlass here yet");
+    }
+    let width = |of: fn(&ProcessSummary) -> usize| view.processes.iter().map(of).max().unwrap_or(0);
+    let assembly = width(|process| process.assembly.as_str().len());
+    let intent = width(|process| process.intent.len());
+    for process in &view.processes {
+        let id = styled(STRONG, format!("{:>5}", process.id.to_string()));
+        let took =
+            process.ended.map(|ended| format!(" in {}", duration(ended.millis_since(process.started))));
+        let status = match (process.status.is_final(), &process.runs) {
+            (true, _) => format!("{}{}", process.status, took.unwrap_or_default()),
+            (false, Some(holder)) => format!("{}, run by {holder}", process.status),
+            (false, None) => "interrupted".to_owned(),
+        };
+        let reason = process.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        say!(
+            "{id} {:<assembly$} {:<intent$} {} {status}{reason}",
+            process.assembly.as_str(),
+            process.intent,
+            styled(DIM, process.started)
+        );
+    }
+    exit::DONE
+}

@@ -1,0 +1,273 @@
+//! What is up is changed: upgrade, scale, heal, set-state, rollback, adopt, cancel; and what is told of it.
+
+use insta::assert_snapshot;
+
+use crate::env::{TestEnv, until};
+
+/// `h_bta` with two nodes in B.
+fn up() -> TestEnv {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta"]);
+    env.clear_trace();
+    env
+}
+
+/// Another value of a part that is up: what reads it and what is related to it comes down before and up again after.
+#[test]
+fn another_value_makes_parts_anew() {
+    let env = up();
+    let plan = ["up", "h_bta", "-p", "data=other", "--dry-run"];
+    assert_snapshot!(env.ok(&plan).out(), @"
+      ~ A reinstalled
+          data: data → other
+      ~ B__1 reinstalled
+          data: data → other
+    h_bta: 12 steps, up to 2 at once
+       s1 B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
+       s2 B__1 Stop
+          needs third-relationship: it ends before target B__1 leaves Active (h_bta/assembly.yaml:150:3)
+       s3 A    Stop
+          needs third-relationship: it ends before source A leaves Active (h_bta/assembly.yaml:150:3)
+       s4 A    Uninstall
+          needs A is Inactive first
+          after all parts that change are stopped
+       s5 B__1 Uninstall
+          needs B__1 is Inactive first
+          after all parts that change are stopped
+       s6 A    Install
+          needs A is Absent first
+          after all parts that change are uninstalled
+       s7 B__1 Install
+          needs B__1 is Absent first
+          after all parts that change are uninstalled
+       s8 A    Configure
+          needs A is Installed first
+          after all parts that change are Installed again
+       s9 B__1 Configure
+          needs B__1 is Installed first
+          after all parts that change are Installed again
+      s10 A    Start, Integrity
+          needs A is Inactive first
+          after all parts that change are Inactive again
+      s11 B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
+          needs third-relationship: what it was before is ended first (h_bta/assembly.yaml:150:3)
+          needs third-relationship: target B__1 must be Inactive (h_bta/assembly.yaml:150:3)
+          needs third-relationship: source A must be Active (h_bta/assembly.yaml:150:3)
+      s12 B__1 Start, Integrity
+          needs B__1 is Inactive first
+          needs third-relationship: it is made before target B__1 becomes Active (h_bta/assembly.yaml:150:3)
+          after all parts that change are Inactive again
+    longest chain: s1 → s3 → s4 → s6 → s8 → s10 → s11 → s12
+    ");
+    assert_eq!(env.trace(), [""; 0], "a dry run calls nothing");
+    let run = env.run(&[&plan[..], &["--detailed-exitcode"]].concat());
+    assert_eq!(run.code(), Some(3), "{run}");
+    env.ok(&["up", "h_bta", "-p", "data=other"]);
+    let trace = env.trace();
+    assert!(trace.contains(&"Install h_bta__A".to_owned()), "{trace:?}");
+    let run = env.run(&[&plan[..], &["--detailed-exitcode"]].concat());
+    assert_eq!(run.code(), Some(0), "there is nothing to do any more: {run}");
+}
+
+#[test]
+fn a_part_is_replaced_or_left_alone_on_demand() {
+    let env = up();
+    env.ok(&["up", "h_bta", "--replace", "B__1"]);
+    let trace = env.trace();
+    assert!(trace.iter().any(|line| line.starts_with("Install h_bta__B__1")), "{trace:?}");
+    assert!(!trace.iter().any(|line| line.starts_with("Install h_bta__A")), "{trace:?}");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--target", "C"]), @"error: `h_bta` has no part `C`; there are `internal-network`, `public-network`, `xenial-image`, `A`, `B`, `B__1`");
+}
+
+#[test]
+fn a_cluster_grows_and_shrinks_within_its_bounds() {
+    let env = up();
+    assert_snapshot!(env.ok(&["scale", "out", "h_bta", "B"]).out(), @"
+    h_bta: 4 steps, up to 1 at once (p2 scale out B)
+       s1 B__2 Install
+       s2 B__2 Configure
+       s3 B__2 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
+       s4 B__2 Start, Integrity
+
+    ok        B__2 Install LONG
+    ok        B__2 Configure LONG
+    info      B__2: h_bta__A and h_bta__B__2 are related
+    info      A: h_bta__A and h_bta__B__2 are related
+    ok        B__2 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 LONG
+    ok        B__2 Start, Integrity LONG
+
+    done: h_bta is Active (LONG)
+      output: A_output
+    ");
+    env.ok(&["scale", "out", "h_bta", "B"]);
+    // What was scaled is not undone by the descriptor that has not changed.
+    assert_snapshot!(env.ok(&["up", "h_bta"]).out(), @"
+    h_bta: nothing to call (p4 up)
+
+    done: h_bta is Active (LONG)
+      output: A_output
+    ");
+    env.ok(&["scale", "in", "h_bta", "B"]);
+    env.ok(&["scale", "in", "h_bta", "B"]);
+    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "B"]), @"error: `h_bta__B` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)");
+    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "A"]), @"error: `h_bta__A` is no cluster; the clusters are `B`");
+    assert_snapshot!(env.refuses(&["scale", "in", "h_bta", "Bb"]), @"error: `h_bta` has no part `Bb`; did you mean `B`?");
+}
+
+#[test]
+fn a_part_is_healed() {
+    let env = up();
+    assert_snapshot!(env.ok(&["heal", "h_bta", "B__1"]).out(), @"
+      ~ B__1 healed
+    h_bta: 4 steps, up to 2 at once (p2 heal B__1)
+       s1 B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
+       s2 B__1 Stop
+       s3 B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
+       s4 B__1 Start, Integrity
+
+    ok        B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3 LONG
+    ok        B__1 Stop LONG
+    info      B__1: h_bta__A and h_bta__B__1 are related
+    info      A: h_bta__A and h_bta__B__1 are related
+    ok        B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3 LONG
+    ok        B__1 Start, Integrity LONG
+
+    done: h_bta is Active (LONG)
+      output: A_output
+    ");
+    let status = env.json(&["status"]);
+    let parts = status["assemblies"][0]["components"].as_array().unwrap();
+    let cluster = parts.iter().find(|part| part["name"] == "h_bta__B").unwrap();
+    let id = cluster["components"][0]["id"].as_str().unwrap();
+    assert!(env.ok(&["heal", "h_bta", id, "--dry-run"]).stdout.contains("B__1 healed"), "{status:#}");
+    assert_snapshot!(env.refuses(&["heal", "h_bta", "B"]), @"error: `h_bta__B` is not a resource, and only resources break: heal `B__1`");
+}
+
+#[test]
+fn all_parts_go_to_a_state() {
+    let env = up();
+    assert_snapshot!(env.ok(&["set-state", "h_bta", "Installed"]).out(), @"
+    h_bta: 7 steps, up to 2 at once (p2 set-state Installed)
+       s1 B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
+       s2 B__1 Stop
+       s3 A    Stop
+       s4 A    Uninstall
+       s5 B__1 Uninstall
+       s6 A    Install
+       s7 B__1 Install
+
+    ok        B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3 LONG
+    ok        B__1 Stop LONG
+    ok        A Stop LONG
+    ok        A Uninstall LONG
+    ok        B__1 Uninstall LONG
+    ok        A Install LONG
+    ok        B__1 Install LONG
+
+    done: h_bta is Installed (LONG)
+      output: A_output
+    ");
+    assert!(env.ok(&["status"]).stdout.starts_with("h_bta Installed"));
+    env.ok(&["retry", "h_bta"]);
+    assert!(
+        env.ok(&["status"]).stdout.starts_with("h_bta Installed"),
+        "a retry goes for what was asked last"
+    );
+    env.ok(&["up", "h_bta"]);
+    assert!(env.ok(&["status"]).stdout.starts_with("h_bta Active"));
+    assert_snapshot!(env.refuses(&["set-state", "h_bta", "Created"]), @"
+    error: invalid value 'Created' for '<TO>': `Created` is no state that can be asked for: one of Installed, Inactive, Active
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn it_goes_back_and_its_history_is_told() {
+    let env = up();
+    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` was never anything else than it is; `windlass history h_bta` lists what it was");
+    env.ok(&["up", "h_bta", "-p", "data=other"]);
+    assert_snapshot!(env.ok(&["diff", "h_bta@p1", "h_bta@p3"]).out(), @"
+    ~ A reinstalled
+        data: data → other
+    ~ B__1 reinstalled
+        data: data → other
+    ");
+    env.ok(&["rollback", "h_bta"]);
+    assert_snapshot!(env.ok(&["history", "h_bta"]).out(), @"
+    p1 up, completed WHEN assembly::h_bta::1.0, 2 resources
+      + A added (resource::h_simple::1.0)
+      + B__1 added (resource::t_simple::1.0)
+
+    p2 up, completed WHEN assembly::h_bta::1.0, 2 resources
+      data: other
+      ~ A reinstalled
+          data: data → other
+      ~ B__1 reinstalled
+          data: data → other
+
+    p3 rollback to p1, completed WHEN assembly::h_bta::1.0, 2 resources
+      ~ A reinstalled
+          data: other → data
+      ~ B__1 reinstalled
+          data: other → data
+    ");
+    let again = env.run(&["up", "h_bta", "--dry-run", "--detailed-exitcode"]);
+    assert_eq!(again.code(), Some(0), "it is what it was: {again}");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p0"]), @"error: `h_bta` was nothing yet at p0; `windlass history h_bta` lists what it was");
+    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error: `h_bta` and `other` are two assemblies; a diff is between versions of one");
+}
+
+/// A process that runs elsewhere is asked to stop, and can be gone on with.
+#[test]
+fn a_process_is_cancelled() {
+    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let scripts = [("Install", gate), ("Start", "sleep 0"), ("Uninstall", "")];
+    let env = TestEnv::small("effect: repeatable", &scripts);
+    let running = env.spawn(&["up", "small", "--grace", "1"]);
+    until("the script has begun", || env.trace() == ["Install"]);
+    assert_snapshot!(env.ok(&["ps"]).out(), @"   p1 small up WHEN in progress, run by `windlass up small` (process PID on HOST)");
+    assert_snapshot!(env.ok(&["cancel", "small", "p1"]).out(), @"p1 is asked to stop; what runs may end");
+    let run = running.end();
+    assert_eq!(run.code(), Some(130), "{run}");
+    assert_eq!(env.trace(), ["Install"], "what ran was stopped, and nothing was started after");
+    assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error: p1 has ended already: it is cancelled");
+    assert_snapshot!(env.refuses(&["cancel", "small", "p9"]), @"error: `small` has no process p9; `windlass ps` lists those that there are");
+    env.write(".windlass/volumes/state/go", "");
+    env.ok(&["retry", "small"]);
+    assert_snapshot!(env.ok(&["ps"]).out(), @"
+    p1 small up WHEN cancelled in LONG: it was stopped on request
+    p2 small up WHEN completed in LONG
+    ");
+    assert_snapshot!(env.ok(&["ps", "show", "p2"]).out(), @"
+    small
+    p2 up completed in LONG WHEN
+      succeeded box Install LONG
+        scripts/Install.sh exited with code 0 LONG WHEN on admin@local (process)
+      succeeded box Start LONG
+        scripts/Start.sh exited with code 0 LONG WHEN on admin@local (process)
+    ");
+    assert_snapshot!(env.refuses(&["ps", "show", "p9"]), @"error: there is no process p9; the last one is p2");
+}
+
+/// What exists already is taken over: no Install, and all that comes later works.
+#[test]
+fn what_exists_is_adopted() {
+    let scripts =
+        [("Adopt", "answer"), ("Install", "answer"), ("Stop", ""), ("Start", ""), ("Uninstall", "")];
+    let env = TestEnv::small("effect: repeatable", &scripts);
+    assert_snapshot!(env.ok(&["adopt", "small"]).out(), @"
+    small: 1 step, up to 1 at once (p1 adopt)
+       s1 box Adopt
+
+    ok        box Adopt LONG
+
+    done: small is Active (LONG)
+    ");
+    assert_eq!(env.trace(), ["Adopt"]);
+    env.ok(&["heal", "small", "box"]);
+    env.ok(&["down", "small"]);
+    assert_eq!(env.trace(), ["Adopt", "Stop", "Start", "Stop", "Uninstall"]);
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
+    assert_snapshot!(env.refuses(&["adopt", "small"]), @"error: small/assembly.yaml:3:3: `box` can't be placed: `resource::box::1.0` declares no Adopt, so it can't be taken over");
+}

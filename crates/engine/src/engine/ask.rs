@@ -1,0 +1,93 @@
+//! What can be asked of an assembly.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use windlass_driver::Package;
+use windlass_lifecycle::Scale;
+use windlass_model::record::Intent;
+use windlass_model::{DescriptorName, ElementName, ProcessId, PropertyName, State, Topology};
+use windlass_secret::{SecretRef, Sensitive};
+
+/// What is asked of an assembly.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Ask {
+    /// It should be like this: a new one is made, one that is there is changed or repaired.
+    Up(Box<Desired>),
+    /// Nothing of it should be there.
+    Down,
+    /// What was asked last, once more.
+    Retry {
+        /// Whether all calls whose end is not known happened; none asks.
+        assume: Option<bool>,
+    },
+    /// All of its parts should be in this state: Installed, Inactive or Active.
+    SetState(State),
+    /// One of its clusters should have more or fewer nodes, by its increment.
+    Scale {
+        /// The cluster.
+        cluster: ElementName,
+        /// Which way.
+        scale: Scale,
+    },
+    /// This part does not do its work, whatever its state says: it should be stopped and started.
+    Heal(ElementName),
+    /// It should be again what a process had made it; none means what it was before the last change.
+    Rollback(Option<ProcessId>),
+}
+
+/// An assembly as it should be, with all that is needed to make it so.
+#[derive(Debug, Clone)]
+pub struct Desired {
+    /// What it should be.
+    pub topology: Topology,
+    /// The descriptor it was made from.
+    pub descriptor: DescriptorName,
+    /// The parameters it was asked with, without sensitive values.
+    pub parameters: BTreeMap<PropertyName, Value>,
+    /// The sensitive values that the topology refers to.
+    pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
+    /// The packages of its resources.
+    pub packages: Vec<Package>,
+    /// How to get there.
+    pub manner: Manner,
+}
+
+/// How an assembly is brought up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manner {
+    /// The state that all parts should be in.
+    pub goal: State,
+    /// Whether parts that exist already are taken over instead of made.
+    pub adopt: bool,
+    /// Parts that are made anew whether they have changed or not.
+    pub replace: BTreeSet<ElementName>,
+    /// The parts that the plan is limited to, with what they wait for; empty means all.
+    pub target: BTreeSet<ElementName>,
+}
+
+impl Default for Manner {
+    /// Everything Active, and no part touched that has not changed.
+    fn default() -> Self {
+        Self { goal: State::Active, adopt: false, replace: BTreeSet::new(), target: BTreeSet::new() }
+    }
+}
+
+impl Ask {
+    /// Returns the intent that is recorded, where `goal` is the state that the assembly should have had so far.
+    pub(super) fn intent(&self, goal: State) -> Intent {
+        match self {
+            Self::Up(desired) if desired.manner.adopt => Intent::Adopt,
+            Self::Up(_) => Intent::Up,
+            Self::Down => Intent::Down,
+            Self::Retry { .. } if goal == State::Absent => Intent::Down,
+            Self::Retry { .. } => Intent::Up,
+            Self::SetState(state) => Intent::SetState(*state),
+            Self::Scale { cluster, scale: Scale::Out } => Intent::ScaleOut(cluster.clone()),
+            Self::Scale { cluster, scale: Scale::In } => Intent::ScaleIn(cluster.clone()),
+            Self::Heal(element) => Intent::Heal(element.clone()),
+            Self::Rollback(process) => Intent::Rollback(process.unwrap_or(ProcessId(0))),
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! What an intent comes to: the assembly as it should be, the plan, and what the plan changes. Pure: nothing is read or
+//! written here, so that a preview and the real thing are the same.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use windlass_driver::Package;
+use windlass_lifecycle::{Diff, Options, Scale, Situation, Version, healable, merged, plan, resized, scaled};
+use windlass_model::assembly::{ElementKind, PackageDigest};
+use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Scaled, VersionRecord};
+use windlass_model::{ElementName, ProcessId, State, Timestamp, Topology};
+use windlass_plan::Plan;
+use windlass_secret::{SecretRef, Sensitive};
+use windlass_store::Snapshot;
+
+use super::ask::{Ask, Desired, Manner};
+use super::means::Means;
+use crate::error::EngineError;
+use crate::world::World;
+
+/// What is remembered of an assembly beside its snapshot.
+#[derive(Default)]
+pub(super) struct Former {
+    /// What it was asked to be, oldest first; none where everything that is there is of the newest version.
+    pub(super) versions: Vec<VersionRecord>,
+    /// The packages that its parts were made from, and those that are pinned.
+    pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
+}
+
+/// What an intent comes to.
+pub(super) struct Draft {
+    pub(super) world: World,
+    pub(super) plan: Plan,
+    pub(super) diff: Diff,
+    pub(super) intent: Intent,
+    /// Whether the assembly is to be something else than before.
+    pub(super) is_new_version: bool,
+    /// The elements that have no record yet.
+    pub(super) enrolled: Vec<ElementRecord>,
+    /// The secrets that the store does not have yet.
+    pub(super) secrets: BTreeMap<SecretRef, Sensitive<String>>,
+    /// The packages that the store may not have yet.
+    pub(super) packages: Vec<Arc<Package>>,
+    /// The elements that are taken for broken from now on.
+    pub(super) broken: Vec<ElementName>,
+}
+
+/// What should be, and what comes with it.
+struct Target {
+    /// None when nothing should be.
+    record: Option<AssemblyRecord>,
+    packages: Vec<Arc<Package>>,
+    secrets: BTreeMap<SecretRef, Sensitive<String>>,
+    options: Options,
+}
+
+impl Means {
+    /// Works out what an intent comes to.
+    pub(super) fn draft(
+        &self,
+        ask: Ask,
+        snapshot: Option<Snapshot>,
+        former: Former,
+    ) -> Result<Draft, EngineError> {
+        let now = self.clock.now();
+        let before = snapshot.as_ref().map(|snapshot| snapshot.assembly.clone());
+        let goal = before.as_ref().map_or(State::Active, |record| record.goal);
+        let mut intent = ask.intent(goal);
+        let old_secrets = snapshot.as_ref().map(World::texts).unwrap_or_default();
+        let mut target = match (ask, &before) {
+            (Ask::Up(desired), before) => up(*desired, before.as_ref(), &old_secrets, now)?,
+            (ask, Some(record)) => stored(ask, record, &former, &mut intent)?,
+            (_, None) => return Err(EngineError::Nothing),
+        };
+        let record = target.record.take();
+        let is_new_version = match (&before, &record) {
+            (Some(before), Some(after)) => is_other(before, after),
+            (None, _) => true,
+            (Some(_), None) => false,
+        };
+        let mut world = match (snapshot, &record) {
+            (Some(snapshot), _) => World::load(snapshot),
+            (None, Some(record)) => World::new(record.clone()),
+            (None, None) => return Err(EngineError::Nothing),
+        };
+        if let Some(before) = &before {
+            world.installed = Some(installed(before, &former.versions, &world));
+        }
+        world.former = former.packages;
+        match record {
+            Some(record) => world.assembly = record,
+            None => world.assembly.goal = State::Absent,
+        }
+        world.assembly.updated = now;
+        world.packages = packages_of(&world, &target.packages)?;
+        world.add_secrets(&target.secrets);
+        let mut enrolled = Vec::new();
+        let goes = world.assembly.goal == State::Absent;
+        if !goes {
+            world.enroll(now, &*self.entropy, &mut enrolled);
+            self.preflight(&world, target.options.adopt)?;
+        }
+        let current = world.current();
+        let topology = |installed: &World| installed.installed.clone();
+        let before = topology(&world);
+        let situation = Situation {
+            current: &current,
+            installed: before.as_ref().map(|topology| Version { topology, lookup: &world }),
+            desired: (!goes).then_some(Version { topology: world.topology(), lookup: &world }),
+        };
+        let planned = plan(&situation, &target.options)?;
+        Ok(Draft {
+            plan: planned.plan,
+            diff: planned.diff,
+            intent,
+            is_new_version,
+            enrolled,
+            secrets: target.secrets,
+            packages: target.packages,
+            broken: target.options.heal.into_iter().collect(),
+            world,
+        })
+    }
+}
+
+/// Finds the packages of what should be.
+fn packages_of(
+    world: &World,
+    given: &[Arc<Package>],
+) -> Result<HashMap<windlass_model::DescriptorName, Arc<Package>>, EngineError> {
+    let given: HashMap<_, _> = given.iter().map(|package| (package.digest(), package)).collect();
+    let mut packages = HashMap::new();
+    for (name, digest) in &world.assembly.packages {
+        let found = given.get(digest).copied().or_else(|| world.former.get(digest));
+        let found = found.ok_or_else(|| EngineError::PackageGone(name.clone()))?;
+        packages.insert(name.clone(), found.clone());
+    }
+    Ok(packages)
+}
+
+/// Works out what a descriptor asks for.
+fn up(
+    desired: Desired,
+    before: Option<&AssemblyRecord>,
+    old_secrets: &BTreeMap<SecretRef, Sensitive<String>>,
+    now: Timestamp,
+) -> Result<Target, EngineError> {
+    let Desired { mut topology, descriptor, parameters, secrets, packages, manner } = desired;
+    let packages: Vec<Arc<Package>> = packages.into_iter().map(Arc::new).collect();
+    let pins: BTreeMap<_, _> =
+        packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect();
+    if let Some(before) = before.filter(|before| before.descriptor.name != descriptor.name) {
+        let (name, other) = (before.name.clone(), before.descriptor.clone());
+        return Err(EngineError::NameTaken { name, other });
+    }
+    let (secrets, renamed) = name_apart(secrets, old_secrets);
+    topology.rename_secrets(&renamed);
+    let mut sizes = BTreeMap::new();
+    if let Some(before) = before {
+        (topology, sizes) = keep_sizes(topology, &before.scaled);
+    }
+    let Manner { goal, adopt, replace, target } = manner;
+    let options = Options { goal, adopt, packages: pins.clone(), replace, target, ..Options::default() };
+    let record = AssemblyRecord {
+        name: topology.name().clone(),
+        descriptor,
+        topology,
+        goal,
+        parameters,
+        packages: pins,
+        scaled: sizes,
+        version: before.and_then(|before| before.version),
+        created: before.map_or(now, |before| before.created),
+        updated: now,
+    };
+    Ok(Target { record: Some(record), packages, secrets, options })
+}
+
+/// Works out what is asked of an assembly as the store has it.
+fn stored(
+    ask: Ask,
+    record: &AssemblyRecord,
+    former: &Former,
+    intent: &mut Intent,
+) -> Result<Target, EngineError> {
+    let mut next = record.clone();
+    let mut options = Options { goal: record.goal, packages: record.packages.clone(), ..Options::default() };
+    match ask {
+        Ask::Up(_) => {}
+        Ask::Down => return Ok(nothing()),
+        Ask::Retry { .. } if record.goal == State::Absent => return Ok(nothing()),
+        Ask::Retry { .. } => {}
+        Ask::SetState(state) => {
+            next.goal = state;
+            options.goal = state;
+        }
+        Ask::Scale { cluster, scale } => next = resize(next, &cluster, scale)?,
+        Ask::Heal(element) => {
+            let element = healable(&record.topology, &element)?.clone();
+            options = Options { goal: record.goal, ..Options::heal([element]) };
+        }
+        Ask::Rollback(process) => {
+            let version = earlier(&former.versions, record, process)?;
+            *intent = Intent::Rollback(version.process);
+            next = AssemblyRecord {
+                created: record.created,
+                version: record.version,
+                goal: record.goal,
+                ..version.assembly.clone()
+            };
+            options.packages = next.packages.clone();
+        }
+    }
+    if next.goal == State::Absent {
+        return Err(EngineError::GoingDown(record.name.clone()));
+    }
+    Ok(Target { record: Some(next), packages: Vec::new(), secrets: BTreeMap::new(), options })
+}
+
+fn nothing() -> Target {
+    Target { record: None, packages: Vec::new(), secrets: BTreeMap::new(), options: Options::default() }
+}
+
+fn resize(
+    mut record: AssemblyRecord,
+    cluster: &ElementName,
+    scale: Scale,
+) -> Result<AssemblyRecord, EngineError> {
+    let count = |topology: &Topology| u32::try_from(topology.children(cluster).count()).unwrap_or(u32::MAX);
+    let nodes = count(&record.topology);
+    record.topology = scaled(&record.topology, cluster, scale)?;
+    let described = record.scaled.get(cluster).map_or(nodes, |scaled| scaled.described);
+    let nodes = count(&record.topology);
+    if nodes == described {
+        record.scaled.remove(cluster);
+    } else {
+        record.scaled.insert(cluster.clone(), Scaled { described, nodes });
+    }
+    Ok(record)
+}
+
+/// Gives clusters that were scaled the size that they have, as long as the descriptor gives them the same as before.
+fn keep_sizes(
+    mut topology: Topology,
+    sizes: &BTreeMap<ElementName, Scaled>,
+) -> (Topology, BTreeMap<ElementName, Scaled>) {
+    let mut kept = BTreeMap::new();
+    for (cluster, scaled) in sizes {
+        let Some(bounds) = topology.get(cluster).and_then(|element| element.cluster) else { continue };
+        let described = u32::try_from(topology.children(cluster).count()).unwrap_or(u32::MAX);
+        if described != scaled.described {
+            continue;
+        }
+        let nodes =
+            scaled.nodes.clamp(bounds.minimum, bounds.maximum.unwrap_or(u32::MAX).max(bounds.minimum));
+        if let Ok(same_size) = resized(&topology, cluster, nodes) {
+            topology = same_size;
+            kept.insert(cluster.clone(), Scaled { described, nodes });
+        }
+    }
+    (topology, kept)
+}
+
+/// Finds the version to go back to: that of a process, else the one before the last.
+fn earlier<'a>(
+    versions: &'a [VersionRecord],
+    record: &AssemblyRecord,
+    process: Option<ProcessId>,
+) -> Result<&'a VersionRecord, EngineError> {
+    let found = match process {
+        Some(process) => versions.iter().rfind(|version| version.process <= process),
+        None => versions.iter().rfind(|version| Some(version.process) < record.version),
+    };
+    found.ok_or_else(|| EngineError::NoVersion { name: record.name.clone(), process })
+}
+
+/// Describes what is there: each part as the version has it that it was made from.
+pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], world: &World) -> Topology {
+    let newest = || record.topology.clone();
+    if versions.is_empty() {
+        return newest();
+    }
+    let topologies: Vec<&Topology> = versions.iter().map(|version| &version.assembly.topology).collect();
+    let version_of = |name: &ElementName| {
+        let element = world.elements.get(name).filter(|element| element.state != State::Absent)?;
+        let made = element.made.as_ref()?;
+        versions.iter().rposition(|version| version.process <= made.configured_by)
+    };
+    merged(&topologies, version_of).unwrap_or_else(newest)
+}
+
+/// Tells whether something is there that was made from an older version.
+pub(super) fn is_mixed(snapshot: &Snapshot) -> bool {
+    let Some(version) = snapshot.assembly.version else { return false };
+    let made = snapshot.elements.values().filter(|element| element.state != State::Absent);
+    made.filter_map(|element| element.made.as_ref()).any(|made| made.configured_by < version)
+}
+
+/// Tells whether an assembly is to be something else than before.
+fn is_other(before: &AssemblyRecord, after: &AssemblyRecord) -> bool {
+    before.topology != after.topology
+        || before.descriptor != after.descriptor
+        || before.parameters != after.parameters
+        || before.packages != after.packages
+        || before.scaled != after.scaled
+}
+
+/// Gives a secret whose value is another one than the store has under its name, a name of its own: what is there was made
+/// with the old value, and is stopped and removed with it.
+fn name_apart(
+    secrets: BTreeMap<SecretRef, Sensitive<String>>,
+    old: &BTreeMap<SecretRef, Sensitive<String>>,
+) -> (BTreeMap<SecretRef, Sensitive<String>>, BTreeMap<SecretRef, SecretRef>) {
+    let mut named = BTreeMap::new();
+    let mut renamed = BTreeMap::new();
+    for (secret, value) in secrets {
+        let fits = |name: &SecretRef| old.get(name).is_none_or(|known| known.expose() == value.expose());
+        let mut name = secret.clone();
+        for number in 2_u32.. {
+            if fits(&name) {
+                break;
+            }
+            name = format!("{}.{number}", secret.id()).parse().expect("an id with a number behind it is one");
+        }
+        if name != secret {
+            renamed.insert(secret, name.clone());
+        }
+        named.insert(name, value);
+    }
+    (named, renamed)
+}
+
+/// Returns the resources of a topology.
+pub(super) fn resources(topology: &Topology) -> impl Iterator<Item = &windlass_model::Element> {
+    topology.elements().iter().filter(|element| element.kind == ElementKind::Resource)
+}

@@ -1,0 +1,262 @@
+//! What is up is changed: upgraded, scaled, healed, taken to another state, and back.
+
+use std::time::Duration;
+
+use windlass_engine::{Ask, EngineError, Manner};
+use windlass_lifecycle::Scale;
+use windlass_model::State;
+use windlass_model::assembly::{Cluster, ElementKind, Property};
+use windlass_model::record::{Effect, Intent, ProcessStatus};
+use windlass_store::Store as _;
+
+use crate::support::puppet::Act;
+use crate::support::{Rig, Sketch, assembly_name, element, literal};
+
+fn sized(size: &str) -> Sketch {
+    Sketch::new(&["a", "b"]).relate("a", "b").property("a", "size", literal(size))
+}
+
+/// Returns what was called since `before`.
+fn since(rig: &Rig, before: usize) -> Vec<String> {
+    rig.strings.calls()[before..].to_vec()
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_value_makes_a_part_anew_and_its_relationships_follow() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(sized("1").desired()).await.unwrap();
+    let before = rig.strings.calls().len();
+    let ended = rig.up(sized("2").desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    let calls = since(&rig, before);
+    let place =
+        |call: &str| calls.iter().position(|c| c == call).unwrap_or_else(|| panic!("{call}: {calls:?}"));
+    assert!(place("b Leave") < place("a Stop") && place("a Uninstall") < place("a Install"), "{calls:?}");
+    assert!(place("a Start") < place("b Join"), "{calls:?}");
+    assert!(!calls.contains(&"b Uninstall".to_owned()), "{calls:?}");
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+    // It is what was asked now: once more, there is nothing to do.
+    let before = rig.strings.calls().len();
+    rig.up(sized("2").desired()).await.unwrap();
+    assert!(since(&rig, before).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_volatile_value_is_reconfigured() {
+    let rig = Rig::new(Effect::Once);
+    let volatile = |value: &str| {
+        let property = Property { volatile: true, ..literal(value) };
+        Sketch::new(&["a"]).property("a", "size", property).reconfigurable("a")
+    };
+    rig.up(volatile("1").desired()).await.unwrap();
+    let before = rig.strings.calls().len();
+    rig.up(volatile("2").desired()).await.unwrap();
+    assert_eq!(since(&rig, before), ["a Reconfigure"]);
+    let before = rig.strings.calls().len();
+    rig.up(volatile("2").desired()).await.unwrap();
+    assert!(since(&rig, before).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn parts_that_are_no_longer_wanted_go_and_are_forgotten() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a", "b"]).relate("a", "b").desired()).await.unwrap();
+    let before = rig.strings.calls().len();
+    rig.up(Sketch::new(&["a", "c"]).relate("a", "c").desired()).await.unwrap();
+    let calls = since(&rig, before);
+    assert!(calls.contains(&"b Uninstall".to_owned()) && calls.contains(&"c Start".to_owned()), "{calls:?}");
+    let snapshot = rig.look("t").await;
+    let names: Vec<&str> = snapshot.elements.keys().map(windlass_model::ElementName::local).collect();
+    assert_eq!(names, ["t", "a", "c"]);
+    assert!(snapshot.pairs.values().all(|pair| pair.created && pair.key.target.local() == "c"));
+}
+
+/// Cut at any moment, an upgrade goes on, or goes back, and nothing is done twice.
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_that_is_cut_goes_on_or_back() {
+    let old = || Sketch::new(&["a", "b"]).relate("a", "b").property("a", "size", literal("1"));
+    let new = || Sketch::new(&["a", "c"]).relate("a", "c").property("a", "size", literal("2"));
+    let mut cut = 0;
+    for back in [false, true] {
+        for after in (0..160).step_by(3) {
+            let rig = Rig::new(Effect::Once);
+            rig.up(old().desired()).await.unwrap();
+            cut += u32::from(rig.up_until_killed(new().desired(), Duration::from_millis(after)).await);
+            let wanted = if back { old() } else { new() };
+            let ended = rig.up(wanted.desired()).await.unwrap();
+            assert_eq!(ended.process.status, ProcessStatus::Completed, "cut after {after} ms");
+            let expected = if back { "a Active, b Active" } else { "a Active, c Active" };
+            assert_eq!(rig.states("t").await, expected, "cut after {after} ms");
+            let snapshot = rig.look("t").await;
+            assert_eq!(snapshot.elements.len(), 3, "cut after {after} ms");
+            let effects = rig.jobs.effects();
+            for part in ["a", "b", "c"] {
+                let count = |what: &str| effects.iter().filter(|e| **e == format!("{part} {what}")).count();
+                let there = usize::from(snapshot.elements.contains_key(&element(&format!("t__{part}"))));
+                assert_eq!(
+                    count("Install"),
+                    count("Uninstall") + there,
+                    "{part}, cut after {after} ms: {effects:?}"
+                );
+                assert!(count("Join") >= count("Leave"), "{part}, cut after {after} ms: {effects:?}");
+            }
+            rig.down("t").await.unwrap();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert_eq!(rig.jobs.left(), 0);
+        }
+    }
+    assert!(cut > 60, "{cut} cuts");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_is_reached_from_above_and_below() {
+    let rig = Rig::new(Effect::Once);
+    let mut desired = sized("1").desired();
+    desired.manner = Manner { goal: State::Inactive, ..Manner::default() };
+    rig.up(desired).await.unwrap();
+    // b is Inactive; a is Active, since its relationship to b is made before b would be.
+    let inactive = rig.states("t").await;
+    assert!(inactive.contains("b Inactive"), "{inactive}");
+    let ended = rig.ask("t", Ask::SetState(State::Active)).await.unwrap();
+    assert_eq!(ended.process.intent, Intent::SetState(State::Active));
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+    rig.ask("t", Ask::SetState(State::Installed)).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Installed, b Installed");
+    // What was asked last is what a retry goes for.
+    let before = rig.strings.calls().len();
+    rig.retry("t", None).await.unwrap();
+    assert!(since(&rig, before).is_empty());
+    rig.up(sized("1").desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_part_is_healed_and_its_relationships_with_it() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(sized("1").desired()).await.unwrap();
+    let before = rig.strings.calls().len();
+    let ended = rig.ask("t", Ask::Heal(element("t__a"))).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    let calls = since(&rig, before);
+    let place =
+        |call: &str| calls.iter().position(|c| c == call).unwrap_or_else(|| panic!("{call}: {calls:?}"));
+    assert!(place("a Stop") < place("a Start") && place("a Start") < place("b Join"), "{calls:?}");
+    assert!(!calls.iter().any(|call| call.ends_with("Install")), "{calls:?}");
+    let error = rig.ask("t", Ask::Heal(element("t"))).await.unwrap_err();
+    assert!(error.to_string().contains('a') && matches!(error, EngineError::Heal(_)), "{error}");
+    let error = rig.ask("t", Ask::Heal(element("t__z"))).await.unwrap_err();
+    assert!(matches!(error, EngineError::Heal(_)), "{error}");
+}
+
+/// A heal that is cut leaves the part broken on record, so that the next run heals it.
+#[tokio::test(start_paused = true)]
+async fn a_heal_that_is_cut_goes_on() {
+    for after in 0..30 {
+        let rig = Rig::new(Effect::Once);
+        rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+        let before = rig.jobs.effects().len();
+        if !rig.ask_until_killed("t", Ask::Heal(element("t__a")), Duration::from_millis(after)).await {
+            continue;
+        }
+        rig.retry("t", None).await.unwrap();
+        assert_eq!(rig.states("t").await, "a Active");
+        let effects = &rig.jobs.effects()[before..];
+        assert!(effects.is_empty() || effects == ["a Stop", "a Start"], "cut after {after} ms: {effects:?}");
+    }
+}
+
+fn cluster() -> Sketch {
+    Sketch::new(&["a"]).group("web", 1, Cluster { minimum: 1, maximum: Some(4), increment: 3 })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_is_scaled_and_keeps_its_size() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(cluster().desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active, web__1 Active");
+    let scale = |scale| Ask::Scale { cluster: element("t__web"), scale };
+    let ended = rig.ask("t", scale(Scale::Out)).await.unwrap();
+    assert_eq!(ended.process.intent, Intent::ScaleOut(element("t__web")));
+    let grown = "a Active, web__1 Active, web__2 Active, web__3 Active, web__4 Active";
+    assert_eq!(rig.states("t").await, grown);
+    let error = rig.ask("t", scale(Scale::Out)).await.unwrap_err();
+    assert!(matches!(error, EngineError::Scale(_)), "{error}");
+
+    // The same descriptor again does not undo it.
+    let before = rig.strings.calls().len();
+    rig.up(cluster().desired()).await.unwrap();
+    assert!(since(&rig, before).is_empty());
+    // A change keeps the size, and one that gives another size is heard.
+    rig.up(cluster().property("a", "size", literal("2")).desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, grown);
+    rig.ask("t", scale(Scale::In)).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active, web__1 Active");
+    assert_eq!(rig.look("t").await.elements.len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_goes_back_to_what_it_was() {
+    let rig = Rig::new(Effect::Once);
+    let first = rig.up(sized("1").desired()).await.unwrap();
+    let error = rig.ask("t", Ask::Rollback(None)).await.unwrap_err();
+    assert!(matches!(error, EngineError::NoVersion { .. }), "{error}");
+    rig.up(Sketch::new(&["a", "b", "c"]).property("a", "size", literal("2")).desired()).await.unwrap();
+    rig.up(Sketch::new(&["a", "b", "c"]).property("a", "size", literal("3")).desired()).await.unwrap();
+    let back = rig.ask("t", Ask::Rollback(None)).await.unwrap();
+    assert_eq!(back.process.intent.to_string(), "rollback to p2");
+    assert_eq!(rig.states("t").await, "a Active, b Active, c Active");
+    rig.ask("t", Ask::Rollback(Some(first.process.id))).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+    let topology = rig.look("t").await.assembly.topology;
+    assert_eq!(topology, sized("1").desired().topology);
+    assert_eq!(rig.store.versions(&assembly_name("t")).await.unwrap().len(), 5);
+}
+
+/// Somebody else asks for it, without the lease.
+#[tokio::test(start_paused = true)]
+async fn a_process_that_is_asked_to_stop_stops() {
+    let rig = Rig::new(Effect::Repeatable);
+    rig.strings.act("a Install", Act::Converge(1000));
+    let name = assembly_name("t");
+    let stopping = async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        rig.store.ask_to_stop(&name, windlass_model::ProcessId(1)).await.unwrap();
+    };
+    let (ended, ()) = futures::join!(rig.up(Sketch::new(&["a"]).desired()), stopping);
+    assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_there_already_is_taken_over() {
+    let rig = Rig::new(Effect::Once);
+    let mut desired = Sketch::new(&["a", "b"]).relate("a", "b").adoptable().desired();
+    desired.manner.adopt = true;
+    rig.up(desired).await.unwrap();
+    assert_eq!(rig.strings.calls(), ["a Adopt", "b Adopt"]);
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+    assert!(rig.look("t").await.pairs.values().all(|pair| pair.created), "what exists is joined already");
+    let mut desired = Sketch::new(&["x"]).desired();
+    desired.manner.adopt = true;
+    let error = Rig::new(Effect::Once).up(desired).await.unwrap_err();
+    assert!(error.to_string().contains("declares no Adopt"), "{error}");
+}
+
+/// A secret of an older version is still known while what was made with it is there.
+#[tokio::test(start_paused = true)]
+async fn versions_have_secrets_of_their_own() {
+    let rig = Rig::new(Effect::Once);
+    let secret = |value: &str| Sketch::new(&["a"]).secret("a", "password", value);
+    rig.up(secret("one").desired()).await.unwrap();
+    rig.up(secret("two").desired()).await.unwrap();
+    let snapshot = rig.look("t").await;
+    let mut values: Vec<_> =
+        snapshot.secrets.values().map(|value| String::from_utf8_lossy(value.expose()).into_owned()).collect();
+    values.sort();
+    assert_eq!(values, ["one", "two"]);
+    assert!(snapshot.assembly.topology.elements().iter().any(|e| e.kind == ElementKind::Resource));
+    let before = rig.strings.calls().len();
+    rig.up(secret("two").desired()).await.unwrap();
+    assert!(since(&rig, before).is_empty());
+}

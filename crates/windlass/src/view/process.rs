@@ -1,0 +1,244 @@
+//! Processes, and what an assembly was asked to be by each of them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use windlass_lifecycle::{Current, Diff, ElementNow, Options, Situation, Version, plan};
+use windlass_model::assembly::ElementKind;
+use windlass_model::record::{ProcessRecord, ProcessStatus, VersionRecord};
+use windlass_model::resolve::NothingYet;
+use windlass_model::{AssemblyName, DescriptorName, ProcessId, PropertyName, State, Timestamp};
+use windlass_secret::SecretRef;
+
+use crate::error::Error;
+use crate::open::Windlass;
+use crate::view::log::{LogView, ProcessLog};
+
+/// Processes, oldest first.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProcessesView {
+    /// The version of this form.
+    pub version: u32,
+    /// The processes.
+    pub processes: Vec<ProcessSummary>,
+}
+
+/// A process in a line.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProcessSummary {
+    /// Its id.
+    pub id: ProcessId,
+    /// The assembly.
+    pub assembly: AssemblyName,
+    /// What was asked.
+    pub intent: String,
+    /// How far it is, or how it ended.
+    pub status: ProcessStatus,
+    /// Who runs it; none when it has ended or was interrupted.
+    pub runs: Option<String>,
+    /// Why it did not complete.
+    pub reason: Option<String>,
+    /// The process that it goes on from.
+    pub continues: Option<ProcessId>,
+    /// When it was asked for.
+    pub started: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+}
+
+/// What an assembly was asked to be, oldest first.
+#[derive(Debug, Clone, Serialize)]
+pub struct HistoryView {
+    /// The version of this form.
+    pub version: u32,
+    /// The assembly.
+    pub assembly: AssemblyName,
+    /// Its versions.
+    pub versions: Vec<VersionView>,
+}
+
+/// What an assembly was asked to be.
+#[derive(Debug, Clone, Serialize)]
+pub struct VersionView {
+    /// The process that was asked.
+    pub process: ProcessId,
+    /// What was asked.
+    pub intent: Option<String>,
+    /// How that ended.
+    pub status: Option<ProcessStatus>,
+    /// When.
+    pub at: Timestamp,
+    /// The descriptor.
+    pub descriptor: DescriptorName,
+    /// The parameters; secrets are masked.
+    pub parameters: BTreeMap<PropertyName, Value>,
+    /// How many resources it has.
+    pub resources: usize,
+    /// What is different from the version before.
+    pub changes: Diff,
+}
+
+/// What is different between two versions.
+#[derive(Debug, Clone, Serialize)]
+pub struct DiffView {
+    /// The version of this form.
+    pub version: u32,
+    /// The assembly.
+    pub assembly: AssemblyName,
+    /// The process of the older version.
+    pub from: ProcessId,
+    /// The process of the newer one.
+    pub to: ProcessId,
+    /// What is different.
+    pub changes: Diff,
+}
+
+impl Windlass {
+    /// Lists the processes of all assemblies, or of one, also of those that are gone.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be read.
+    pub async fn processes(&self, name: Option<&AssemblyName>) -> Result<ProcessesView, Error> {
+        let mut processes = Vec::new();
+        if let Some(store) = self.store(false).await? {
+            for process in store.processes().await? {
+                if name.is_some_and(|name| *name != process.assembly) {
+                    continue;
+                }
+                let holder =
+                    if process.status.is_final() { None } else { store.holder(&process.assembly).await? };
+                processes.push(ProcessSummary::new(process, holder.map(|holder| holder.to_string())));
+            }
+        }
+        Ok(ProcessesView { version: 1, processes })
+    }
+
+    /// Says what was done in one process.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such process, or the store can't be read.
+    pub async fn process(&self, id: ProcessId) -> Result<(AssemblyName, ProcessLog), Error> {
+        let all = self.processes(None).await?;
+        let unknown = || Error::NoProcess { process: id, last: all.processes.last().map(|last| last.id) };
+        let found = all.processes.iter().find(|process| process.id == id).ok_or_else(unknown)?;
+        let LogView { processes, .. } = self.log(&found.assembly, None).await?;
+        let log = processes.into_iter().find(|process| process.id == id).ok_or_else(unknown)?;
+        Ok((found.assembly.clone(), log))
+    }
+
+    /// Lists what an assembly was asked to be, also when it is gone.
+    ///
+    /// # Errors
+    ///
+    /// When there was no such assembly, or the store can't be read.
+    pub async fn history(&self, name: &AssemblyName) -> Result<HistoryView, Error> {
+        let versions = self.versions(name).await?;
+        let processes = self.processes(Some(name)).await?.processes;
+        let intents: BTreeMap<ProcessId, (String, ProcessStatus)> =
+            processes.into_iter().map(|process| (process.id, (process.intent, process.status))).collect();
+        let mut shown: Vec<VersionView> = Vec::new();
+        for (at, version) in versions.iter().enumerate() {
+            let before = at.checked_sub(1).map(|before| &versions[before]);
+            shown.push(VersionView::new(version, before, intents.get(&version.process))?);
+        }
+        Ok(HistoryView { version: 1, assembly: name.clone(), versions: shown })
+    }
+
+    /// Says what is different between what two processes asked an assembly to be.
+    ///
+    /// # Errors
+    ///
+    /// When there was no such assembly, or it was nothing yet at one of the processes.
+    pub async fn diff(&self, name: &AssemblyName, from: ProcessId, to: ProcessId) -> Result<DiffView, Error> {
+        let versions = self.versions(name).await?;
+        let at = |process: ProcessId| {
+            let found = versions.iter().rfind(|version| version.process <= process);
+            found.ok_or_else(|| windlass_engine::EngineError::NoVersion {
+                name: name.clone(),
+                process: Some(process),
+            })
+        };
+        let changes = difference(Some(at(from)?), at(to)?)?;
+        Ok(DiffView { version: 1, assembly: name.clone(), from, to, changes })
+    }
+
+    async fn versions(&self, name: &AssemblyName) -> Result<Vec<VersionRecord>, Error> {
+        let store = self.store_of(name).await?;
+        let versions = store.versions(name).await?;
+        if versions.is_empty() && store.load(name).await?.is_none() {
+            let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
+            return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+        }
+        Ok(versions)
+    }
+}
+
+impl ProcessSummary {
+    fn new(process: ProcessRecord, runs: Option<String>) -> Self {
+        Self {
+            id: process.id,
+            assembly: process.assembly,
+            intent: process.intent.to_string(),
+            status: process.status,
+            runs,
+            reason: process.reason,
+            continues: process.continues,
+            started: process.created,
+            ended: process.ended,
+        }
+    }
+}
+
+impl VersionView {
+    fn new(
+        version: &VersionRecord,
+        before: Option<&VersionRecord>,
+        process: Option<&(String, ProcessStatus)>,
+    ) -> Result<Self, Error> {
+        let assembly = &version.assembly;
+        let resources = assembly.topology.elements().iter().filter(|e| e.kind == ElementKind::Resource);
+        Ok(Self {
+            process: version.process,
+            intent: process.map(|(intent, _)| intent.clone()),
+            status: process.map(|(_, status)| *status),
+            at: assembly.updated,
+            descriptor: assembly.descriptor.clone(),
+            parameters: assembly
+                .parameters
+                .iter()
+                .map(|(name, value)| (name.clone(), shown(value)))
+                .collect(),
+            resources: resources.count(),
+            changes: difference(before, version)?,
+        })
+    }
+}
+
+fn shown(value: &Value) -> Value {
+    if SecretRef::from_value(value).is_some() { Value::from("***") } else { value.clone() }
+}
+
+/// Plans the way from one version, all of which is there, to another, and takes what changes from the plan.
+fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<Diff, Error> {
+    let mut current = Current::default();
+    if let Some(before) = before {
+        for element in before.assembly.topology.elements() {
+            if element.kind == ElementKind::Resource {
+                let mut now = ElementNow::new(State::Active, true);
+                now.package = before.assembly.packages.get(&element.descriptor).cloned();
+                current.element(element.name.clone(), now);
+            }
+        }
+    }
+    let situation = Situation { current: &current, installed: before.map(side), desired: Some(side(after)) };
+    let options = Options { packages: after.assembly.packages.clone(), ..Options::default() };
+    let planned = plan(&situation, &options).map_err(windlass_engine::EngineError::from)?;
+    Ok(planned.diff)
+}
+
+fn side(version: &VersionRecord) -> Version<'_> {
+    Version { topology: &version.assembly.topology, lookup: &NothingYet }
+}
