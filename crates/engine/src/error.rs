@@ -80,6 +80,9 @@ pub enum EngineError {
         /// What is wrong.
         cause: String,
     },
+    /// Jobs of an earlier run may be where nobody can look now; they must not be run beside themselves.
+    #[error("{0}")]
+    Unreachable(String),
     /// The user stopped before anything of the new plan was started.
     #[error("stopped on request, before anything was started")]
     Stopped,

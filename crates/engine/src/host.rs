@@ -217,7 +217,7 @@ impl Running<'_> {
     }
 
     fn context(&self, call: &Call) -> CallContext {
-        CallContext::new(self.journal.clone(), self.host.places.runtime(&call.location), call)
+        CallContext::new(self.journal.clone(), self.host.places.clone(), call)
     }
 
     fn checkpoint(&mut self, checkpoint: Checkpoint) -> Event {

@@ -7,12 +7,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use windlass_driver::{Call, Context, JobFailure, Report};
+use windlass_driver::{Call, Context, JobFailure, Location, Report};
 use windlass_executor::{End, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError};
 use windlass_model::record::{Failure, FailureKind, JobEnd, JobRecord};
 use windlass_model::{AssemblyName, CallId, Clock, Timestamp};
 use windlass_secret::{Redactor, SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Store};
+
+use crate::places::Places;
 
 /// The longest text of a job's output that is kept for people, in bytes.
 const SHOWN: usize = 8 * 1024;
@@ -62,7 +64,8 @@ pub(crate) struct Checkpoint {
 /// The context of one call.
 pub(crate) struct CallContext {
     journal: Journal,
-    runtime: Result<Arc<dyn Runtime>, String>,
+    places: Arc<dyn Places>,
+    place: Arc<Location>,
     assembly: AssemblyName,
     call: CallId,
     /// Where its jobs are, if that is not here.
@@ -76,12 +79,13 @@ pub(crate) struct CallContext {
 }
 
 impl CallContext {
-    pub(crate) fn new(journal: Journal, runtime: Result<Arc<dyn Runtime>, String>, call: &Call) -> Self {
+    pub(crate) fn new(journal: Journal, places: Arc<dyn Places>, call: &Call) -> Self {
         let strange = journal.elsewhere.get(&call.id).filter(|strange| strange.attempt == call.attempt);
         Self {
             elsewhere: strange.map(|strange| strange.from.clone()),
             journal,
-            runtime,
+            places,
+            place: call.location.clone(),
             assembly: call.element.assembly(),
             call: call.id.clone(),
             round: format!("a{}", call.attempt),
@@ -224,7 +228,10 @@ impl Context for CallContext {
         if let Some(from) = &self.elsewhere {
             return Err(lost(format!("it was started from {from}, and can't be looked for from here")));
         }
-        let runtime = self.runtime.as_ref().map_err(|why| not_run(why.clone()))?;
+        // A job of an earlier process may have run, or still run, where nobody can look now.
+        let is_known = self.journal.jobs.contains_key(id.as_str());
+        let closed = |why: String| if is_known { lost(why) } else { not_run(why) };
+        let runtime = &self.places.runtime(&self.place).await.map_err(closed)?;
         job.owner = self.journal.store.id().as_str().parse::<Owner>().map_err(|e| not_run(e.to_string()))?;
         let record = self.record(name, &id, &job, runtime.kind());
         // Known before it is submitted; its id follows from the call, which is durable already.

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use windlass_driver::{Location, Placement};
 use windlass_executor::Runtime;
 
 /// Knows the locations of a project and the runtimes that serve them.
+#[async_trait]
 pub trait Places: Send + Sync {
     /// Finds a location.
     ///
@@ -26,8 +28,12 @@ pub trait Places: Send + Sync {
     /// # Errors
     ///
     /// A sentence that says why there is none.
-    fn runtime(&self, location: &Location) -> Result<Arc<dyn Runtime>, String>;
+    async fn runtime(&self, location: &Location) -> Result<Arc<dyn Runtime>, String>;
 
     /// Returns all runtimes that may have jobs of earlier runs.
-    fn runtimes(&self) -> Vec<Arc<dyn Runtime>>;
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says which of them can't be asked, and why: then nobody knows what still runs there.
+    async fn runtimes(&self) -> Result<Vec<Arc<dyn Runtime>>, String>;
 }

@@ -29,6 +29,9 @@ pub enum Error {
     /// A runtime can't be opened or closed.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
+    /// There is no runtime for a location, or it can't be opened; the sentence says why.
+    #[error("{0}")]
+    NoRuntime(String),
     /// Nothing was ever done for a component.
     #[error("nothing was done for a component `{component}` of `{assembly}`{}", near(component, known))]
     NoComponent {
@@ -122,7 +125,7 @@ impl Error {
             ),
             Self::NoSuchState(_) => true,
             Self::Store(error) => matches!(error, StoreError::NoProcess { .. }),
-            Self::Runtime(_) | Self::WorkingFolder(_) => false,
+            Self::Runtime(_) | Self::NoRuntime(_) | Self::WorkingFolder(_) => false,
         }
     }
 

@@ -10,6 +10,7 @@
 //! | [`repair`](mod@repair) | repairs of what a check has found |
 //! | [`resolve`](mod@resolve) | a descriptor with what is known filled in |
 //! | [`view`] | what can be looked at: status, log, plan; typed, versioned, ready for JSON |
+//! | [`doctor`] | what can run jobs on this machine, and how well it shuts them in |
 //! | [`explain`](mod@explain) | the codes of all crates |
 //!
 //! The parts it puts together are re-exported under their own names: [`descriptor`], [`plan`], [`engine`], [`store`],
@@ -17,11 +18,13 @@
 
 pub mod check;
 mod desired;
+pub mod doctor;
 pub mod error;
 pub mod explain;
 pub mod intent;
 pub mod open;
 mod places;
+mod runtimes;
 pub mod repair;
 pub mod resolve;
 mod system;

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use windlass_driver::Registry;
+use windlass_driver::{Location, Registry};
 use windlass_driver::noop::Noop;
 use windlass_engine::{Engine, Means, Options};
+use windlass_executor::Runtime;
+use windlass_executor::docker::Environment;
 use windlass_executor::process::SupervisorCommand;
 use windlass_model::Clock;
 use windlass_model::clock::SystemClock;
@@ -16,6 +18,7 @@ use windlass_store::{Holder, KeySource, SqliteStore, Store};
 
 use crate::error::Error;
 use crate::places::ProjectPlaces;
+use crate::runtimes::Runtimes;
 use crate::system::SystemEntropy;
 
 /// How a project is opened.
@@ -23,6 +26,8 @@ use crate::system::SystemEntropy;
 pub struct Settings {
     start: PathBuf,
     supervisor: SupervisorCommand,
+    environment: Environment,
+    runtimes: Vec<Arc<dyn Runtime>>,
     key_file: Option<PathBuf>,
     state: Option<String>,
     options: Options,
@@ -37,6 +42,8 @@ impl Settings {
         Self {
             start: start.into(),
             supervisor: SupervisorCommand::this_program(["supervise"]),
+            environment: Environment::default(),
+            runtimes: Vec::new(),
             key_file: None,
             state: None,
             options: Options::default(),
@@ -51,6 +58,22 @@ impl Settings {
     #[must_use]
     pub fn supervisor(mut self, supervisor: SupervisorCommand) -> Self {
         self.supervisor = supervisor;
+        self
+    }
+
+    /// Sets the variables that say where container engines are, as the Docker client reads them. Without them the usual
+    /// socket is asked.
+    #[must_use]
+    pub fn environment(mut self, environment: Environment) -> Self {
+        self.environment = environment;
+        self
+    }
+
+    /// Adds a runtime of the embedding program. It serves the locations of its [kind](Runtime::kind), also those that a
+    /// runtime of this crate would serve.
+    #[must_use]
+    pub fn runtime(mut self, runtime: Arc<dyn Runtime>) -> Self {
+        self.runtimes.push(runtime);
         self
     }
 
@@ -112,7 +135,10 @@ impl Windlass {
     pub fn open(settings: Settings) -> Result<Self, Error> {
         let folder = std::env::current_dir().map_err(Error::WorkingFolder)?;
         let project = Project::open(&settings.start, &folder).map_err(Error::Input)?;
-        let places = Arc::new(ProjectPlaces::new(project.clone(), settings.supervisor.clone()));
+        let mut runtimes =
+            Runtimes::new(project.state_dir(), settings.supervisor.clone(), settings.environment.clone());
+        settings.runtimes.iter().for_each(|runtime| runtimes.give(runtime.clone()));
+        let places = Arc::new(ProjectPlaces::new(project.clone(), runtimes));
         Ok(Self { project, settings, places, drivers: drivers(), store: tokio::sync::Mutex::new(None) })
     }
 
@@ -138,13 +164,27 @@ impl Windlass {
         self.settings.clock.now()
     }
 
+    /// Returns the runtime that serves a location, which need not be one of the project, and opens it.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or it can't be opened.
+    pub async fn runtime(&self, location: &Location) -> Result<Arc<dyn Runtime>, Error> {
+        self.places.runtimes.of(location).await.map_err(Error::NoRuntime)
+    }
+
+    /// Returns where container engines are looked for.
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.settings.environment
+    }
+
     /// Parts with the runtimes and removes the empty folders that they leave. Jobs that must not be cut go on.
     ///
     /// # Errors
     ///
     /// When the folders can't be read.
     pub async fn close(&self) -> Result<(), Error> {
-        Ok(self.places.close().await?)
+        Ok(self.places.runtimes.close().await?)
     }
 
     /// Returns the store; none when there is none and none is to be made.

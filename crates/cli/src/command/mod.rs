@@ -2,6 +2,8 @@
 
 mod change;
 mod check;
+mod doctor;
+mod exec;
 mod explain;
 mod history;
 mod log;
@@ -20,6 +22,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use windlass::engine::Options;
+use windlass::executor::docker::Environment;
 use windlass::source::Diagnostics;
 use windlass::{Error, Order, Settings, Windlass};
 
@@ -50,6 +53,8 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Plan(args) => plan::run(args).await,
         Command::Check(args) => check::run(&args),
         Command::Resolve(args) => resolve::run(&args),
+        Command::Exec(args) => exec::run(args).await,
+        Command::Doctor(args) => doctor::run(args).await,
         Command::Explain(args) => explain::run(&args),
     }
 }
@@ -135,9 +140,15 @@ fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Wi
     let settings = Settings::new(start.unwrap_or(Path::new(".")))
         .options(options)
         .key_file(environment("WINDLASS_KEY_FILE").map(PathBuf::from))
+        .environment(engine_environment())
         .state(STATE.get().cloned().flatten())
         .command(format!("windlass {command}"));
     Windlass::open(settings)
+}
+
+/// Returns the variables that say where container engines are.
+fn engine_environment() -> Environment {
+    Environment::READ.into_iter().filter_map(|name| Some((name, environment(name)?.into_string().ok()?))).collect()
 }
 
 fn cores() -> usize {

@@ -160,7 +160,7 @@ impl Engine {
     /// nothing may run beside it, and it must be gone before its call is made anew.
     async fn sweep(&self, name: &AssemblyName, stop: &Stop) -> Result<(), EngineError> {
         let Ok(owner) = self.store.id().as_str().parse() else { return Ok(()) };
-        for runtime in self.means.places.runtimes() {
+        for runtime in self.means.places.runtimes().await.map_err(EngineError::Unreachable)? {
             let jobs = runtime.list(&owner).await.unwrap_or_default();
             if jobs.is_empty() {
                 continue;

@@ -38,6 +38,7 @@ impl Clock for TokioClock {
 
 struct OnePlace(Jobs);
 
+#[async_trait::async_trait]
 impl Places for OnePlace {
     fn location(&self, placement: &Placement) -> Result<Location, String> {
         Ok(Location::local(placement.location.clone().unwrap_or_else(|| "here".to_owned())))
@@ -47,12 +48,12 @@ impl Places for OnePlace {
         Ok(())
     }
 
-    fn runtime(&self, _: &Location) -> Result<Arc<dyn Runtime>, String> {
+    async fn runtime(&self, _: &Location) -> Result<Arc<dyn Runtime>, String> {
         Ok(Arc::new(self.0.clone()))
     }
 
-    fn runtimes(&self) -> Vec<Arc<dyn Runtime>> {
-        vec![Arc::new(self.0.clone())]
+    async fn runtimes(&self) -> Result<Vec<Arc<dyn Runtime>>, String> {
+        Ok(vec![Arc::new(self.0.clone())])
     }
 }
 

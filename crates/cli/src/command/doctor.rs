@@ -1,0 +1,51 @@
+//! `windlass doctor`.
+
+use std::process::ExitCode;
+
+use windlass::doctor::{Doctor, RuntimeView, look};
+
+use super::{fail, open, print_json};
+use crate::args::{DoctorArgs, Format};
+use crate::exit;
+use crate::output::{DIM, GOOD, ODD, STRONG, say, styled};
+
+pub(crate) async fn run(args: DoctorArgs) -> ExitCode {
+    let windlass = match open(None, None, "doctor") {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let found = look(&windlass).await;
+    match args.format {
+        Format::Json => print_json(&found),
+        Format::Human => {
+            print(&found);
+            exit::DONE
+        }
+    }
+}
+
+fn print(found: &Doctor) {
+    say!("windlass {}", found.windlass);
+    found.runtimes.iter().for_each(print_runtime);
+}
+
+fn print_runtime(runtime: &RuntimeView) {
+    let name = match &runtime.engine {
+        Some(engine) => format!("{} (engine: {engine})", runtime.runtime),
+        None => runtime.runtime.clone(),
+    };
+    let state = if runtime.ready { styled(GOOD, "ready") } else { styled(ODD, "not there") };
+    say!("\n{} {state}", styled(STRONG, name));
+    say!("  {}", runtime.what);
+    for (title, texts) in [("limits", &runtime.limits), ("shut in by", &runtime.hardening)] {
+        if !texts.is_empty() {
+            say!("  {} {}", styled(DIM, format!("{title}:")), texts.join(", "));
+        }
+    }
+    for caveat in &runtime.caveats {
+        say!("  {} {caveat}", styled(ODD, "but:"));
+    }
+    if let Some(advice) = &runtime.advice {
+        say!("  {} {advice}", styled(DIM, "to use it:"));
+    }
+}

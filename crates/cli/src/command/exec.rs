@@ -1,0 +1,165 @@
+//! `windlass exec`.
+
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use windlass::driver::Location;
+use windlass::executor::{End, Events, Job, JobEvent, JobId, Network, Outcome, Runtime, RuntimeError, Stream};
+use windlass::{Error, Windlass};
+
+use super::{complain, fail, open};
+use crate::args::ExecArgs;
+use crate::exit;
+use crate::output::tell;
+
+/// The most that is read from standard input: a job is given its input as a whole.
+const INPUT_LIMIT: u64 = 256 << 20;
+
+/// How long a job may take to end by itself when it is interrupted.
+const GRACE: Duration = Duration::from_secs(10);
+
+pub(crate) async fn run(args: ExecArgs) -> ExitCode {
+    let location = location(&args);
+    let job = match job(&args) {
+        Ok(job) => job,
+        Err(why) => {
+            tell!("error: {why}");
+            return exit::wrong_input();
+        }
+    };
+    let windlass = match open(None, None, "exec") {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let code = match execute(&windlass, &location, &job).await {
+        Ok(outcome) => ended(&outcome),
+        Err(error) => fail(&error),
+    };
+    if let Err(error) = windlass.close().await {
+        complain(&error);
+        return exit::FAILED;
+    }
+    code
+}
+
+/// The place where the job runs: what the arguments say. An image needs containers.
+fn location(args: &ExecArgs) -> Location {
+    let mut location = Location::local("exec");
+    let usual = if args.image.is_some() || args.engine.is_some() { "docker" } else { "process" };
+    location.runtime = args.runtime.map_or(usual, |runtime| runtime.name()).to_owned();
+    location.engine.clone_from(&args.engine);
+    location.image.clone_from(&args.image);
+    location
+}
+
+fn job(args: &ExecArgs) -> Result<Job, String> {
+    let (program, rest) = args.command.split_first().ok_or("there is no command")?;
+    let mut job = Job::command(program).args(rest.iter().cloned()).stdin(input()?);
+    if let Some(image) = &args.image {
+        job = job.image(image);
+    }
+    if let Some(timeout) = args.timeout {
+        job = job.timeout(timeout);
+    }
+    job = job.network(match args.network.as_deref() {
+        None => Network::Default,
+        Some("none") => Network::None,
+        Some("bridge") => Network::Bridge,
+        Some("host") => Network::Host,
+        Some(name) => Network::Named(name.to_owned()),
+    });
+    for variable in &args.env {
+        let (name, value) =
+            variable.split_once('=').ok_or_else(|| format!("`--env {variable}` is not of the form NAME=VALUE"))?;
+        job = job.env(name, value);
+    }
+    job.check().map_err(|error| error.to_string())?;
+    Ok(job)
+}
+
+/// Reads what is piped in. A terminal is not waited for.
+fn input() -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let stdin = io::stdin().lock();
+    if stdin.is_terminal() {
+        return Ok(bytes);
+    }
+    stdin
+        .take(INPUT_LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("can't read standard input: {error}"))?;
+    if bytes.len() as u64 > INPUT_LIMIT {
+        return Err(format!("standard input has more than {} MiB", INPUT_LIMIT >> 20));
+    }
+    Ok(bytes)
+}
+
+async fn execute(windlass: &Windlass, location: &Location, job: &Job) -> Result<Outcome, Error> {
+    let runtime = windlass.runtime(location).await?;
+    let id: JobId = format!("exec-{}-{}", std::process::id(), windlass.now().as_millis())
+        .parse()
+        .expect("it is made of letters, digits and hyphens");
+    runtime.submit(&id, job).await?;
+    let canceller = tokio::spawn(cancel_when_interrupted(runtime.clone(), id.clone()));
+    let followed = follow(runtime.events(&id).await?).await;
+    let outcome = runtime.wait(&id).await?;
+    canceller.abort();
+    if let Err(error) = followed
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        tell!("error: can't write what the job writes: {error}");
+    }
+    runtime.remove(&id).await?;
+    Ok(outcome)
+}
+
+/// The first interrupt asks the job to end, the second ends it.
+async fn cancel_when_interrupted(runtime: Arc<dyn Runtime>, id: JobId) -> Result<(), RuntimeError> {
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return Ok(());
+    };
+    for grace in [GRACE, Duration::ZERO] {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        runtime.cancel(&id, grace).await?;
+    }
+    Ok(())
+}
+
+/// Writes what the job writes, as it comes.
+async fn follow(mut events: Events) -> io::Result<()> {
+    let (mut stdout, mut stderr) = (io::stdout(), io::stderr());
+    while let Some(event) = events.next().await {
+        match event {
+            JobEvent::Output { stream: Stream::Stdout, chunk, .. } => {
+                stdout.write_all(&chunk)?;
+                stdout.flush()?;
+            }
+            JobEvent::Output { stream: Stream::Stderr, chunk, .. } => stderr.write_all(&chunk)?,
+            JobEvent::Omitted { stream, bytes } => tell!("windlass: {bytes} bytes of {stream:?} were not kept"),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn ended(outcome: &Outcome) -> ExitCode {
+    match &outcome.end {
+        End::Exited(0) => exit::DONE,
+        End::Cancelled => {
+            tell!("the job was cancelled");
+            exit::interrupted()
+        }
+        end => {
+            tell!("the job {end}");
+            exit::FAILED
+        }
+    }
+}

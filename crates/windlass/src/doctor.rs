@@ -1,0 +1,166 @@
+//! What can run jobs on this machine: runtimes, versions, limits, what shuts jobs in, what is missing.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use windlass_executor::docker::{Description, Engine, EngineChoice, EngineKind};
+use windlass_executor::{Capability, runner};
+
+use crate::Windlass;
+
+/// What was found, as `windlass doctor --format json` prints it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Doctor {
+    /// The version of this view.
+    pub version: u32,
+    /// The program's version.
+    pub windlass: String,
+    /// What jobs can run on, in a fixed order: processes, then engines.
+    pub runtimes: Vec<RuntimeView>,
+}
+
+/// One runtime.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RuntimeView {
+    /// Its kind, as a location names it.
+    pub runtime: String,
+    /// The engine, as a location names it.
+    pub engine: Option<String>,
+    /// Whether jobs can run on it now.
+    pub ready: bool,
+    /// What it is, in words: name, version, where.
+    pub what: String,
+    /// The limits on jobs that it enforces.
+    pub limits: Vec<String>,
+    /// What shuts jobs in.
+    pub hardening: Vec<String>,
+    /// What it can't do, or what was never tested with it.
+    pub caveats: Vec<String>,
+    /// What to do about it, if something is missing.
+    pub advice: Option<String>,
+}
+
+/// Looks at all that this machine and the project's locations have.
+pub async fn look(windlass: &Windlass) -> Doctor {
+    let mut runtimes = vec![process()];
+    for name in engines(windlass) {
+        runtimes.push(engine(windlass, &name).await);
+    }
+    Doctor { version: 1, windlass: env!("CARGO_PKG_VERSION").to_owned(), runtimes }
+}
+
+/// The engines that are looked for: the two that everybody may have, and those that locations name.
+fn engines(windlass: &Windlass) -> Vec<String> {
+    let named: BTreeSet<String> =
+        windlass.project().locations().filter_map(|location| location.engine.clone()).collect();
+    let usual = ["docker", "podman"].map(str::to_owned);
+    let others = named.into_iter().filter(|name| !usual.contains(name));
+    usual.iter().cloned().chain(others).collect()
+}
+
+fn texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+fn process() -> RuntimeView {
+    RuntimeView {
+        runtime: "process".to_owned(),
+        engine: None,
+        ready: true,
+        what: "processes of this host".to_owned(),
+        limits: texts(&["time", "output kept"]),
+        hardening: Vec::new(),
+        caveats: texts(&["jobs see the host's files, processes and network: not for scripts that aren't trusted"]),
+        advice: None,
+    }
+}
+
+async fn engine(windlass: &Windlass, name: &str) -> RuntimeView {
+    let found = async {
+        let choice: EngineChoice = name.parse().map_err(|error| crate::places::chain(&error))?;
+        let engine = Engine::connect(&choice, windlass.environment()).await.map_err(|error| error.to_string())?;
+        engine.describe().await.map_err(|error| error.to_string())
+    };
+    match found.await {
+        Ok(found) => described(name, &found),
+        Err(why) => RuntimeView {
+            runtime: "docker".to_owned(),
+            engine: Some(name.to_owned()),
+            ready: false,
+            what: why,
+            limits: Vec::new(),
+            hardening: Vec::new(),
+            caveats: Vec::new(),
+            advice: advice(name),
+        },
+    }
+}
+
+fn advice(engine: &str) -> Option<String> {
+    let text = match engine {
+        "docker" => "install it (Debian: `apt-get install docker.io`) and start `dockerd`, or set DOCKER_HOST",
+        "podman" => "install it (Debian: `apt-get install podman`) and start `podman system service`",
+        _ => "see whether it runs and can be reached from here",
+    };
+    Some(text.to_owned())
+}
+
+fn described(name: &str, found: &Description) -> RuntimeView {
+    let kind = match found.kind {
+        EngineKind::Podman => "Podman",
+        _ => "Docker",
+    };
+    let root = if found.rootless { ", without root" } else { "" };
+    let what = format!(
+        "{kind} {} (interface {}, {}, cgroups v{}{root}) at {}",
+        found.version, found.api, found.architecture, found.cgroup, found.endpoint
+    );
+    RuntimeView {
+        runtime: "docker".to_owned(),
+        engine: Some(name.to_owned()),
+        ready: true,
+        what,
+        limits: limits(found),
+        hardening: hardening(found),
+        caveats: caveats(found),
+        advice: None,
+    }
+}
+
+const LIMITS: [(Capability, &str); 4] = [
+    (Capability::MemoryLimit, "memory"),
+    (Capability::PidsLimit, "processes"),
+    (Capability::CpuLimit, "processor time"),
+    (Capability::TmpLimit, "temporary files"),
+];
+
+fn limits(found: &Description) -> Vec<String> {
+    let enforced = LIMITS.iter().filter(|(limit, _)| found.capabilities.contains(limit));
+    ["time", "output kept"].into_iter().chain(enforced.map(|(_, name)| *name)).map(str::to_owned).collect()
+}
+
+fn hardening(found: &Description) -> Vec<String> {
+    let ours = ["no network", "read-only root", "no capabilities", "no new privileges", "user 65534"];
+    let theirs = found.security.iter().filter(|option| *option != "rootless");
+    ours.into_iter().map(str::to_owned).chain(theirs.cloned()).collect()
+}
+
+fn caveats(found: &Description) -> Vec<String> {
+    let mut caveats = Vec::new();
+    for (_, name) in LIMITS.iter().filter(|(limit, _)| !found.capabilities.contains(limit)) {
+        caveats.push(format!("it does not limit {name}"));
+    }
+    if !found.security.iter().any(|option| option == "seccomp") {
+        caveats.push("it filters no system calls (seccomp)".to_owned());
+    }
+    if !found.live_restore {
+        caveats.push("jobs end when it is restarted (live-restore is off)".to_owned());
+    }
+    if !found.tested {
+        caveats.push("this way to reach it is untested".to_owned());
+    }
+    if runner::program().is_none() {
+        caveats.push("this windlass was built without the runner: warm containers (`pool`) are not used".to_owned());
+    }
+    caveats
+}
