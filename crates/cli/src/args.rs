@@ -610,7 +610,8 @@ fn duration(text: &str) -> Result<std::time::Duration, String> {
         "h" => 3_600_000,
         _ => return Err("expected a number with a unit, as 500ms, 30s, 10m or 1h".to_owned()),
     };
-    let time = number.parse::<u64>().ok().and_then(|number| number.checked_mul(millis)).filter(|time| *time > 0);
+    let time =
+        number.parse::<u64>().ok().and_then(|number| number.checked_mul(millis)).filter(|time| *time > 0);
     time.map(std::time::Duration::from_millis).ok_or_else(|| format!("`{number}` is no usable number"))
 }
 

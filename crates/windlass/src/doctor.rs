@@ -70,7 +70,9 @@ fn process() -> RuntimeView {
         what: "processes of this host".to_owned(),
         limits: texts(&["time", "output kept"]),
         hardening: Vec::new(),
-        caveats: texts(&["jobs see the host's files, processes and network: not for scripts that aren't trusted"]),
+        caveats: texts(&[
+            "jobs see the host's files, processes and network: not for scripts that aren't trusted",
+        ]),
         advice: None,
     }
 }
@@ -78,7 +80,8 @@ fn process() -> RuntimeView {
 async fn engine(windlass: &Windlass, name: &str) -> RuntimeView {
     let found = async {
         let choice: EngineChoice = name.parse().map_err(|error| crate::places::chain(&error))?;
-        let engine = Engine::connect(&choice, windlass.environment()).await.map_err(|error| error.to_string())?;
+        let engine =
+            Engine::connect(&choice, windlass.environment()).await.map_err(|error| error.to_string())?;
         engine.describe().await.map_err(|error| error.to_string())
     };
     match found.await {
@@ -91,18 +94,20 @@ async fn engine(windlass: &Windlass, name: &str) -> RuntimeView {
             limits: Vec::new(),
             hardening: Vec::new(),
             caveats: Vec::new(),
-            advice: advice(name),
+            advice: Some(advice(name)),
         },
     }
 }
 
-fn advice(engine: &str) -> Option<String> {
+fn advice(engine: &str) -> String {
     let text = match engine {
-        "docker" => "install it (Debian: `apt-get install docker.io`) and start `dockerd`, or set DOCKER_HOST",
+        "docker" => {
+            "install it (Debian: `apt-get install docker.io`) and start `dockerd`, or set DOCKER_HOST"
+        }
         "podman" => "install it (Debian: `apt-get install podman`) and start `podman system service`",
         _ => "see whether it runs and can be reached from here",
     };
-    Some(text.to_owned())
+    text.to_owned()
 }
 
 fn described(name: &str, found: &Description) -> RuntimeView {
@@ -160,7 +165,9 @@ fn caveats(found: &Description) -> Vec<String> {
         caveats.push("this way to reach it is untested".to_owned());
     }
     if runner::program().is_none() {
-        caveats.push("this windlass was built without the runner: warm containers (`pool`) are not used".to_owned());
+        caveats.push(
+            "this windlass was built without the runner: warm containers (`pool`) are not used".to_owned(),
+        );
     }
     caveats
 }

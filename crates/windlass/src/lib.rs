@@ -24,9 +24,9 @@ pub mod explain;
 pub mod intent;
 pub mod open;
 mod places;
-mod runtimes;
 pub mod repair;
 pub mod resolve;
+mod runtimes;
 mod system;
 pub mod view;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use windlass_driver::{Location, Registry};
 use windlass_driver::noop::Noop;
+use windlass_driver::{Location, Registry};
 use windlass_engine::{Engine, Means, Options};
 use windlass_executor::Runtime;
 use windlass_executor::docker::Environment;

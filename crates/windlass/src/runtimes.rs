@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
 use windlass_driver::Location;
-use windlass_executor::docker::{DockerOptions, DockerRuntime, Engine, EngineChoice, Environment, WarmContainers};
+use windlass_executor::docker::{
+    DockerOptions, DockerRuntime, Engine, EngineChoice, Environment, WarmContainers,
+};
 use windlass_executor::pool::PoolRuntime;
 use windlass_executor::process::{ProcessOptions, ProcessRuntime, SupervisorCommand};
 use windlass_executor::{Owner, Runtime, RuntimeError};
@@ -83,7 +85,7 @@ impl Runtimes {
         let engine = self.engine(&mut opened, name).await?;
         let Some(size) = location.pool else { return Ok(engine.fresh.clone()) };
         let folder = self.state.join("pool").join(folder_name(name));
-        Ok(engine.pool(size, folder).map_err(|error| chain(&error))?)
+        Ok(engine.pool(size, &folder).map_err(|error| chain(&error))?)
     }
 
     /// Returns all runtimes that may have jobs of earlier lives.
@@ -114,8 +116,8 @@ impl Runtimes {
         if let Some(runtime) = &opened.process {
             return Ok(runtime.clone());
         }
-        let options = ProcessOptions::new(self.jobs(), self.supervisor.clone())
-            .volumes_dir(self.state.join("volumes"));
+        let options =
+            ProcessOptions::new(self.jobs(), self.supervisor.clone()).volumes_dir(self.state.join("volumes"));
         let runtime = Arc::new(ProcessRuntime::open_with(options)?);
         opened.process = Some(runtime.clone());
         Ok(runtime)
@@ -124,12 +126,12 @@ impl Runtimes {
     async fn engine<'a>(&self, opened: &'a mut Opened, name: &str) -> Result<&'a mut OpenEngine, String> {
         if !opened.engines.contains_key(name) {
             let choice: EngineChoice = name.parse().map_err(|error| chain(&error))?;
-            let engine =
-                Engine::connect(&choice, &self.environment).await.map_err(|error| chain(&error))?;
+            let engine = Engine::connect(&choice, &self.environment).await.map_err(|error| chain(&error))?;
             let options = DockerOptions::new().environment(self.environment.clone());
             let fresh = DockerRuntime::open(engine.clone(), options).await.map_err(|error| chain(&error))?;
             // Known before the first job is there: after a crash somebody has to look.
-            self.remember(name).map_err(|error| format!("can't write to `{}`: {error}", self.state.display()))?;
+            self.remember(name)
+                .map_err(|error| format!("can't write to `{}`: {error}", self.state.display()))?;
             // What dead clients have left that is no job. Jobs are taken over by their ids.
             if let Err(error) = fresh.reap(&Owner::default(), |_| true).await {
                 return Err(chain(&error));
@@ -142,7 +144,9 @@ impl Runtimes {
 
     fn remembered(&self) -> io::Result<BTreeSet<String>> {
         match fs::read_to_string(self.state.join(ENGINES)) {
-            Ok(text) => Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()),
+            Ok(text) => {
+                Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
             Err(error) => Err(error),
         }
@@ -179,12 +183,13 @@ impl Runtimes {
 }
 
 impl OpenEngine {
-    fn pool(&mut self, size: u16, folder: PathBuf) -> Result<Arc<PoolRuntime>, RuntimeError> {
+    fn pool(&mut self, size: u16, folder: &Path) -> Result<Arc<PoolRuntime>, RuntimeError> {
         if let Some(pool) = self.pools.get(&size) {
             return Ok(pool.clone());
         }
-        let warm = Arc::new(WarmContainers::open(self.engine.clone(), &folder)?);
-        let pool = PoolRuntime::new(self.fresh.clone(), warm, size.into(), folder.join(format!("output-{size}")));
+        let warm = Arc::new(WarmContainers::open(self.engine.clone(), folder)?);
+        let pool =
+            PoolRuntime::new(self.fresh.clone(), warm, size.into(), folder.join(format!("output-{size}")));
         let pool = Arc::new(pool);
         self.pools.insert(size, pool.clone());
         Ok(pool)

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use windlass::driver::Location;
-use windlass::executor::{End, Events, Job, JobEvent, JobId, Network, Outcome, Runtime, RuntimeError, Stream};
+use windlass::executor::{
+    End, Events, Job, JobEvent, JobId, Network, Outcome, Runtime, RuntimeError, Stream,
+};
 use windlass::{Error, Windlass};
 
 use super::{complain, fail, open};
-use crate::args::ExecArgs;
+use crate::args::{ExecArgs, RuntimeName};
 use crate::exit;
 use crate::output::tell;
 
@@ -49,7 +51,7 @@ pub(crate) async fn run(args: ExecArgs) -> ExitCode {
 fn location(args: &ExecArgs) -> Location {
     let mut location = Location::local("exec");
     let usual = if args.image.is_some() || args.engine.is_some() { "docker" } else { "process" };
-    location.runtime = args.runtime.map_or(usual, |runtime| runtime.name()).to_owned();
+    args.runtime.map_or(usual, RuntimeName::name).clone_into(&mut location.runtime);
     location.engine.clone_from(&args.engine);
     location.image.clone_from(&args.image);
     location
@@ -72,8 +74,9 @@ fn job(args: &ExecArgs) -> Result<Job, String> {
         Some(name) => Network::Named(name.to_owned()),
     });
     for variable in &args.env {
-        let (name, value) =
-            variable.split_once('=').ok_or_else(|| format!("`--env {variable}` is not of the form NAME=VALUE"))?;
+        let (name, value) = variable
+            .split_once('=')
+            .ok_or_else(|| format!("`--env {variable}` is not of the form NAME=VALUE"))?;
         job = job.env(name, value);
     }
     job.check().map_err(|error| error.to_string())?;
@@ -143,7 +146,9 @@ async fn follow(mut events: Events) -> io::Result<()> {
                 stdout.flush()?;
             }
             JobEvent::Output { stream: Stream::Stderr, chunk, .. } => stderr.write_all(&chunk)?,
-            JobEvent::Omitted { stream, bytes } => tell!("windlass: {bytes} bytes of {stream:?} were not kept"),
+            JobEvent::Omitted { stream, bytes } => {
+                tell!("windlass: {bytes} bytes of {stream:?} were not kept");
+            }
             _ => {}
         }
     }

@@ -148,7 +148,10 @@ fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Wi
 
 /// Returns the variables that say where container engines are.
 fn engine_environment() -> Environment {
-    Environment::READ.into_iter().filter_map(|name| Some((name, environment(name)?.into_string().ok()?))).collect()
+    Environment::READ
+        .into_iter()
+        .filter_map(|name| Some((name, environment(name)?.into_string().ok()?)))
+        .collect()
 }
 
 fn cores() -> usize {

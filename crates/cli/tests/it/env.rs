@@ -68,6 +68,14 @@ impl TestEnv {
         self.write("windlass.yaml", text + tail);
     }
 
+    /// Writes the project's `windlass.yaml` anew: the repository's, with other lines in the place of `runtime: process`.
+    pub(crate) fn runtime(&self, lines: &[&str]) {
+        let file = fs::read_to_string(Path::new(REPOSITORY).join("windlass.yaml")).unwrap();
+        let (head, tail) = file.split_once("    runtime: process\n").unwrap();
+        let lines: String = lines.iter().map(|line| format!("    {line}\n")).collect();
+        self.write("windlass.yaml", format!("{head}{lines}{tail}"));
+    }
+
     /// Returns a path in the project.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.path().join("project").join(path)

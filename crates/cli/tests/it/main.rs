@@ -10,6 +10,7 @@ mod run;
 mod small;
 
 mod change;
+mod containers;
 mod down;
 mod failing;
 mod fix;

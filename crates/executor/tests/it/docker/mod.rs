@@ -7,3 +7,4 @@ mod connection;
 mod engines;
 mod place;
 mod survival;
+mod warm;

@@ -1,0 +1,174 @@
+//! Assemblies whose scripts run in containers of an engine, jobs by hand, and what doctor says.
+//!
+//! Where no engine answers, these say `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1` demands one.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Once;
+use std::thread;
+use std::time::Duration;
+
+use rstest::rstest;
+use windlass::executor::image::build::ImageBuilder;
+
+use crate::env::{TestEnv, say, until};
+
+const IMAGE: &str = "windlass-test/cli-busybox:1";
+
+/// Asks the engine by its own client program.
+fn docker(args: &[&str]) -> Option<String> {
+    let output = Command::new("docker").args(args).output().ok()?;
+    output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+}
+
+/// Sees to it that an engine with the image of these tests is there; if not, the test can't run.
+fn engine(test: &str) -> bool {
+    static LOADED: Once = Once::new();
+    let busybox = ["/bin/busybox", "/usr/bin/busybox"].map(Path::new).into_iter().find(|path| path.exists());
+    let answers = docker(&["version", "--format", "{{.Server.Version}}"]).is_some();
+    let (Some(busybox), true) = (busybox, answers) else {
+        #[expect(clippy::disallowed_methods, reason = "a test is told so by who runs it")]
+        let required = std::env::var("WINDLASS_REQUIRE_DOCKER").is_ok_and(|value| value == "1");
+        assert!(!required, "{test} needs an engine, its client `docker` and a static busybox");
+        say(&format!("SKIPPED {test}: there is no engine, no `docker`, or no static busybox"));
+        return false;
+    };
+    LOADED.call_once(|| {
+        let image = ImageBuilder::new(IMAGE).busybox(busybox).unwrap().build().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let archive = folder.path().join("image.tar");
+        std::fs::write(&archive, image.archive()).unwrap();
+        docker(&["load", "--input", archive.to_str().unwrap()]).unwrap();
+    });
+    true
+}
+
+/// A project whose scripts run in containers.
+fn project(assembly: &str, pool: &str) -> TestEnv {
+    let env = TestEnv::with(assembly);
+    let image = format!("image: {IMAGE}");
+    env.runtime(&["runtime: docker", &image, pool]);
+    env
+}
+
+/// The jobs' containers of a project, by the id of its store.
+fn containers(env: &TestEnv) -> Vec<String> {
+    let store = rusqlite::Connection::open(env.path(".windlass/state.db")).unwrap();
+    let id: String = store.query_row("SELECT id FROM store", [], |row| row.get(0)).unwrap();
+    let label = format!("label=io.windlass.owner={id}");
+    let listed = docker(&["ps", "--all", "--filter", &label, "--format", "{{.Names}}"]).unwrap();
+    listed.lines().map(str::to_owned).collect()
+}
+
+#[rstest]
+#[case::h_bta("h_bta", "")]
+#[case::h_bta_with_a_pool("h_bta", "pool: 2")]
+#[case::streamer_cluster("streamer_cluster", "pool: 2")]
+fn up_and_down_in_containers(#[case] assembly: &str, #[case] pool: &str) {
+    if !engine("up_and_down_in_containers") {
+        return;
+    }
+    let env = project(assembly, pool);
+    env.ok(&["up", assembly]);
+    let status = env.json(&["status", assembly]);
+    assert_eq!(status["assemblies"][0]["state"], "Active");
+    assert!(!env.path(".windlass/jobs").exists(), "nothing ran on the host");
+    env.ok(&["down", assembly]);
+    assert_eq!(containers(&env), [""; 0]);
+    assert_eq!(env.read(".windlass/engines"), "docker\n");
+    assert!(!env.path(".windlass/pool").exists(), "nothing is left of the pool");
+}
+
+/// The command is killed while its jobs run in containers; the next takes them over by their ids, and none runs twice.
+#[test]
+fn killed_it_takes_its_containers_over() {
+    if !engine("killed_it_takes_its_containers_over") {
+        return;
+    }
+    let env = project("h_bta", "");
+    for moment in [700, 1500, 2300] {
+        let up = env.spawn(&["up", "h_bta", "-p", "pause=0.3"]);
+        thread::sleep(Duration::from_millis(moment));
+        up.kill();
+    }
+    env.ok(&["up", "h_bta", "-p", "pause=0.3"]);
+    assert_eq!(env.json(&["status", "h_bta"])["assemblies"][0]["state"], "Active");
+    let log = env.json(&["log", "h_bta"]);
+    let steps = log["processes"].as_array().unwrap().iter().flat_map(|of| of["steps"].as_array().unwrap());
+    let mut done: Vec<String> = steps
+        .filter(|step| step["state"] == "succeeded")
+        .map(|step| step["title"].as_str().unwrap().to_owned())
+        .collect();
+    let count = done.len();
+    done.sort();
+    done.dedup();
+    assert_eq!(done.len(), count, "a step was done twice: {done:?}");
+    env.ok(&["down", "h_bta"]);
+    until("its containers are gone", || containers(&env).is_empty());
+}
+
+#[test]
+fn one_job_by_hand_in_a_container() {
+    if !engine("one_job_by_hand_in_a_container") {
+        return;
+    }
+    let env = TestEnv::bare();
+    let run = env.run_with(
+        &["exec", "--image", IMAGE, "--env", "A=1", "--", "sh", "-c", "cat; echo $A; pwd; echo err >&2; exit 9"],
+        "in\n",
+    );
+    assert_eq!((run.code(), run.stdout.as_str()), (Some(1), "in\n1\n/windlass/work\n"), "{run}");
+    assert!(run.stderr.ends_with("err\nthe job exited with code 9\n"), "{run}");
+    let run = env.run(&["exec", "--image", "registry.invalid/none:1", "--", "true"]);
+    assert_eq!(run.code(), Some(1));
+    assert!(run.stderr.contains("there is no image `registry.invalid/none:1`"), "{run}");
+}
+
+#[test]
+fn one_job_by_hand() {
+    let env = TestEnv::bare();
+    let run = env.run_with(&["exec", "--", "sh", "-c", "cat; echo err >&2"], "in\n");
+    assert_eq!((run.code(), run.stdout.as_str(), run.stderr.as_str()), (Some(0), "in\n", "err\n"));
+    let run = env.run(&["exec", "--timeout", "200ms", "--", "sleep", "600"]);
+    assert_eq!((run.code(), run.stderr.as_str()), (Some(1), "the job ran out of time\n"));
+    let run = env.run(&["exec", "--", "no-such-program"]);
+    assert_eq!(run.stderr, "the job could not be started: there is no program `no-such-program`\n");
+    let run = env.run(&["exec", "--network", "none", "--", "true"]);
+    assert_eq!(run.code(), Some(1));
+    assert!(run.stderr.contains("the runtime `process` can't give the job a network"), "{run}");
+    assert!(env.refuses(&["exec", "--env", "A", "--", "true"]).contains("`--env A` is not of the form"));
+    assert!(env.refuses(&["exec", "--timeout", "5", "--", "true"]).contains("a number with a unit"));
+    assert!(env.refuses(&["exec"]).contains("required"));
+    assert!(!env.path(".windlass").exists() || env.files() == [".windlass"], "{:?}", env.files());
+}
+
+#[test]
+fn an_interrupt_cancels_a_job_by_hand() {
+    let env = TestEnv::bare();
+    let running = env.spawn(&["exec", "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done"]);
+    until("the job runs", || running.printed().contains("ready"));
+    running.interrupt();
+    let run = running.end();
+    assert_eq!((run.code(), run.stdout.as_str()), (Some(130), "ready\nbye\n"), "{run}");
+    assert_eq!(run.stderr, "the job was cancelled\n");
+}
+
+#[test]
+fn doctor_says_what_is_here() {
+    let env = TestEnv::bare();
+    env.write("windlass.yaml", "version: 1\nlocations:\n  a: {runtime: docker, engine: 'unix:///no/such.sock', image: x}\n");
+    let found = env.json(&["doctor"]);
+    assert_eq!(found["version"], 1);
+    let runtimes = found["runtimes"].as_array().unwrap();
+    let names: Vec<_> = runtimes.iter().map(|runtime| runtime["engine"].as_str().unwrap_or("process")).collect();
+    assert_eq!(names, ["process", "docker", "podman", "unix:///no/such.sock"]);
+    assert_eq!(runtimes[0]["ready"], true);
+    assert_eq!(runtimes[3]["ready"], false);
+    assert!(runtimes[3]["what"].as_str().unwrap().contains("/no/such.sock"), "{}", runtimes[3]);
+    let text = env.ok(&["doctor"]).stdout;
+    assert!(text.contains("process ready") && text.contains("not there"), "{text}");
+    if engine("doctor_says_what_is_here") {
+        assert_eq!(runtimes[1]["ready"], true);
+        assert!(runtimes[1]["hardening"].as_array().unwrap().iter().any(|it| it == "read-only root"));
+    }
+}

@@ -1,0 +1,167 @@
+//! Warm containers on the engine that answers here: the suite, and what is a pool's own.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+
+use windlass_executor::{
+    End, Found, Job, JobId, Limits, Runtime,
+    docker::WarmContainers,
+    pool::PoolRuntime,
+    testing::{Subject, leftovers::Leftovers},
+};
+
+use super::place::{IMAGE, Place, TURNS, ask, sh};
+
+/// A pool before the runtime of fresh containers.
+struct World {
+    place: Place,
+    pool: Arc<PoolRuntime>,
+    folder: tempfile::TempDir,
+}
+
+impl World {
+    async fn new(test: &str, size: usize) -> Option<Self> {
+        let place = Place::new(test).await?;
+        let folder = tempfile::tempdir().unwrap();
+        let pool = Arc::new(pool(&place, folder.path(), size));
+        Some(Self { place, pool, folder })
+    }
+
+    fn scope(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("pool/scope")).unwrap()
+    }
+
+    /// The warm containers, by the engine's own client program.
+    fn containers(&self, scope: &str) -> std::collections::BTreeSet<String> {
+        let label = format!("label=io.windlass.pool={scope}");
+        ask(&self.place.engine, &["ps", "--all", "--quiet", "--filter", &label])
+    }
+
+    async fn run(&self, name: &str, job: Job) -> windlass_executor::Outcome {
+        self.pool.run(&self.id(name), &job.image(IMAGE)).await.unwrap()
+    }
+
+    async fn printed(&self, name: &str, job: Job) -> String {
+        self.run(name, job).await.stdout.text().trim().to_owned()
+    }
+
+    fn id(&self, name: &str) -> JobId {
+        format!("{name}-{}", self.place.runtime.client()).parse().unwrap()
+    }
+
+    async fn close(self) {
+        let scope = self.scope();
+        self.pool.close().await;
+        self.place.runtime.close().await;
+        assert!(self.containers(&scope).is_empty());
+        drop(self.pool);
+        assert!(!self.folder.path().join("pool").exists(), "nothing is left of the pool's folder");
+    }
+}
+
+fn pool(place: &Place, folder: &Path, size: usize) -> PoolRuntime {
+    let warm = Arc::new(WarmContainers::open(place.engine.clone(), folder.join("pool")).unwrap());
+    PoolRuntime::new(place.runtime.clone(), warm, size, folder.join("output"))
+}
+
+async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
+    let Some(world) = World::new(case, 4).await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let scope = world.scope();
+    let look = async || &world.containers(&scope) | &world.place.left();
+    let before = Leftovers::before(look).await;
+    let name = format!("{case}-{}", world.place.runtime.client());
+    Subject::new(world.pool.clone(), &name, Job::command("sh").image(IMAGE)).check(run).await;
+    world.pool.close().await;
+    world.place.runtime.close().await;
+    before.after(look).await;
+    let volumes = ask(&world.place.engine, &["volume", "ls", "--quiet", "--filter", "name=windlass-volume-"]);
+    for volume in volumes.iter().filter(|volume| volume.ends_with(world.place.runtime.client())) {
+        ask(&world.place.engine, &["volume", "rm", volume]);
+    }
+}
+
+windlass_executor::conformance_tests!(check);
+
+/// What a job leaves that isn't in its own folders is gone too: processes, `/tmp`, `/dev/shm`.
+#[tokio::test]
+async fn jobs_follow_each_other_and_see_nothing_of_each_other() {
+    let Some(world) = World::new("jobs_follow_each_other", 1).await else { return };
+    let host =
+        world.printed("first", sh("hostname; touch /tmp/left /dev/shm/left; setsid sleep 600 &")).await;
+    let looks = sh("hostname; ls /tmp /dev/shm; ls -d /proc/[0-9]* | wc -l");
+    // The runner, the shell, `ls` or `wc`, and the shell of the pipe.
+    let seen = world.printed("second", looks).await;
+    let lines: Vec<&str> = seen.lines().collect();
+    assert_eq!((lines[0], lines[1], lines[2], lines[3]), (host.as_str(), "/dev/shm:", "", "/tmp:"), "{seen}");
+    assert!(lines[4].parse::<u32>().unwrap() <= 4, "{seen}");
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_container_is_as_hard_as_a_fresh_one() {
+    let Some(world) = World::new("a_container_is_as_hard", 1).await else { return };
+    let script = "grep -E '^(Uid|CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr '\\t' ' '; ip -o link | wc -l
+        (: > /file); (: > /windlass/file); kill -9 1; cat /proc/1/environ >/dev/null; echo over";
+    let outcome = world.run("hard", sh(script)).await;
+    let expected = "Uid: 65534 65534 65534 65534\nCapBnd: 0000000000000000\nCapEff: 0000000000000000\n\
+        NoNewPrivs: 1\nSeccomp: 2\n1\nover\n";
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&outcome.stdout.text()), sorted(expected), "{}", outcome.stderr.text());
+    let refused = outcome.stderr.text();
+    assert!(refused.contains("Read-only file system"), "{refused}");
+    assert!(refused.matches("ermission denied").count() >= 2, "{refused}");
+    world.close().await;
+}
+
+#[tokio::test]
+async fn who_runs_out_of_memory_costs_its_container() {
+    let Some(world) = World::new("who_runs_out_of_memory", 1).await else { return };
+    let mut limits = Limits::default();
+    limits.memory_bytes = Some(32 << 20);
+    let host = sh("hostname").limits(limits.clone());
+    let first = world.printed("first", host.clone()).await;
+    assert_eq!(world.printed("second", host.clone()).await, first);
+    let hungry = sh("x=0123456789abcdef; while :; do x=$x$x; done").limits(limits);
+    assert_eq!(world.run("hungry", hungry).await.end, End::OutOfMemory);
+    assert_ne!(world.printed("third", host).await, first);
+    world.close().await;
+}
+
+/// A client that is killed leaves no job and no container: its end is that of the runner's stdin. Whoever comes next says
+/// that its jobs never were.
+#[tokio::test]
+async fn a_killed_client_leaves_nothing() {
+    let Some(world) = World::new("a_killed_client", 1).await else { return };
+    let scope = world.scope();
+    let mut client = Command::new(env!("CARGO_BIN_EXE_windlass-executor-test-warm-owner"))
+        .arg(world.folder.path().join("pool"))
+        .args([world.id("job").as_str(), IMAGE])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(client.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    assert_eq!(world.containers(&scope).len(), 1);
+    client.kill().unwrap();
+    client.wait().unwrap();
+    let (pool, id) = (&world.pool, world.id("job"));
+    assert_eq!(pool.find(&id).await.unwrap(), Found::Never);
+    let gone = async {
+        while !world.containers(&scope).is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), gone).await.expect("its container goes");
+    world.close().await;
+}
