@@ -548,14 +548,14 @@ pub(crate) enum Deny {
 #[command(after_help = "\
 Examples:
   windlass exec -- sh -c 'echo hello; id'
-  windlass exec --image demo:1 --timeout 30s -- ./check.sh < request.yaml
+  windlass exec --image demo:1 --runtime docker --timeout 30s -- ./check.sh < request.yaml
   windlass exec --image demo:1 --engine podman --network bridge --env REGION=eu-1 -- env")]
 pub(crate) struct ExecArgs {
     /// Run it in the file system of this image
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
 
-    /// Run it on this runtime [default: docker with an image or an engine, else process]
+    /// Run it on this runtime [default: docker with an engine, sandbox with an image, else process]
     #[arg(long, value_enum, value_name = "RUNTIME")]
     pub(crate) runtime: Option<RuntimeName>,
 
@@ -585,6 +585,8 @@ pub(crate) struct ExecArgs {
 pub(crate) enum RuntimeName {
     /// Processes of this host.
     Process,
+    /// An image without an engine.
+    Sandbox,
     /// Containers of an engine.
     Docker,
 }
@@ -594,6 +596,7 @@ impl RuntimeName {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Process => "process",
+            Self::Sandbox => "sandbox",
             Self::Docker => "docker",
         }
     }

@@ -1,9 +1,11 @@
 //! What can run jobs on this machine: runtimes, versions, limits, what shuts jobs in, what is missing.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde::Serialize;
 use windlass_executor::docker::{Description, Engine, EngineChoice, EngineKind};
+use windlass_executor::sandbox::probe;
 use windlass_executor::{Capability, runner};
 
 use crate::Windlass;
@@ -15,7 +17,7 @@ pub struct Doctor {
     pub version: u32,
     /// The program's version.
     pub windlass: String,
-    /// What jobs can run on, in a fixed order: processes, then engines.
+    /// What jobs can run on, in a fixed order: processes, sandboxes, engines.
     pub runtimes: Vec<RuntimeView>,
 }
 
@@ -42,7 +44,7 @@ pub struct RuntimeView {
 
 /// Looks at all that this machine and the project's locations have.
 pub async fn look(windlass: &Windlass) -> Doctor {
-    let mut runtimes = vec![process()];
+    let mut runtimes = vec![process(), sandbox()];
     for name in engines(windlass) {
         runtimes.push(engine(windlass, &name).await);
     }
@@ -74,6 +76,40 @@ fn process() -> RuntimeView {
             "jobs see the host's files, processes and network: not for scripts that aren't trusted",
         ]),
         advice: None,
+    }
+}
+
+fn sandbox() -> RuntimeView {
+    let view = |ready, what| RuntimeView {
+        runtime: "sandbox".to_owned(),
+        engine: None,
+        ready,
+        what,
+        limits: Vec::new(),
+        hardening: Vec::new(),
+        caveats: Vec::new(),
+        advice: None,
+    };
+    match probe(Path::new("bwrap")) {
+        Err(why) => view(false, why),
+        Ok(found) => {
+            let what = format!(
+                "images without an engine, by bubblewrap {} at {}",
+                found.version,
+                found.bwrap.display()
+            );
+            let mut view = view(true, what);
+            view.limits = texts(&["time", "output kept", "temporary files"]);
+            view.hardening = texts(&["no network", "read-only root", "no capabilities", "own namespaces"]);
+            if found.seccomp {
+                view.hardening.push("seccomp".to_owned());
+            } else {
+                view.caveats.push("the kernel filters no system calls (seccomp)".to_owned());
+            }
+            view.caveats
+                .push("it shares the host's kernel and user: weaker than a virtual machine".to_owned());
+            view
+        }
     }
 }
 

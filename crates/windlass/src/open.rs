@@ -27,6 +27,7 @@ pub struct Settings {
     start: PathBuf,
     supervisor: SupervisorCommand,
     environment: Environment,
+    images: Option<PathBuf>,
     runtimes: Vec<Arc<dyn Runtime>>,
     key_file: Option<PathBuf>,
     state: Option<String>,
@@ -43,6 +44,7 @@ impl Settings {
             start: start.into(),
             supervisor: SupervisorCommand::this_program(["supervise"]),
             environment: Environment::default(),
+            images: None,
             runtimes: Vec::new(),
             key_file: None,
             state: None,
@@ -66,6 +68,13 @@ impl Settings {
     #[must_use]
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = environment;
+        self
+    }
+
+    /// Sets the folder with the images for sandboxes; else it is `.windlass/images`.
+    #[must_use]
+    pub fn images(mut self, folder: Option<PathBuf>) -> Self {
+        self.images = folder;
         self
     }
 
@@ -135,8 +144,10 @@ impl Windlass {
     pub fn open(settings: Settings) -> Result<Self, Error> {
         let folder = std::env::current_dir().map_err(Error::WorkingFolder)?;
         let project = Project::open(&settings.start, &folder).map_err(Error::Input)?;
+        let state = project.state_dir();
+        let images = settings.images.clone().unwrap_or_else(|| state.join("images"));
         let mut runtimes =
-            Runtimes::new(project.state_dir(), settings.supervisor.clone(), settings.environment.clone());
+            Runtimes::new(state, images, settings.supervisor.clone(), settings.environment.clone());
         settings.runtimes.iter().for_each(|runtime| runtimes.give(runtime.clone()));
         let places = Arc::new(ProjectPlaces::new(project.clone(), runtimes));
         Ok(Self { project, settings, places, drivers: drivers(), store: tokio::sync::Mutex::new(None) })

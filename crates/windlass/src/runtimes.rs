@@ -13,6 +13,7 @@ use windlass_executor::docker::{
 };
 use windlass_executor::pool::PoolRuntime;
 use windlass_executor::process::{ProcessOptions, ProcessRuntime, SupervisorCommand};
+use windlass_executor::sandbox::{SandboxOptions, SandboxRuntime};
 use windlass_executor::{Owner, Runtime, RuntimeError};
 
 use crate::places::chain;
@@ -26,6 +27,8 @@ const ENGINES: &str = "engines";
 /// Opens runtimes and keeps them.
 pub(crate) struct Runtimes {
     state: PathBuf,
+    /// The store of images that the user has, for sandboxes.
+    images: PathBuf,
     supervisor: SupervisorCommand,
     environment: Environment,
     given: BTreeMap<String, Arc<dyn Runtime>>,
@@ -35,6 +38,7 @@ pub(crate) struct Runtimes {
 #[derive(Default)]
 struct Opened {
     process: Option<Arc<ProcessRuntime>>,
+    sandbox: Option<Arc<SandboxRuntime>>,
     engines: BTreeMap<String, OpenEngine>,
 }
 
@@ -46,8 +50,13 @@ struct OpenEngine {
 }
 
 impl Runtimes {
-    pub(crate) fn new(state: PathBuf, supervisor: SupervisorCommand, environment: Environment) -> Self {
-        Self { state, supervisor, environment, given: BTreeMap::new(), opened: Mutex::default() }
+    pub(crate) fn new(
+        state: PathBuf,
+        images: PathBuf,
+        supervisor: SupervisorCommand,
+        environment: Environment,
+    ) -> Self {
+        Self { state, images, supervisor, environment, given: BTreeMap::new(), opened: Mutex::default() }
     }
 
     /// Puts a runtime of the embedding program in the place of those of its kind.
@@ -61,13 +70,13 @@ impl Runtimes {
         match kind {
             _ if self.given.contains_key(kind) => Ok(()),
             "process" => Ok(()),
-            "docker" if location.image.is_none() => Err(format!(
+            "docker" | "sandbox" if location.image.is_none() => Err(format!(
                 "the location `{name}` has the runtime `{kind}` and no `image`, so there is nothing to run scripts in"
             )),
-            "docker" => Ok(()),
-            other => Err(format!(
-                "the runtime `{other}` of the location `{name}` is not part of this version; use `process` or `docker`"
-            )),
+            "docker" | "sandbox" => Ok(()),
+            other => {
+                Err(format!("the runtime `{other}` of the location `{name}` is not part of this version"))
+            }
         }
     }
 
@@ -80,6 +89,9 @@ impl Runtimes {
         let mut opened = self.opened.lock().await;
         if location.runtime == "process" {
             return self.process(&mut opened).map(|it| it as Arc<dyn Runtime>).map_err(|error| chain(&error));
+        }
+        if location.runtime == "sandbox" {
+            return self.sandbox(&mut opened).map(|it| it as Arc<dyn Runtime>).map_err(|error| chain(&error));
         }
         let name = location.engine.as_deref().unwrap_or(USUAL_ENGINE);
         let engine = self.engine(&mut opened, name).await?;
@@ -94,6 +106,9 @@ impl Runtimes {
         let mut opened = self.opened.lock().await;
         if self.jobs().exists() {
             all.push(self.process(&mut opened).map_err(|error| chain(&error))?);
+        }
+        if self.rooms().exists() {
+            all.push(self.sandbox(&mut opened).map_err(|error| chain(&error))?);
         }
         for name in self.remembered().map_err(|error| error.to_string())? {
             let engine = self.engine(&mut opened, &name).await.map_err(|why| {
@@ -120,6 +135,22 @@ impl Runtimes {
             ProcessOptions::new(self.jobs(), self.supervisor.clone()).volumes_dir(self.state.join("volumes"));
         let runtime = Arc::new(ProcessRuntime::open_with(options)?);
         opened.process = Some(runtime.clone());
+        Ok(runtime)
+    }
+
+    /// Where the jobs of the sandbox runtime are.
+    fn rooms(&self) -> PathBuf {
+        self.state.join("rooms")
+    }
+
+    fn sandbox(&self, opened: &mut Opened) -> Result<Arc<SandboxRuntime>, RuntimeError> {
+        if let Some(runtime) = &opened.sandbox {
+            return Ok(runtime.clone());
+        }
+        let options = SandboxOptions::new(self.rooms(), &self.images, self.supervisor.clone())
+            .volumes_dir(self.state.join("volumes"));
+        let runtime = Arc::new(SandboxRuntime::open(options)?);
+        opened.sandbox = Some(runtime.clone());
         Ok(runtime)
     }
 
@@ -167,7 +198,10 @@ impl Runtimes {
         if self.jobs().exists() {
             self.process(&mut opened)?;
         }
-        let Opened { process, engines } = std::mem::take(&mut *opened);
+        if self.rooms().exists() {
+            self.sandbox(&mut opened)?;
+        }
+        let Opened { process, sandbox, engines } = std::mem::take(&mut *opened);
         for engine in engines.into_values() {
             for pool in engine.pools.values() {
                 pool.close().await;
@@ -175,6 +209,9 @@ impl Runtimes {
             engine.fresh.close().await;
         }
         let _in_use = fs::remove_dir(self.state.join("pool"));
+        if let Some(sandbox) = sandbox {
+            sandbox.close().await?;
+        }
         match process {
             Some(process) => process.close().await,
             None => Ok(()),

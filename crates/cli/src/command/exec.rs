@@ -50,7 +50,11 @@ pub(crate) async fn run(args: ExecArgs) -> ExitCode {
 /// The place where the job runs: what the arguments say. An image needs containers.
 fn location(args: &ExecArgs) -> Location {
     let mut location = Location::local("exec");
-    let usual = if args.image.is_some() || args.engine.is_some() { "docker" } else { "process" };
+    let usual = match (&args.engine, &args.image) {
+        (Some(_), _) => "docker",
+        (None, Some(_)) => "sandbox",
+        (None, None) => "process",
+    };
     args.runtime.map_or(usual, RuntimeName::name).clone_into(&mut location.runtime);
     location.engine.clone_from(&args.engine);
     location.image.clone_from(&args.image);

@@ -141,9 +141,17 @@ fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Wi
         .options(options)
         .key_file(environment("WINDLASS_KEY_FILE").map(PathBuf::from))
         .environment(engine_environment())
+        .images(images())
         .state(STATE.get().cloned().flatten())
         .command(format!("windlass {command}"));
     Windlass::open(settings)
+}
+
+/// Returns the folder with the user's images.
+fn images() -> Option<PathBuf> {
+    let cache = environment("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = cache.or_else(|| environment("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    cache.map(|cache| cache.join("windlass/images"))
 }
 
 /// Returns the variables that say where container engines are.

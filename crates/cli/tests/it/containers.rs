@@ -51,6 +51,40 @@ fn project(assembly: &str, pool: &str) -> TestEnv {
     env
 }
 
+/// A project whose scripts run in sandboxes, with an image in the store of its user.
+fn sandboxed(assembly: &str) -> Option<TestEnv> {
+    let busybox = ["/bin/busybox", "/usr/bin/busybox"].map(Path::new).into_iter().find(|path| path.exists());
+    let works = windlass::executor::sandbox::probe(Path::new("bwrap"));
+    let (Some(busybox), Ok(_)) = (busybox, &works) else {
+        #[expect(clippy::disallowed_methods, reason = "a test is told so by who runs it")]
+        let required = std::env::var("WINDLASS_REQUIRE_SANDBOX").is_ok_and(|value| value == "1");
+        assert!(!required, "the test needs sandboxes and a static busybox: {works:?}");
+        say(&format!("SKIPPED up in sandboxes: {works:?}, static busybox: {}", busybox.is_some()));
+        return None;
+    };
+    let env = TestEnv::with(assembly);
+    let image = ImageBuilder::new(IMAGE).busybox(busybox).unwrap().build().unwrap();
+    env.write("image.tar", image.archive());
+    let store = windlass::executor::image::Store::open(env.home().join(".cache/windlass/images")).unwrap();
+    store.import(&env.path("image.tar"), None).unwrap();
+    env.runtime(&["runtime: sandbox", &format!("image: {IMAGE}")]);
+    Some(env)
+}
+
+#[rstest]
+#[case::h_bta("h_bta")]
+#[case::streamer_cluster("streamer_cluster")]
+fn up_and_down_in_sandboxes(#[case] assembly: &str) {
+    let Some(env) = sandboxed(assembly) else { return };
+    env.ok(&["up", assembly]);
+    assert_eq!(env.json(&["status", assembly])["assemblies"][0]["state"], "Active");
+    assert!(!env.path(".windlass/jobs").exists(), "nothing ran outside of a sandbox");
+    env.ok(&["down", assembly]);
+    assert!(!env.path(".windlass/rooms").exists(), "nothing is left of the jobs");
+    let run = env.run(&["exec", "--image", IMAGE, "--", "sh", "-c", "pwd; exit 4"]);
+    assert_eq!((run.code(), run.stdout.as_str()), (Some(1), "/work\n"), "{run}");
+}
+
 /// The jobs' containers of a project, by the id of its store.
 fn containers(env: &TestEnv) -> Vec<String> {
     let store = rusqlite::Connection::open(env.path(".windlass/state.db")).unwrap();
@@ -114,12 +148,24 @@ fn one_job_by_hand_in_a_container() {
     }
     let env = TestEnv::bare();
     let run = env.run_with(
-        &["exec", "--image", IMAGE, "--env", "A=1", "--", "sh", "-c", "cat; echo $A; pwd; echo err >&2; exit 9"],
+        &[
+            "exec",
+            "--image",
+            IMAGE,
+            "--runtime",
+            "docker",
+            "--env",
+            "A=1",
+            "--",
+            "sh",
+            "-c",
+            "cat; echo $A; pwd; echo err >&2; exit 9",
+        ],
         "in\n",
     );
     assert_eq!((run.code(), run.stdout.as_str()), (Some(1), "in\n1\n/windlass/work\n"), "{run}");
     assert!(run.stderr.ends_with("err\nthe job exited with code 9\n"), "{run}");
-    let run = env.run(&["exec", "--image", "registry.invalid/none:1", "--", "true"]);
+    let run = env.run(&["exec", "--image", "registry.invalid/none:1", "--runtime", "docker", "--", "true"]);
     assert_eq!(run.code(), Some(1));
     assert!(run.stderr.contains("there is no image `registry.invalid/none:1`"), "{run}");
 }
@@ -145,9 +191,15 @@ fn one_job_by_hand() {
 #[test]
 fn an_interrupt_cancels_a_job_by_hand() {
     let env = TestEnv::bare();
-    let running = env.spawn(&["exec", "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done"]);
-    until("the job runs", || running.printed().contains("ready"));
-    running.interrupt();
+    let running = env.spawn(&[
+        "exec",
+        "--",
+        "sh",
+        "-c",
+        "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done",
+    ]);
+    until("the job runs", || running.stdout().contains("ready"));
+    running.signal(rustix::process::Signal::INT);
     let run = running.end();
     assert_eq!((run.code(), run.stdout.as_str()), (Some(130), "ready\nbye\n"), "{run}");
     assert_eq!(run.stderr, "the job was cancelled\n");
@@ -156,19 +208,25 @@ fn an_interrupt_cancels_a_job_by_hand() {
 #[test]
 fn doctor_says_what_is_here() {
     let env = TestEnv::bare();
-    env.write("windlass.yaml", "version: 1\nlocations:\n  a: {runtime: docker, engine: 'unix:///no/such.sock', image: x}\n");
+    env.write(
+        "windlass.yaml",
+        "version: 1\nlocations:\n  a: {runtime: docker, engine: 'unix:///no/such.sock', image: x}\n",
+    );
     let found = env.json(&["doctor"]);
     assert_eq!(found["version"], 1);
     let runtimes = found["runtimes"].as_array().unwrap();
-    let names: Vec<_> = runtimes.iter().map(|runtime| runtime["engine"].as_str().unwrap_or("process")).collect();
-    assert_eq!(names, ["process", "docker", "podman", "unix:///no/such.sock"]);
+    let names: Vec<_> = runtimes
+        .iter()
+        .map(|runtime| runtime["engine"].as_str().or(runtime["runtime"].as_str()).unwrap())
+        .collect();
+    assert_eq!(names, ["process", "sandbox", "docker", "podman", "unix:///no/such.sock"]);
     assert_eq!(runtimes[0]["ready"], true);
-    assert_eq!(runtimes[3]["ready"], false);
-    assert!(runtimes[3]["what"].as_str().unwrap().contains("/no/such.sock"), "{}", runtimes[3]);
+    assert_eq!(runtimes[4]["ready"], false);
+    assert!(runtimes[4]["what"].as_str().unwrap().contains("/no/such.sock"), "{}", runtimes[4]);
     let text = env.ok(&["doctor"]).stdout;
     assert!(text.contains("process ready") && text.contains("not there"), "{text}");
     if engine("doctor_says_what_is_here") {
-        assert_eq!(runtimes[1]["ready"], true);
-        assert!(runtimes[1]["hardening"].as_array().unwrap().iter().any(|it| it == "read-only root"));
+        assert_eq!(runtimes[2]["ready"], true);
+        assert!(runtimes[2]["hardening"].as_array().unwrap().iter().any(|it| it == "read-only root"));
     }
 }

@@ -72,8 +72,8 @@ impl TestEnv {
     pub(crate) fn runtime(&self, lines: &[&str]) {
         let file = fs::read_to_string(Path::new(REPOSITORY).join("windlass.yaml")).unwrap();
         let (head, tail) = file.split_once("    runtime: process\n").unwrap();
-        let lines: String = lines.iter().map(|line| format!("    {line}\n")).collect();
-        self.write("windlass.yaml", format!("{head}{lines}{tail}"));
+        let lines = lines.join("\n    ");
+        self.write("windlass.yaml", format!("{head}    {lines}\n{tail}"));
     }
 
     /// Returns a path in the project.
@@ -116,6 +116,11 @@ impl TestEnv {
             .collect();
         found.sort();
         found
+    }
+
+    /// Returns the home of this project's user.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root.path().join("home")
     }
 
     fn trace_file(&self) -> PathBuf {

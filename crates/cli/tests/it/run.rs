@@ -44,6 +44,11 @@ impl Running {
         self.child.try_wait().unwrap().is_some()
     }
 
+    /// Returns what it has written to its standard output so far.
+    pub(crate) fn stdout(&self) -> String {
+        fs::read_to_string(&self.stdout).unwrap()
+    }
+
     /// Returns what it has written to its standard error so far.
     pub(crate) fn stderr(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap()
