@@ -76,7 +76,7 @@ fn sandboxed(assembly: &str) -> Option<TestEnv> {
 #[case::streamer_cluster("streamer_cluster")]
 fn up_and_down_in_sandboxes(#[case] assembly: &str) {
     let Some(env) = sandboxed(assembly) else { return };
-    env.ok(&["up", assembly]);
+    env.ok(&up(assembly));
     assert_eq!(env.json(&["status", assembly])["assemblies"][0]["state"], "Active");
     assert!(!env.path(".windlass/jobs").exists(), "nothing ran outside of a sandbox");
     env.ok(&["down", assembly]);
@@ -94,6 +94,15 @@ fn containers(env: &TestEnv) -> Vec<String> {
     listed.lines().map(str::to_owned).collect()
 }
 
+/// The command that brings an assembly up, with its parameters if it has any.
+fn up(assembly: &str) -> Vec<&str> {
+    let parameters: &[&str] = match assembly {
+        "streamer_cluster" => &["--params", "streamer_cluster/params.yaml"],
+        _ => &[],
+    };
+    [&["up", assembly], parameters].concat()
+}
+
 #[rstest]
 #[case::h_bta("h_bta", "")]
 #[case::h_bta_with_a_pool("h_bta", "pool: 2")]
@@ -103,7 +112,7 @@ fn up_and_down_in_containers(#[case] assembly: &str, #[case] pool: &str) {
         return;
     }
     let env = project(assembly, pool);
-    env.ok(&["up", assembly]);
+    env.ok(&up(assembly));
     let status = env.json(&["status", assembly]);
     assert_eq!(status["assemblies"][0]["state"], "Active");
     assert!(!env.path(".windlass/jobs").exists(), "nothing ran on the host");

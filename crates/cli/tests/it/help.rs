@@ -31,6 +31,8 @@ fn the_main_help_lists_commands_and_exit_codes() {
       check      Check descriptors, packages and project files, and report all problems at once
       resolve    Print an assembly's descriptor with everything filled in that is known
       retry      Go on with what was last asked of an assembly
+      exec       Run one job by hand, as a driver would run a script
+      doctor     Show what can run jobs here: runtimes, versions, limits, what shuts jobs in, what is missing
       explain    Explain the code of a message
       help       Print this message or the help of the given subcommand(s)
 
@@ -78,6 +80,8 @@ fn each_command_has_examples(
         "check",
         "resolve",
         "retry",
+        "exec",
+        "doctor",
         "explain"
     )]
     command: &str,
@@ -117,6 +121,8 @@ fn every_command_has_a_help_that_was_tested() {
             "check",
             "resolve",
             "retry",
+            "exec",
+            "doctor",
             "explain",
             "help"
         ]
