@@ -618,7 +618,7 @@ fn duration(text: &str) -> Result<std::time::Duration, String> {
     time.map(std::time::Duration::from_millis).ok_or_else(|| format!("`{number}` is no usable number"))
 }
 
-/// Show what can run jobs here: runtimes, versions, limits, what shuts jobs in, what is missing.
+/// Show what can run jobs here, how well it shuts them in, and what is missing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -77,9 +77,9 @@ fn sandboxed(assembly: &str) -> Option<TestEnv> {
 fn up_and_down_in_sandboxes(#[case] assembly: &str) {
     let Some(env) = sandboxed(assembly) else { return };
     env.ok(&up(assembly));
-    assert_eq!(env.json(&["status", assembly])["assemblies"][0]["state"], "Active");
+    assert_eq!(env.json(&["status", "demo"])["assemblies"][0]["state"], "Active");
     assert!(!env.path(".windlass/jobs").exists(), "nothing ran outside of a sandbox");
-    env.ok(&["down", assembly]);
+    env.ok(&["down", "demo"]);
     assert!(!env.path(".windlass/rooms").exists(), "nothing is left of the jobs");
     let run = env.run(&["exec", "--image", IMAGE, "--", "sh", "-c", "pwd; exit 4"]);
     assert_eq!((run.code(), run.stdout.as_str()), (Some(1), "/work\n"), "{run}");
@@ -100,7 +100,7 @@ fn up(assembly: &str) -> Vec<&str> {
         "streamer_cluster" => &["--params", "streamer_cluster/params.yaml"],
         _ => &[],
     };
-    [&["up", assembly], parameters].concat()
+    [&["up", assembly, "--name", "demo"], parameters].concat()
 }
 
 #[rstest]
@@ -113,10 +113,10 @@ fn up_and_down_in_containers(#[case] assembly: &str, #[case] pool: &str) {
     }
     let env = project(assembly, pool);
     env.ok(&up(assembly));
-    let status = env.json(&["status", assembly]);
+    let status = env.json(&["status", "demo"]);
     assert_eq!(status["assemblies"][0]["state"], "Active");
     assert!(!env.path(".windlass/jobs").exists(), "nothing ran on the host");
-    env.ok(&["down", assembly]);
+    env.ok(&["down", "demo"]);
     assert_eq!(containers(&env), [""; 0]);
     assert_eq!(env.read(".windlass/engines"), "docker\n");
     assert!(!env.path(".windlass/pool").exists(), "nothing is left of the pool");

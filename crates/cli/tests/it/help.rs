@@ -32,7 +32,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       resolve    Print an assembly's descriptor with everything filled in that is known
       retry      Go on with what was last asked of an assembly
       exec       Run one job by hand, as a driver would run a script
-      doctor     Show what can run jobs here: runtimes, versions, limits, what shuts jobs in, what is missing
+      doctor     Show what can run jobs here, how well it shuts them in, and what is missing
       explain    Explain the code of a message
       help       Print this message or the help of the given subcommand(s)
 
