@@ -215,8 +215,14 @@ fn base64(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
     let content = text(&arguments[0], "first argument for base64 must be a string")?;
     let width = match arguments.get(1) {
-        Some(width) => int(width, "second argument for base64 must be an integer")?,
         None => 0,
+        Some(width) => match width.value() {
+            Value::Int(width) => *width,
+            Value::String(text) => {
+                number::parse_int(text).ok_or("second argument for base64 must be an integer")?
+            }
+            _ => fail!("second argument for base64 must be an integer"),
+        },
     };
     done(encode(content.as_bytes(), usize::try_from(width).unwrap_or(0)))
 }

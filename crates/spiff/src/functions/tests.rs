@@ -139,6 +139,8 @@ fn conversions() {
         ("parse", "[x, foo]", "error: invalid file type [result] foo"),
         ("base64", "[abcdefghij, 4]", "|-\n  YWJj\n  ZGVm\n  Z2hp\n  ag=="),
         ("base64_decode", "['dGVz\ndA==']", "error: cannot decode string"),
+        ("base64", "[alice+bob, '5']", "|-\n  YWxpY\n  2UrYm\n  9i"),
+        ("base64", "[a, x]", "error: second argument for base64 must be an integer"),
         ("base64_decode", "[dGVzdA==]", "test"),
         ("base64_decode", "['!!']", "error: cannot decode string"),
     ]);

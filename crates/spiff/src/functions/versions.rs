@@ -95,10 +95,7 @@ fn constraint(name: &str, at: usize, argument: &Value) -> Result<Constraint, Fun
 }
 
 fn matches(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
-    let [first, constraints @ ..] = arguments else { fail!("semvermatch requires at least two arguments") };
-    if constraints.is_empty() {
-        fail!("semvermatch requires at least two arguments");
-    }
+    let [first, constraints @ ..] = arguments else { fail!("semvermatch requires at least one argument") };
     let version = version("semvermatch", first)?;
     for (at, argument) in constraints.iter().enumerate() {
         if !constraint("semvermatch", at, argument)?.matches(&version) {
