@@ -1,6 +1,6 @@
 //! What functions need again and again: arguments of a type, and values as Go names and prints them.
 
-use super::FunctionError;
+use super::{FunctionError, Host};
 use crate::value::{Node, Value, number};
 
 /// What a function gives.
@@ -80,6 +80,19 @@ pub(super) fn shown(value: &Value) -> String {
         Value::Lambda(lambda) => lambda.text(),
         other => simple(other).unwrap_or_else(|| crate::yaml::value_to_yaml(other)),
     }
+}
+
+/// Fills bytes by lot. A key or password from a source that always gives the same would be known to everybody, and a
+/// search for primes in it would not end.
+pub(super) fn draw(host: &mut dyn Host, bytes: &mut [u8]) -> Result<(), FunctionError> {
+    let (mut first, mut second) = ([0; 16], [0; 16]);
+    host.random(&mut first);
+    host.random(&mut second);
+    if first == second {
+        fail!("no source of randomness is given");
+    }
+    host.random(bytes);
+    Ok(())
 }
 
 /// A text in quotes, as Go quotes it.

@@ -4,7 +4,7 @@ use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest as _, Sha224, Sha256, Sha384, Sha512, Sha512_224, Sha512_256};
 
-use super::argument::{Outcome, done, fail, int, text};
+use super::argument::{Outcome, done, draw, fail, int, text};
 use super::{Host, Registry};
 use crate::value::Node;
 
@@ -69,7 +69,7 @@ fn bcrypt(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     };
     host.spend(BCRYPT_STEPS << cost)?;
     let mut salt = [0; 16];
-    host.random(&mut salt);
+    draw(host, &mut salt)?;
     match ::bcrypt::hash_with_salt(password, cost, salt) {
         Ok(parts) => done(parts.format_for_version(::bcrypt::Version::TwoA)),
         Err(error) => fail!("bcrypt error: {error}"),
@@ -91,7 +91,7 @@ fn md5crypt(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     let password = text(password, "first argument for md5crypt must be a string")?;
     host.spend(20_000)?;
     let mut random = [0; 8];
-    host.random(&mut random);
+    draw(host, &mut random)?;
     let salt: String = random.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 64)])).collect();
     done(crypt(password, &salt, "$1$"))
 }

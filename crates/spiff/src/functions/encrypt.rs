@@ -12,7 +12,7 @@ use md5::{Digest as _, Md5};
 use sha2::Sha256;
 use windlass_source::Source;
 
-use super::argument::{Outcome, done, fail, quoted, text};
+use super::argument::{Outcome, done, draw, fail, quoted, text};
 use super::{FunctionError, Host, Registry};
 use crate::value::Node;
 use crate::yaml::{read_document, to_yaml};
@@ -27,7 +27,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("encrypt", |host: &mut dyn Host, arguments: &[Node]| -> Outcome {
         let key = key("encrypt", host, arguments)?;
         let mut iv = [0; BLOCK];
-        host.random(&mut iv);
+        draw(host, &mut iv)?;
         let plain = to_yaml(&arguments[0]);
         host.spend(plain.len() as u64)?;
         done(encrypt(plain.as_bytes(), &key, iv))

@@ -1,7 +1,8 @@
 //! Functions that expressions call by name (`join(",", list)`), and how a caller adds its own.
 //!
 //! A function gets evaluated arguments and a [`Host`], through which alone it can ask for anything beyond its
-//! arguments: to have a lambda called, for a file, for the time. It changes nothing that it is given.
+//! arguments: to have a lambda called, for a file, for the time. It changes nothing that it is given. The page
+//! `docs/functions.md` has all of them, with forms and examples.
 
 mod address;
 mod archive;

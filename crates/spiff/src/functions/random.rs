@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use x25519_dalek::{PublicKey, StaticSecret};
 
-use super::argument::{Outcome, done, fail, go_type, int, quoted, text};
+use super::argument::{Outcome, done, draw, fail, go_type, int, quoted, text};
 use super::pattern::Pattern;
 use super::{FunctionError, Host, Registry, convert};
 use crate::value::{Node, Value};
@@ -14,15 +14,15 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// A number from zero to one less than `limit`, each equally likely.
-fn below(host: &mut dyn Host, limit: u64) -> u64 {
+fn below(host: &mut dyn Host, limit: u64) -> Result<u64, FunctionError> {
     // Numbers above the last multiple of the limit would favour the small ones.
     let last = u64::MAX - u64::MAX % limit.max(1);
     loop {
         let mut bytes = [0; 8];
-        host.random(&mut bytes);
+        draw(host, &mut bytes)?;
         let number = u64::from_le_bytes(bytes);
         if number < last {
-            return number % limit.max(1);
+            return Ok(number % limit.max(1));
         }
     }
 }
@@ -32,7 +32,7 @@ fn signed(number: u64) -> i64 {
 }
 
 fn rand(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
-    let [kind, rest @ ..] = arguments else { return done(signed(below(host, i64::MAX.unsigned_abs()))) };
+    let [kind, rest @ ..] = arguments else { return done(signed(below(host, i64::MAX.unsigned_abs())?)) };
     if rest.len() > 1 {
         fail!("rand takes a maximum of 2 arguments");
     }
@@ -40,11 +40,11 @@ fn rand(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
         Value::Int(_) if !rest.is_empty() => fail!("rand int takes only one argument"),
         Value::Int(0) => fail!("zero range not possible for integer random values"),
         Value::Int(limit) => {
-            let number = signed(below(host, limit.unsigned_abs()));
+            let number = signed(below(host, limit.unsigned_abs())?);
             done(if *limit < 0 { -number } else { number })
         }
         Value::Bool(_) if !rest.is_empty() => fail!("rand bool takes only one argument"),
-        Value::Bool(_) => done(below(host, 2) == 1),
+        Value::Bool(_) => done(below(host, 2)? == 1),
         Value::String(class) => {
             let length = match rest.first() {
                 None => 1,
@@ -81,7 +81,7 @@ fn characters(host: &mut dyn Host, class: &str, length: i64) -> Outcome {
     host.spend(length.unsigned_abs())?;
     let mut out = String::new();
     for _ in 0..length {
-        let at = below(host, choice.len() as u64);
+        let at = below(host, choice.len() as u64)?;
         out.push(choice[usize::try_from(at).unwrap_or(0)]);
     }
     done(out)
@@ -94,7 +94,7 @@ fn wggenkey(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
         _ => fail!("a maximum of one argument expected for wggenkey"),
     };
     let mut key = [0; 32];
-    host.random(&mut key);
+    draw(host, &mut key)?;
     match kind {
         "private" => {
             // The bits that every private key of Curve25519 has.

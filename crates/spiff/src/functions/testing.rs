@@ -50,6 +50,7 @@ pub(super) fn lambda(name: &'static str, parameters: usize, function: fn(&[Node]
 #[derive(Default)]
 pub(super) struct TestHost {
     drawn: u8,
+    constant: bool,
     pub(super) spent: u64,
 }
 
@@ -108,7 +109,7 @@ impl Host for TestHost {
     fn random(&mut self, bytes: &mut [u8]) {
         for byte in bytes {
             *byte = self.drawn;
-            self.drawn = self.drawn.wrapping_add(1);
+            self.drawn = self.drawn.wrapping_add(u8::from(!self.constant));
         }
     }
 
@@ -156,9 +157,18 @@ pub(super) fn yaml(text: &str) -> Node {
 
 /// Calls a function; gives the result as YAML, or `error: message`.
 pub(super) fn call(name: &str, arguments: &[Node]) -> String {
+    call_on(TestHost::default(), name, arguments)
+}
+
+/// The same where every byte that is drawn is zero.
+pub(super) fn call_without_randomness(name: &str, arguments: &[Node]) -> String {
+    call_on(TestHost { constant: true, ..TestHost::default() }, name, arguments)
+}
+
+fn call_on(mut host: TestHost, name: &str, arguments: &[Node]) -> String {
     let registry = Registry::standard();
     let function = registry.get(name).unwrap_or_else(|| panic!("there is no {name}"));
-    match function(&mut TestHost::default(), arguments) {
+    match function(&mut host, arguments) {
         Ok(node) => value_to_yaml(&node).trim_end_matches('\n').to_owned(),
         Err(error) => format!("error: {error}"),
     }

@@ -2,4 +2,5 @@
 
 mod corpus;
 mod corpus_yaml;
+mod function_table;
 mod typed;

@@ -26,7 +26,7 @@ use x509_cert::time::{Time, Validity};
 use super::key::{PrivateKey, PublicKey};
 use super::pem;
 use super::usage::{SERVER, Usage};
-use crate::functions::argument::{Outcome, done, fail, go_type, quoted};
+use crate::functions::argument::{Outcome, done, draw, fail, go_type, quoted};
 use crate::functions::network::parse_address;
 use crate::functions::{FunctionError, Host};
 use crate::value::{Map, Node, Value};
@@ -129,7 +129,7 @@ pub(super) fn create(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     let content = content(&fields, authority.certificate.as_ref())?;
     let validity = validity(host, &fields)?;
     let mut number = [0; 16];
-    host.random(&mut number);
+    draw(host, &mut number)?;
     number[0] &= 0x7f;
     host.spend(1_000)?;
     let der = sign(content, &number, validity, &public, &authority.key)

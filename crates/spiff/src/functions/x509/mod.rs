@@ -12,7 +12,7 @@ use std::convert::Infallible;
 
 use rsa::rand_core::{TryCryptoRng, TryRng};
 
-use super::argument::{Outcome, done, fail, text};
+use super::argument::{Outcome, done, draw, fail, text};
 use super::{FunctionError, Host, Registry};
 use crate::value::{Node, Value};
 use key::{PrivateKey, PublicKey};
@@ -66,6 +66,7 @@ fn genkey(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
         },
         _ => fail!("invalid argument count for x509genkey([<bitsize>|<ecdsaCurve>])"),
     };
+    draw(host, &mut [])?;
     let key = match curve {
         Some(curve) => PrivateKey::on_curve(&mut Lot(host), curve),
         None if RSA_BITS.contains(&bits) => {
