@@ -9,7 +9,26 @@
 //! | to read and write documents | [`yaml`] |
 //! | what functions there are, and how to add one | [`functions`] |
 
+mod check;
+mod compare;
+mod cycle;
+mod engine;
+mod eval;
+mod flow;
 pub mod functions;
+mod limits;
+mod outside;
+mod report;
 pub mod syntax;
+mod trace;
 pub mod value;
 pub mod yaml;
+
+pub use check::check;
+pub use compare::{Difference, diff};
+pub use engine::{Engine, Preserve, Processed, Session, SpiffError};
+pub use flow::discard_temporary;
+pub use limits::{Features, Limits};
+pub use outside::{Fetch, Now, Outside, Random};
+pub use report::{Reason, Unresolved, UnresolvedNode};
+pub use trace::TraceStep;

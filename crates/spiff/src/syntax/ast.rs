@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::value::Value;
+
 /// The steps of a path: `a.[0].b` is `a`, `[0]`, `b`; a leading empty step means "from the root".
 pub type Path = Arc<[Arc<str>]>;
 
@@ -12,6 +14,8 @@ pub type Child = Arc<Expr>;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Expr {
+    /// What is known already: an argument that was bound, a template to instantiate.
+    Known(Value),
     /// `12`
     Int(i64),
     /// `1.5`

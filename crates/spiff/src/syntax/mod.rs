@@ -104,3 +104,13 @@ pub fn parse(text: &str, place: &Place) -> Result<Arc<Expr>, SyntaxError> {
 pub fn parse_placed(text: &str, place: &Place) -> Result<(Arc<Expr>, bool), SyntaxError> {
     parser::Parser::new(text, place).run().map(|parsed| (parsed.expr, parsed.uses_place))
 }
+
+impl SyntaxError {
+    /// As the original, which can't read characters beyond ASCII in expressions.
+    pub(crate) fn not_ascii(text: &str) -> Self {
+        let chars: Vec<char> = text.chars().collect();
+        let literal = chars.iter().position(|c| *c == '"').unwrap_or(0);
+        let end = chars.iter().rposition(|c| *c == '"').map_or(chars.len(), |at| at + 1);
+        Self::at(&chars, (literal.min(end), end), Some("unexpected end of JSON input".into()))
+    }
+}

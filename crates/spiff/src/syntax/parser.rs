@@ -1077,15 +1077,13 @@ impl<'a> Parser<'a> {
 
     fn reference(&mut self) -> Option<Reference> {
         self.rule(|p| {
-            let (begin, tag) = match p.attempt(Self::tagged) {
-                Some((begin, tag)) => (begin, Some(tag)),
-                None => {
-                    let begin = p.at;
-                    let _ = p.take('.');
-                    p.key()?;
-                    (begin, None)
-                }
-            };
+            let (mut begin, mut tag) = (p.at, None);
+            if let Some((behind, name)) = p.attempt(Self::tagged) {
+                (begin, tag) = (behind, Some(name));
+            } else {
+                let _ = p.take('.');
+                p.key()?;
+            }
             p.more_steps();
             let mut path = steps(&p.slice(begin), true);
             if path.is_empty() {

@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter, Write};
 use super::ast::{Argument, Call, Child, Expr, Lambda, Marker, Merge, Operator, Reference};
 use super::quote::go_quote;
 use super::too_deep;
+use crate::value::Value;
 use crate::value::number::float_text;
 
 impl Display for Expr {
@@ -15,6 +16,7 @@ impl Display for Expr {
 
 fn print(expr: &Expr, f: &mut Formatter<'_>) -> fmt::Result {
     match expr {
+        Expr::Known(value) => f.write_str(&known(value)),
         Expr::Int(value) => write!(f, "{value}"),
         Expr::Float(value) => f.write_str(&float_text(*value)),
         Expr::Str(text) => f.write_str(&go_quote(text)),
@@ -85,6 +87,17 @@ fn print(expr: &Expr, f: &mut Formatter<'_>) -> fmt::Result {
         Expr::Sync(sync) => write!(f, "sync({})", sync.source),
         Expr::Prefer(inner) => write!(f, "prefer {inner}"),
         Expr::Marker(marker) => write!(f, "{marker}"),
+    }
+}
+
+fn known(value: &Value) -> String {
+    match value {
+        Value::String(text) => go_quote(text),
+        Value::Int(value) => value.to_string(),
+        Value::Bool(value) => value.to_string(),
+        Value::Float(value) => float_text(*value),
+        Value::Lambda(lambda) => lambda.text(),
+        other => format!("<{}>", other.type_name()),
     }
 }
 

@@ -4,9 +4,10 @@ use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 use std::sync::Arc;
 
-use crate::functions::Nested;
+use crate::syntax::Path;
 
 /// What processing has to know about a node; dropped before the document is written.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a node")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Annotations {
     /// The markers.
@@ -23,6 +24,12 @@ pub struct Annotations {
     pub key_name: Option<Arc<str>>,
     /// The name given by `&tag:`; a leading `*` makes it global.
     pub tag: Option<Arc<str>>,
+    /// The value is `~~`: the node is removed from its map or list.
+    pub undefined: bool,
+    /// The problem is the node's own, not that of a node it depends on.
+    pub error: bool,
+    /// The problem is final.
+    pub failed: bool,
     /// What is wrong with it, if anything.
     pub issue: Option<Arc<Issue>>,
 }
@@ -30,14 +37,21 @@ pub struct Annotations {
 /// What is wrong with a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Issue {
-    /// The problem; empty where another node's problem is the reason.
+    /// The problem.
     pub message: String,
-    /// The problem is the node's own, not that of a node it depends on.
-    pub error: bool,
-    /// The problem is final.
-    pub failed: bool,
     /// What led to it.
-    pub causes: Nested,
+    pub nested: Vec<Issue>,
+    /// The nested ones are a chain of calls, not nodes of an inner document.
+    pub chain: bool,
+    /// Where it happened.
+    pub path: Option<Path>,
+}
+
+impl Issue {
+    /// A problem without more.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
 }
 
 impl Annotations {
@@ -50,6 +64,9 @@ impl Annotations {
         preferred: false,
         key_name: None,
         tag: None,
+        undefined: false,
+        error: false,
+        failed: false,
         issue: None,
     };
 }

@@ -41,6 +41,11 @@ impl Node {
         self.source.as_deref().unwrap_or("")
     }
 
+    /// That name, for another node.
+    pub fn source_name(&self) -> Option<&Arc<str>> {
+        self.source.as_ref()
+    }
+
     /// The same with another value.
     pub fn with_value(&self, value: impl Into<Value>) -> Self {
         Self { value: value.into(), annotations: self.annotations.clone(), source: self.source.clone() }
@@ -68,6 +73,14 @@ impl Node {
     /// A field of a map.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.value.as_map()?.get(key)
+    }
+
+    /// Whether both have the same lists and maps in memory, or equal scalars, and the same annotations.
+    pub(crate) fn same_place(&self, other: &Self) -> bool {
+        self.same(other)
+            || (self.annotations() == other.annotations()
+                && !matches!(self.value, Value::List(_) | Value::Map(_))
+                && self.value == other.value)
     }
 
     /// Whether both are the same node in memory, which is a fast way to see that nothing changed.

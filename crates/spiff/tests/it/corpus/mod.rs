@@ -2,6 +2,7 @@
 //!
 //! The folder is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace.
 
+mod process;
 mod syntax;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,6 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 
 /// Prints, also from a test that passes.
-#[expect(clippy::explicit_write, reason = "the harness captures `eprintln!` of tests that pass")]
 fn say(line: &str) {
     writeln!(std::io::stderr(), "{line}").expect("standard error is open");
 }

@@ -1,0 +1,52 @@
+//! Documents whose expressions can't be read.
+
+use crate::Features;
+use crate::syntax::{Place, SyntaxError, embedded, parse, too_deep};
+use crate::value::{Node, Value};
+
+/// The expressions of a document that can't be read, each with its path.
+///
+/// Such a text is no error while a document is processed, for a stub may override it; it is one if it is left.
+///
+/// ```
+/// use windlass_source::Source;
+/// use windlass_spiff::{Features, check, yaml};
+///
+/// let node = yaml::read_document(&Source::new("a.yaml", "a: (( 1 + 2 ))\nb: (( 1+2 ))\n"))?;
+/// let problems = check(&node, Features::NONE);
+/// assert_eq!(problems.len(), 1);
+/// assert_eq!(problems[0].0, "b");
+/// # Ok::<(), windlass_spiff::yaml::ReadError>(())
+/// ```
+pub fn check(document: &Node, features: Features) -> Vec<(String, SyntaxError)> {
+    let mut problems = Vec::new();
+    visit(document, &mut Vec::new(), features, &mut problems);
+    problems
+}
+
+fn visit(node: &Node, path: &mut Vec<String>, features: Features, problems: &mut Vec<(String, SyntaxError)>) {
+    too_deep::with_stack(|| match node.value() {
+        Value::Map(map) => {
+            for (key, child) in map.iter() {
+                path.push(key.to_string());
+                visit(child, path, features, problems);
+                path.pop();
+            }
+        }
+        Value::List(list) => {
+            for (at, child) in list.iter().enumerate() {
+                path.push(format!("[{at}]"));
+                visit(child, path, features, problems);
+                path.pop();
+            }
+        }
+        Value::String(text) => {
+            if let Some(inner) = embedded::expression(text, features.interpolation)
+                && let Err(error) = parse(&inner, &Place::default())
+            {
+                problems.push((path.join("."), error));
+            }
+        }
+        _ => {}
+    });
+}

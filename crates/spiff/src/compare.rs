@@ -1,0 +1,121 @@
+//! How two documents differ.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::value::{Map, Node, Value};
+
+/// A place at which two documents differ.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// What the first has there.
+    pub a: Option<Node>,
+    /// What the second has there.
+    pub b: Option<Node>,
+    /// The place: keys, `[i]` for entries of lists, or the names of entries that have one.
+    pub path: Vec<String>,
+}
+
+/// The places at which two documents differ, in the order of the documents.
+///
+/// Entries of lists belong together by their field `name`, if all have one.
+///
+/// ```
+/// use windlass_source::Source;
+/// use windlass_spiff::{diff, yaml};
+///
+/// let read = |text: &str| yaml::read_document(&Source::new("a.yaml", text));
+/// let differences = diff(&read("a: 1\nb: [x]\n")?, &read("a: 2\nb: [x]\n")?);
+/// assert_eq!(differences.len(), 1);
+/// assert_eq!(differences[0].path, ["a"]);
+/// # Ok::<(), windlass_spiff::yaml::ReadError>(())
+/// ```
+pub fn diff(a: &Node, b: &Node) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    let mut path = Vec::new();
+    compare(Some(a), Some(b), &mut path, &mut differences);
+    differences
+}
+
+fn compare(a: Option<&Node>, b: Option<&Node>, path: &mut Vec<String>, found: &mut Vec<Difference>) {
+    // A list of named entries is as good as a map.
+    let named = |node: Option<&Node>, other: Option<&Node>| {
+        let list = node?.as_list()?;
+        other?.as_map()?;
+        by_name(list)
+    };
+    let (left, right) = (named(a, b), named(b, a));
+    let (a, b) = (left.as_ref().or(a), right.as_ref().or(b));
+    crate::syntax::too_deep::with_stack(|| match (a.map(Node::value), b.map(Node::value)) {
+        (Some(Value::Map(left)), Some(Value::Map(right))) => {
+            let keys: BTreeSet<_> = left.keys().chain(right.keys()).collect();
+            for key in keys {
+                path.push(key.to_string());
+                compare(left.get(key), right.get(key), path, found);
+                path.pop();
+            }
+        }
+        (Some(Value::List(left)), Some(Value::List(right))) => lists(left, right, path, found),
+        (left, right) => {
+            if left != right {
+                found.push(Difference { a: a.cloned(), b: b.cloned(), path: path.clone() });
+            }
+        }
+    });
+}
+
+/// Whether an entry is at another place: the order of jobs has a meaning in deployment manifests.
+fn positions(left: &[Node], right: &[Node], path: &mut Vec<String>, found: &mut Vec<Difference>) {
+    let wanted = path.last().cloned();
+    let position = |list: &[Node]| {
+        let at =
+            list.iter().position(|node| node.get("name").and_then(|name| name.as_str()) == wanted.as_deref());
+        at.and_then(|at| i64::try_from(at).ok()).map(Node::new)
+    };
+    let (a, b) = (position(left), position(right));
+    if a.as_ref().map(Node::value) != b.as_ref().map(Node::value) {
+        path.push("index".into());
+        found.push(Difference { a, b, path: path.clone() });
+        path.pop();
+    }
+}
+
+/// The entries by their names, without those; nothing if not all have one.
+fn by_name(list: &[Node]) -> Option<Node> {
+    let entry = |node: &Node| {
+        let mut map = node.as_map()?.clone();
+        let name = map.remove("name")?;
+        Some((Arc::from(name.as_str()?), node.with_value(Value::from(map))))
+    };
+    let map: Option<Map> = list.iter().map(entry).collect();
+    Some(Node::new(Value::from(map.filter(|map| map.len() == list.len())?)))
+}
+
+fn lists(left: &[Node], right: &[Node], path: &mut Vec<String>, found: &mut Vec<Difference>) {
+    let name = |node: &Node| node.get("name").and_then(|name| name.as_str()).map(str::to_owned);
+    let named = |list: &[Node]| !list.is_empty() && list.iter().all(|node| name(node).is_some());
+    if named(left) && named(right) {
+        let entry = |list: &[Node], wanted: &str| {
+            list.iter().find(|node| name(node).as_deref() == Some(wanted)).cloned()
+        };
+        let mut seen = BTreeSet::new();
+        for key in left.iter().chain(right).filter_map(name) {
+            if seen.insert(key.clone()) {
+                let (a, b) = (entry(left, &key), entry(right, &key));
+                let jobs = path.last().is_some_and(|step| step == "jobs");
+                path.push(key);
+                if jobs && a.is_some() && b.is_some() {
+                    positions(left, right, path, found);
+                }
+                compare(a.as_ref(), b.as_ref(), path, found);
+                path.pop();
+            }
+        }
+        return;
+    }
+    for at in 0..left.len().max(right.len()) {
+        path.push(format!("[{at}]"));
+        compare(left.get(at), right.get(at), path, found);
+        path.pop();
+    }
+}

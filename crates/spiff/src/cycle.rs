@@ -1,0 +1,61 @@
+//! Circles: nodes that wait for each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::report::{Reason, UnresolvedNode};
+use crate::value::Node;
+
+/// The circles among nodes that wait, each from its first node in the order of the document.
+///
+/// A node that waits names what it waits for in its message; the name is looked up from the node outwards, as
+/// references are.
+pub(crate) fn cycles(nodes: &[UnresolvedNode], _root: &Node) -> Vec<Vec<String>> {
+    let waiting: BTreeMap<String, &UnresolvedNode> = nodes
+        .iter()
+        .filter(|node| node.reason == Reason::Pending)
+        .map(|node| (node.path.join("."), node))
+        .collect();
+    let next: BTreeMap<&str, &str> =
+        waiting.iter().filter_map(|(path, node)| Some((path.as_str(), target(node, &waiting)?))).collect();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut cycles = Vec::new();
+    for start in next.keys() {
+        let mut trail: Vec<&str> = Vec::new();
+        let mut here = *start;
+        while !seen.contains(here) {
+            seen.insert(here);
+            trail.push(here);
+            match next.get(here) {
+                Some(then) => here = then,
+                None => break,
+            }
+        }
+        if let Some(begin) = trail.iter().position(|path| *path == here)
+            && next.contains_key(here)
+        {
+            let mut cycle: Vec<String> = trail[begin..].iter().map(ToString::to_string).collect();
+            cycle.push(here.to_owned());
+            cycles.push(cycle);
+        }
+    }
+    cycles
+}
+
+/// The waiting node that a node waits for.
+fn target<'n>(node: &UnresolvedNode, waiting: &'n BTreeMap<String, &UnresolvedNode>) -> Option<&'n str> {
+    let name = node.issue.message.strip_prefix('\'')?.split('\'').next()?;
+    let known = |path: String| waiting.get_key_value(&path).map(|(path, _)| path.as_str());
+    if let Some(absolute) = name.strip_prefix('.') {
+        return known(absolute.to_owned());
+    }
+    let around: &[Arc<str>] = &node.path;
+    (0..around.len()).rev().find_map(|depth| {
+        let mut path = around[..depth].join(".");
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(name);
+        known(path)
+    })
+}

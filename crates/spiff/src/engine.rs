@@ -1,0 +1,353 @@
+//! The way in: settings, then documents.
+
+use std::sync::Arc;
+
+use windlass_source::Source;
+
+use crate::eval::scope::Steps;
+use crate::eval::{Env, Level, State};
+use crate::flow::{self, Keep};
+use crate::functions::{FunctionError, Host, Registry};
+use crate::report::Unresolved;
+use crate::syntax::{Place, SyntaxError};
+use crate::trace::{Trace, TraceStep};
+use crate::value::{Map, Node, Value};
+use crate::yaml::{ReadError, read_document, to_yaml};
+use crate::{Features, Limits, Outside};
+
+/// Why a document has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpiffError {
+    /// Nodes are left without value; a stub or the template says which.
+    #[error("{0}")]
+    Unresolved(Unresolved),
+    /// A text is no document.
+    #[error("{0}")]
+    Read(#[from] ReadError),
+    /// A text is no expression.
+    #[error("{0}")]
+    Syntax(#[from] SyntaxError),
+    /// The result is larger than allowed.
+    #[error("limit of {limit} bytes of output exceeded")]
+    Output {
+        /// The limit.
+        limit: usize,
+    },
+}
+
+impl From<Unresolved> for SpiffError {
+    fn from(unresolved: Unresolved) -> Self {
+        Self::Unresolved(unresolved)
+    }
+}
+
+/// What stays in a result that would go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Preserve {
+    /// Expressions that can't be evaluated stay as they are instead of being errors.
+    pub partial: bool,
+    /// `((! a ))` isn't unescaped.
+    pub escapes: bool,
+    /// Nodes marked `&temporary` or `&local` stay.
+    pub temporary: bool,
+}
+
+/// A template engine: settings that are used for many documents.
+///
+/// ```
+/// use windlass_spiff::{Engine, Features, yaml};
+/// use windlass_source::Source;
+///
+/// let template = Source::new("template.yaml", "url: (( \"https://\" host \":\" port ))\nhost: (( merge ))\nport: 443\n");
+/// let stub = Source::new("stub.yaml", "host: example.org\nport: 8443\n");
+///
+/// let engine = Engine::new().with_features(Features::ALL);
+/// let result = engine.process_texts(&template, &[stub])?;
+/// assert_eq!(result.to_yaml(), "host: example.org\nport: 8443\nurl: https://example.org:8443\n");
+/// # Ok::<(), windlass_spiff::SpiffError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Engine {
+    features: Features,
+    limits: Limits,
+    registry: Registry,
+    outside: Outside,
+    bindings: Map,
+    tags: Vec<(String, Node)>,
+    preserve: Preserve,
+    trace: Option<String>,
+    unicode: bool,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A processed document.
+#[derive(Clone, Debug)]
+pub struct Processed {
+    node: Node,
+    state: Node,
+    trace: Vec<TraceStep>,
+}
+
+impl Processed {
+    /// The document.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// Its nodes marked `&state`, for the next time.
+    pub fn state(&self) -> &Node {
+        &self.state
+    }
+
+    /// How the node got its value that [`Engine::with_trace`] asked for.
+    pub fn trace(&self) -> &[TraceStep] {
+        &self.trace
+    }
+
+    /// The document as YAML.
+    pub fn to_yaml(&self) -> String {
+        to_yaml(&self.node)
+    }
+}
+
+impl Engine {
+    /// An engine without optional features, with the default limits, that has access to nothing outside.
+    pub fn new() -> Self {
+        Self {
+            features: Features::NONE,
+            limits: Limits::default(),
+            registry: Registry::standard(),
+            outside: Outside::none(),
+            bindings: Map::new(),
+            tags: Vec::new(),
+            preserve: Preserve::default(),
+            trace: None,
+            unicode: true,
+        }
+    }
+
+    /// Switches optional parts of the language on.
+    pub fn with_features(mut self, features: Features) -> Self {
+        self.features = features;
+        self
+    }
+
+    /// Bounds what a template may cost.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Grants access to the world outside.
+    pub fn with_outside(mut self, outside: Outside) -> Self {
+        self.outside = outside;
+        self
+    }
+
+    /// Adds a function, or replaces the one of that name.
+    pub fn with_function(
+        mut self,
+        name: impl Into<String>,
+        function: impl Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionError> + Send + Sync + 'static,
+    ) -> Self {
+        self.registry.add(name, function);
+        self
+    }
+
+    /// Gives a name a value, visible where the documents have no field of that name.
+    pub fn with_binding(mut self, name: impl AsRef<str>, value: impl Into<Value>) -> Self {
+        self.bindings.insert(Arc::from(name.as_ref()), Node::new(value).with_source("<binding>"));
+        self
+    }
+
+    /// Makes a node known by a tag.
+    pub fn with_tag(mut self, name: impl Into<String>, node: Node) -> Self {
+        self.tags.push((name.into(), node));
+        self
+    }
+
+    /// Keeps in the result what would go.
+    pub fn with_preserved(mut self, preserve: Preserve) -> Self {
+        self.preserve = preserve;
+        self
+    }
+
+    /// Notes how the node at a path (`a.b.[0]`, or `a.name:x` for entries with a key) gets its value.
+    pub fn with_trace(mut self, path: impl Into<String>) -> Self {
+        self.trace = Some(path.into());
+        self
+    }
+
+    /// Refuses characters beyond ASCII in expressions, as the original does by mistake.
+    pub fn with_ascii_only(mut self) -> Self {
+        self.unicode = false;
+        self
+    }
+
+    /// Processes a template with stubs, the first of which wins.
+    ///
+    /// # Errors
+    /// If a stub or the template has nodes without value, or a limit is exceeded.
+    pub fn process(&self, template: &Node, stubs: &[Node]) -> Result<Processed, SpiffError> {
+        self.session().process(template, stubs)
+    }
+
+    /// As [`process`](Self::process), from texts.
+    ///
+    /// # Errors
+    /// As [`process`](Self::process), and if a text is no document.
+    pub fn process_texts(
+        &self,
+        template: &Arc<Source>,
+        stubs: &[Arc<Source>],
+    ) -> Result<Processed, SpiffError> {
+        let template = read_document(template)?;
+        let stubs = stubs.iter().map(read_document).collect::<Result<Vec<_>, _>>()?;
+        self.process(&template, &stubs)
+    }
+
+    /// Evaluates an expression that sees the fields of a document.
+    ///
+    /// # Errors
+    /// If the expression isn't one, or has no value.
+    pub fn evaluate(&self, expression: &str, document: &Node) -> Result<Node, SpiffError> {
+        let session = self.session();
+        let expr = session.env.state().parse(expression, &Place::default())?;
+        let document = session.process_bare(document, &[])?;
+        let fields = match document.value() {
+            Value::Map(map) => (**map).clone(),
+            _ => Map::new(),
+        };
+        let scope = session.env.with_fields(Arc::new(fields));
+        let node = Node::new(crate::eval::closure::Expression::value(expr)).with_source("<expression>");
+        let (result, unresolved) = flow::run(&node, &scope, false);
+        if unresolved.is_empty() { Ok(result) } else { Err(unresolved.into()) }
+    }
+
+    /// A stream of documents that are processed one after the other, and can refer to those before (`doc.1::a`).
+    pub fn session(&self) -> Session {
+        let trace = self.trace.as_deref().map(Trace::new);
+        let state = Arc::new(State::new(
+            self.features,
+            self.limits,
+            self.registry.clone(),
+            self.outside.clone(),
+            self.unicode,
+            trace,
+        ));
+        for (name, node) in &self.tags {
+            // Names of tags differ: two of one name are the caller's choice of the last.
+            let _ = state.tag(&format!("*{}", name.trim_start_matches('*')), node, &Steps::default());
+        }
+        state.next_document();
+        let source: Arc<str> = "<bindings>".into();
+        let level = Level { state, stubs: Vec::new(), outer: None, source, bindings: true };
+        let env = Env::new(level).with_fields(Arc::new(self.bindings.clone()));
+        Session { env, preserve: self.preserve }
+    }
+}
+
+/// Documents that are processed one after the other.
+#[derive(Debug)]
+pub struct Session {
+    env: Env,
+    preserve: Preserve,
+}
+
+impl Session {
+    fn keep(&self) -> Keep {
+        Keep {
+            unresolved: self.preserve.partial,
+            escapes: self.preserve.escapes,
+            temporary: self.preserve.temporary,
+        }
+    }
+
+    /// Processes the stubs alone: each sees those behind it.
+    ///
+    /// # Errors
+    /// If a stub has nodes without value, or a limit is exceeded.
+    pub fn prepare(&self, stubs: &[Node]) -> Result<Vec<Node>, SpiffError> {
+        Ok(flow::prepare(stubs, &self.env, self.keep())?)
+    }
+
+    /// Processes a template with stubs that are [prepared](Self::prepare).
+    ///
+    /// # Errors
+    /// If the template has nodes without value, or a limit is exceeded.
+    pub fn apply(&self, template: &Node, prepared: &[Node]) -> Result<Processed, SpiffError> {
+        let keep = Keep { escapes: true, temporary: true, ..self.keep() };
+        let whole = flow::apply(template, prepared, &self.env, keep);
+        self.env.state().host.clean();
+        let whole = whole?;
+        let state = flow::state_only(&whole);
+        let node = flow::tidied(&whole, &self.env, self.keep());
+        let processed = Processed { node, state, trace: self.steps() };
+        self.check_size(&processed.node)?;
+        self.env.state().push_document(&processed.node);
+        self.env.state().next_document();
+        Ok(processed)
+    }
+
+    /// Processes a template with stubs, the first of which wins.
+    ///
+    /// # Errors
+    /// If a stub or the template has nodes without value, or a limit is exceeded.
+    pub fn process(&self, template: &Node, stubs: &[Node]) -> Result<Processed, SpiffError> {
+        let prepared = self.prepare(stubs)?;
+        self.apply(template, &prepared)
+    }
+
+    /// Processes a document with stubs that are taken as they are, and keeps everything in the result.
+    ///
+    /// # Errors
+    /// If the document has nodes without value, or a limit is exceeded.
+    pub fn process_bare(&self, document: &Node, stubs: &[Node]) -> Result<Node, SpiffError> {
+        Ok(flow::single(document, stubs, &self.env)?)
+    }
+
+    /// How the node got its value that [`Engine::with_trace`] asked for.
+    pub fn steps(&self) -> Vec<TraceStep> {
+        self.env.state().trace.as_ref().map(Trace::steps).unwrap_or_default()
+    }
+
+    fn check_size(&self, node: &Node) -> Result<(), SpiffError> {
+        let limit = self.env.state().limits.output;
+        if size(node, limit) > limit { Err(SpiffError::Output { limit }) } else { Ok(()) }
+    }
+}
+
+/// About how many bytes a document has; counting ends beyond the limit.
+fn size(node: &Node, limit: usize) -> usize {
+    crate::syntax::too_deep::with_stack(|| {
+        let mut total = 0;
+        match node.value() {
+            Value::String(text) => total = text.len(),
+            Value::Bytes(bytes) => total = bytes.len(),
+            Value::List(list) => {
+                for entry in list.iter() {
+                    total += 2 + size(entry, limit);
+                    if total > limit {
+                        break;
+                    }
+                }
+            }
+            Value::Map(map) => {
+                for (key, entry) in map.iter() {
+                    total += key.len() + 2 + size(entry, limit);
+                    if total > limit {
+                        break;
+                    }
+                }
+            }
+            _ => total = 4,
+        }
+        total
+    })
+}

@@ -1,0 +1,225 @@
+//! Calls: of functions by name, of lambdas by value.
+
+use std::sync::Arc;
+
+use super::closure::Closure;
+use super::host::HostOf;
+use super::lambda::{self, Style};
+use super::{Env, Eval, Info, Parts, expand, intrinsic, pushed_arguments};
+use crate::functions::{FunctionError, Nested};
+use crate::syntax::ast::{Argument, Call, Child, Expr, Lambda, Parameter, Reference};
+use crate::value::{Issue, Node, Value};
+
+/// The name of the function that a call means, if it is one by name.
+fn function_name(call: &Call) -> Option<&str> {
+    match &*call.function {
+        Expr::Reference(Reference { tag: None, path }) if path.len() == 1 => {
+            Some(&*path[0]).filter(|name| !name.is_empty() && *name != super::find::SELF)
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn eval(expr: &Child, call: &Call, env: &Env, locally: bool) -> Eval {
+    match function_name(call) {
+        Some(name) => by_name(expr, name, call, env, locally),
+        None => by_value(expr, call, env),
+    }
+}
+
+fn by_name(expr: &Child, name: &str, call: &Call, env: &Env, locally: bool) -> Eval {
+    if intrinsic::is_one(name) {
+        if call.curry {
+            return Eval::error(format!("no currying for intrinsic builtin function ({})", call.function));
+        }
+        return intrinsic::call(expr, name, call, env);
+    }
+    let mut parts = Parts::default();
+    let (named, values) = match arguments(&mut parts, call, env) {
+        Ok(found) => found,
+        Err(failed) => return failed,
+    };
+    if !parts.resolved {
+        return parts.later(|pushed| pushed_call(call, call.function.clone(), pushed));
+    }
+    if !named.is_empty() {
+        return parts.error(format!("no named arguments for builtin function ({})", call.function));
+    }
+    if call.curry {
+        return Eval::value(curried(call, &values, env));
+    }
+    match name {
+        "type" if parts.info.undefined => {
+            parts.info.undefined = false;
+            return Eval::with("undef", parts.info);
+        }
+        "eval" => return evaluated(&values, parts, env, locally),
+        _ => {}
+    }
+    let Some(function) = env.state().registry.get(name).cloned() else {
+        return parts.error(format!("unknown function '{name}'"));
+    };
+    let mut host = HostOf::new(env);
+    let result = function(&mut host, &values);
+    let mut info = parts.info;
+    if let Some(waiting) = host.waiting.take() {
+        info = info.join(waiting);
+    }
+    finish(expr, result, info, env)
+}
+
+/// What a function gave, for the node.
+fn finish(expr: &Child, result: Result<Node, FunctionError>, info: Info, env: &Env) -> Eval {
+    match result {
+        Ok(node) => {
+            let annotations = node.annotations();
+            let own = Info {
+                key_name: annotations.key_name.clone(),
+                flags: annotations.flags,
+                raw: true,
+                undefined: annotations.undefined || matches!(node.value(), Value::Undefined),
+                ..Info::default()
+            };
+            let value = match node.into_value() {
+                Value::Undefined => Value::Null,
+                value => value,
+            };
+            Eval::with(value, own.join(info))
+        }
+        Err(error) => failure(expr, error, info, env),
+    }
+}
+
+pub(super) fn failure(expr: &Child, error: FunctionError, info: Info, env: &Env) -> Eval {
+    match error {
+        FunctionError::Pending => Eval::later(expr.clone(), info),
+        FunctionError::Limit(limit) => {
+            env.state().exhaust(&limit);
+            Eval::error(limit)
+        }
+        FunctionError::Failed { message, causes } => {
+            let (chain, nested) = match causes {
+                Nested::None => (false, Vec::new()),
+                Nested::Chain(chain) => (true, chain),
+                Nested::Nodes(lines) => (false, lines),
+            };
+            let nested = if chain { links(nested) } else { nested.into_iter().map(Issue::new).collect() };
+            let mut info = info.with_error("");
+            info.issue = Some(Arc::new(Issue { message, nested, chain, path: None }));
+            Eval::failed(info)
+        }
+    }
+}
+
+/// A chain of messages: each is led to by the next.
+fn links(chain: Vec<String>) -> Vec<Issue> {
+    chain.into_iter().rev().fold(Vec::new(), |nested, message| {
+        let chain = !nested.is_empty();
+        vec![Issue { message, nested, chain, path: None }]
+    })
+}
+
+type Arguments = (Vec<(Arc<str>, Value)>, Vec<Node>);
+
+fn arguments(parts: &mut Parts, call: &Call, env: &Env) -> Result<Arguments, Eval> {
+    let mut named = Vec::with_capacity(call.named.len());
+    for (name, value) in &call.named {
+        named.push((name.clone(), parts.value(value, env, false)?));
+    }
+    let mut values = Vec::with_capacity(call.arguments.len());
+    let mut keys = Vec::with_capacity(call.arguments.len());
+    for argument in &call.arguments {
+        values.push(parts.value(&argument.expr, env, false)?);
+        keys.push(parts.key_name.take());
+    }
+    if !parts.resolved {
+        return Ok((named, Vec::new()));
+    }
+    let expanded = call.arguments.iter().any(|argument| argument.expand);
+    match expand(&call.arguments, values, &env.source) {
+        Ok(mut values) if !expanded => {
+            for (value, key) in values.iter_mut().zip(keys).filter(|(_, key)| key.is_some()) {
+                *value = value.clone().annotate(|annotations| annotations.key_name = key);
+            }
+            Ok((named, values))
+        }
+        Ok(values) => Ok((named, values)),
+        Err(message) => Err(Eval::failed(parts.info.clone().with_error(message))),
+    }
+}
+
+fn pushed_call(call: &Call, function: Child, pushed: &mut Parts) -> Expr {
+    Expr::Call(Call {
+        function,
+        named: call.named.iter().map(|(name, _)| (name.clone(), pushed.next())).collect(),
+        arguments: pushed_arguments(&call.arguments, pushed),
+        curry: call.curry,
+    })
+}
+
+/// A lambda that calls a function with these arguments and all further ones.
+fn curried(call: &Call, values: &[Node], env: &Env) -> Value {
+    const REST: &str = "__args";
+    let mut arguments: Vec<Argument> = values
+        .iter()
+        .map(|node| Argument { expr: Arc::new(Expr::Known(node.value().clone())), expand: false })
+        .collect();
+    let rest = Reference { tag: None, path: Arc::from([Arc::from(REST)]) };
+    arguments.push(Argument { expr: Arc::new(Expr::Reference(rest)), expand: true });
+    let body =
+        Expr::Call(Call { function: call.function.clone(), named: Vec::new(), arguments, curry: false });
+    let parameters = vec![Parameter { name: Arc::from(REST), default: None }];
+    let lambda = Arc::new(Lambda { parameters, varargs: true, body: Arc::new(body) });
+    Closure { lambda, defaults: vec![None], statics: None, env: env.clone() }.into_value()
+}
+
+fn by_value(expr: &Child, call: &Call, env: &Env) -> Eval {
+    let mut parts = Parts::default();
+    let function = match parts.value(&call.function, env, false) {
+        Ok(value) => value,
+        Err(failed) => return failed,
+    };
+    let known = parts.resolved;
+    if known && !matches!(function, Value::Lambda(_)) {
+        return parts
+            .error(format!("function call '{}' requires function name or lambda value", call.function));
+    }
+    // What was noted about the function doesn't count for the result.
+    let waiting = std::mem::take(&mut parts.info);
+    let (named, values) = match arguments(&mut parts, call, env) {
+        Ok(found) => found,
+        Err(failed) => return failed,
+    };
+    if !parts.resolved {
+        if !known {
+            parts.info = waiting.join(std::mem::take(&mut parts.info));
+        }
+        return parts.later(|pushed| {
+            let function = pushed.next();
+            pushed_call(call, function, pushed)
+        });
+    }
+    let Value::Lambda(lambda) = &function else { return Eval::later(expr.clone(), parts.info) };
+    let Some(closure) = Closure::of(lambda) else {
+        return parts.error("a lambda of another engine can't be called");
+    };
+    let style = if call.curry { Style::Curry } else { Style::Call };
+    let mut result = lambda::call(closure, style, &named, &values, env, false);
+    result.info = result.info.join(parts.info);
+    if matches!(result.outcome, super::Outcome::Later(_)) {
+        return Eval::later(expr.clone(), result.info);
+    }
+    result
+}
+
+/// `eval(text)`
+fn evaluated(values: &[Node], parts: Parts, env: &Env, locally: bool) -> Eval {
+    let [value] = values else { return parts.error("one argument required for 'eval'") };
+    let Value::String(text) = value.value() else {
+        return parts.error("string argument required for 'eval'");
+    };
+    match env.state().parse(text, &env.place()) {
+        Ok(expr) => super::eval(&expr, env, locally),
+        Err(error) => parts.error(format!("({text})\t {error}")),
+    }
+}

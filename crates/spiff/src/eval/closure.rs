@@ -1,0 +1,169 @@
+//! Values that remember where they were made: lambdas, templates, and expressions that wait.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::scope::Env;
+use crate::syntax::ast::{Child, Lambda};
+use crate::syntax::quote::go_quote;
+use crate::value::number::float_text;
+use crate::value::{Callable, Map, Node, Pending, TemplateValue, Value};
+
+/// A lambda with the scope it was made in.
+#[derive(Clone, Debug)]
+pub(crate) struct Closure {
+    pub(crate) lambda: Arc<Lambda>,
+    /// The values of default parameters, by position.
+    pub(crate) defaults: Vec<Option<Value>>,
+    pub(crate) statics: Option<Arc<Map>>,
+    pub(crate) env: Env,
+}
+
+impl Closure {
+    pub(crate) fn of(lambda: &Arc<dyn Callable>) -> Option<&Self> {
+        lambda.as_any().downcast_ref()
+    }
+
+    /// How many parameters may be left out.
+    pub(crate) fn optional(&self) -> usize {
+        let parameters = &self.lambda.parameters;
+        match parameters.iter().position(|parameter| parameter.default.is_some()) {
+            Some(first) => parameters.len() - first,
+            None => usize::from(self.lambda.varargs),
+        }
+    }
+
+    pub(crate) fn into_value(self) -> Value {
+        self.env.watch();
+        Value::Lambda(Arc::new(self))
+    }
+}
+
+impl Callable for Closure {
+    fn text(&self) -> String {
+        let statics = match &self.statics {
+            Some(statics) if !statics.is_empty() => shorten(&short_map(statics)),
+            _ => String::new(),
+        };
+        format!("{statics}{}", self.lambda)
+    }
+
+    fn source(&self) -> String {
+        self.lambda.to_string()
+    }
+
+    fn parameters(&self) -> usize {
+        self.lambda.parameters.len()
+    }
+
+    fn equivalent(&self, other: &dyn Callable) -> bool {
+        other.as_any().downcast_ref::<Self>().is_some_and(|other| self.lambda == other.lambda)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A template with the scope it was made in.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    pub(crate) path: String,
+    /// What is processed when it is instantiated.
+    pub(crate) prepared: Node,
+    pub(crate) original: Node,
+    pub(crate) env: Env,
+}
+
+impl Template {
+    pub(crate) fn of(template: &Arc<dyn TemplateValue>) -> Option<&Self> {
+        template.as_any().downcast_ref()
+    }
+
+    pub(crate) fn into_value(self) -> Value {
+        self.env.watch();
+        Value::Template(Arc::new(self))
+    }
+}
+
+impl TemplateValue for Template {
+    fn original(&self) -> &Node {
+        &self.original
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// An expression of a document.
+#[derive(Clone, Debug)]
+pub(crate) struct Expression(pub(crate) Child);
+
+impl Expression {
+    pub(crate) fn of(pending: &Arc<dyn Pending>) -> Option<&Child> {
+        pending.as_any().downcast_ref::<Self>().map(|expression| &expression.0)
+    }
+
+    pub(crate) fn value(expr: Child) -> Value {
+        Value::Expression(Arc::new(Self(expr)))
+    }
+}
+
+impl Pending for Expression {
+    fn text(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn equivalent(&self, other: &dyn Pending) -> bool {
+        other
+            .as_any()
+            .downcast_ref::<Self>()
+            .is_some_and(|other| Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Values in short, for messages: `{x: 1, y: ["a"]}`; `_` is left out.
+pub(crate) fn short_map(map: &Map) -> String {
+    let fields: Vec<String> = map
+        .iter()
+        .filter(|(name, _)| &***name != super::find::SELF)
+        .map(|(name, node)| format!("{name}: {}", short(node)))
+        .collect();
+    format!("{{{}}}", fields.join(", "))
+}
+
+/// A value in short.
+pub(crate) fn short(value: &Value) -> String {
+    match value {
+        Value::List(list) => {
+            let items: Vec<String> = list.iter().map(|item| short(item)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Map(map) => short_map(map),
+        Value::String(text) => go_quote(text),
+        Value::Int(value) => value.to_string(),
+        Value::Bool(value) => value.to_string(),
+        Value::Float(value) => float_text(*value),
+        Value::Lambda(lambda) => lambda.text(),
+        Value::Expression(expression) => expression.text(),
+        Value::Null | Value::Undefined => "<nil>".into(),
+        other => format!("<{}>", other.type_name()),
+    }
+}
+
+/// Long text with its middle left out.
+pub(crate) fn shorten(text: &str) -> String {
+    const WHOLE: usize = 40;
+    const PART: usize = 17;
+    if text.len() <= WHOLE {
+        return text.to_owned();
+    }
+    let begin = (0..=PART).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let end = (text.len() - PART..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    format!("{} ... {}", &text[..begin], &text[end..])
+}

@@ -1,0 +1,252 @@
+//! Lambdas: made, referred to, called.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::closure::{Closure, short_map, shorten};
+use super::find::SELF;
+use super::{Env, Eval, Info, Outcome, Parts};
+use crate::syntax::ast::{Child, Expr, Lambda, Place};
+use crate::value::{Callable, Issue, Map, Node, Value};
+
+/// The scope that `_` refers to in lambdas made here: the one around the current lambda, if there is one.
+fn static_scope(env: &Env) -> Env {
+    match env.name(SELF) {
+        Some(super::find::Found::Own(_, own)) => own,
+        _ => env.clone(),
+    }
+}
+
+/// `|x|->e`: defaults are evaluated at once.
+pub(super) fn make(lambda: &Arc<Lambda>, env: &Env, locally: bool) -> Eval {
+    let mut defaults = Vec::with_capacity(lambda.parameters.len());
+    for (position, parameter) in lambda.parameters.iter().enumerate() {
+        let Some(default) = &parameter.default else {
+            defaults.push(None);
+            continue;
+        };
+        let Eval { outcome, info } = super::eval(default, env, locally);
+        match outcome {
+            Outcome::Value(value) => defaults.push(Some(value)),
+            Outcome::Later(_) => {
+                return Eval::later(Arc::new(Expr::Lambda(lambda.clone())), info);
+            }
+            Outcome::Failed => {
+                let message = format!(
+                    "evaluation of lambda call default argument {position} failed: {lambda}: {default}"
+                );
+                return Eval::failed(chained(info, message));
+            }
+        }
+    }
+    let env = static_scope(env).with_statics_of(env);
+    let statics = env.statics.clone();
+    Eval::value(Closure { lambda: lambda.clone(), defaults, statics, env }.into_value())
+}
+
+/// A problem that another one led to, in a chain of calls.
+pub(super) fn chained(mut info: Info, message: String) -> Info {
+    let nested = info.issue.take().map(|issue| (*issue).clone()).unwrap_or_default();
+    info.error = true;
+    info.issue = Some(Arc::new(Issue { message, nested: vec![nested], chain: true, path: None }));
+    info
+}
+
+/// `lambda e`: a lambda value, or the text of a lambda.
+pub(super) fn refer(expr: &Child, source: &Child, place: &Place, env: &Env, locally: bool) -> Eval {
+    let mut parts = Parts::default();
+    let value = match parts.value(source, env, false) {
+        Ok(value) => value,
+        Err(failed) => return failed,
+    };
+    if !parts.resolved {
+        return Eval::later(expr.clone(), parts.info);
+    }
+    match value {
+        Value::Lambda(_) => Eval::with(value, parts.info),
+        Value::String(text) => match env.state().parse(&text, place) {
+            Err(error) => parts.error(format!("cannot parse lamba expression '{text}': {error}")),
+            Ok(parsed) => match &*parsed {
+                Expr::Lambda(lambda) => make(lambda, env, locally),
+                _ => parts.error(format!("'{text}' is no lambda expression")),
+            },
+        },
+        _ => parts.error("lambda reference must resolve to lambda value or string"),
+    }
+}
+
+/// How a lambda is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// By a call: with `_`, and too few arguments give a lambda that takes the rest.
+    Call,
+    /// By `f*(…)`: gives a lambda that takes the rest.
+    Curry,
+    /// By a function or a mapping: with `_`.
+    Function,
+    /// As the inline lambda of a mapping: without `_`.
+    Inline,
+}
+
+/// Calls a lambda in the scope of the caller.
+pub(super) fn call(
+    closure: &Closure,
+    style: Style,
+    named: &[(Arc<str>, Value)],
+    arguments: &[Node],
+    env: &Env,
+    locally: bool,
+) -> Eval {
+    let bound = match bind(closure, named, arguments, env) {
+        Ok(bound) => bound,
+        Err(message) => return Eval::error(message),
+    };
+    let parameters = &closure.lambda.parameters;
+    let given = if closure.lambda.varargs { arguments.len().min(parameters.len()) } else { arguments.len() };
+    let last_is_plain = parameters.last().is_some_and(|last| last.default.is_none());
+    let too_few = named.is_empty() && given < parameters.len() && !closure.lambda.varargs && last_is_plain;
+    if style == Style::Curry || (style == Style::Call && too_few) {
+        return curried(closure, bound, given, env);
+    }
+    let mut locals = bound.locals;
+    if let Err(message) = complete(closure, &mut locals, &bound.named, given, env) {
+        return Eval::error(message);
+    }
+    if style != Style::Inline {
+        let own = Node::new(Value::Lambda(Arc::new(closure.clone())));
+        locals.insert(Arc::from(SELF), own);
+    }
+    let _guard = match env.state().enter() {
+        Ok(guard) => guard,
+        Err(limit) => return Eval::error(limit),
+    };
+    let inner = env.with_locals(locals);
+    let Eval { outcome, info } = super::eval(&closure.lambda.body, &inner, locally);
+    if !matches!(outcome, Outcome::Failed) || env.state().exhausted().is_some() {
+        return Eval { outcome, info };
+    }
+    let bindings = inner.scope.as_ref().map(|scope| short_map(&scope.fields())).unwrap_or_default();
+    let message =
+        format!("evaluation of lambda expression failed: {}: {}", closure.text(), shorten(&bindings));
+    Eval::failed(chained(info, message))
+}
+
+/// Parameters with values.
+struct Bound {
+    locals: Map,
+    named: BTreeMap<Arc<str>, Value>,
+}
+
+fn bind(
+    closure: &Closure,
+    given_names: &[(Arc<str>, Value)],
+    arguments: &[Node],
+    env: &Env,
+) -> Result<Bound, String> {
+    let parameters = &closure.lambda.parameters;
+    let varargs = closure.lambda.varargs;
+    let mut named = BTreeMap::new();
+    for (name, value) in given_names {
+        let name = parameter_name(closure, name)?;
+        if named.insert(name.clone(), value.clone()).is_some() {
+            return Err(format!("named argument {name} given by name and index"));
+        }
+    }
+    let required = parameters.len() - usize::from(varargs);
+    if !varargs && arguments.len() > parameters.len() {
+        return Err(format!("found {} argument(s), but expects {}", arguments.len(), parameters.len()));
+    }
+    let mut locals = closure.statics.as_deref().cloned().unwrap_or_default();
+    let node = |value: Value| Node::new(value).with_source(env.source.clone());
+    for (name, value) in &named {
+        let Some(position) = parameters.iter().position(|parameter| parameter.name == *name) else {
+            return Err(format!("no lambda parameter found for named argument {name}"));
+        };
+        if position < arguments.len() {
+            return Err(format!(
+                "both, positional ({}) and named argument found for lambda parameter {name}",
+                position + 1
+            ));
+        }
+        if varargs && position + 1 == parameters.len() && !matches!(value, Value::List(_)) {
+            return Err(format!("named varargs argument {} ({name}) must be a list", position + 1));
+        }
+        locals.insert(name.clone(), node(value.clone()));
+    }
+    for (parameter, argument) in parameters.iter().take(required).zip(arguments) {
+        locals.insert(parameter.name.clone(), argument.clone());
+    }
+    if varargs
+        && arguments.len() > required
+        && let Some(last) = parameters.last()
+    {
+        locals.insert(last.name.clone(), node(arguments[required..].to_vec().into()));
+    }
+    Ok(Bound { locals, named })
+}
+
+/// A name, or the position of a parameter from 1.
+fn parameter_name(closure: &Closure, name: &Arc<str>) -> Result<Arc<str>, String> {
+    let Ok(index) = name.parse::<i32>() else { return Ok(name.clone()) };
+    let parameters = &closure.lambda.parameters;
+    match usize::try_from(index).ok().filter(|index| *index > 0) {
+        None => Err(format!("invalid argument index {index}")),
+        Some(index) => match parameters.get(index - 1) {
+            Some(parameter) => Ok(parameter.name.clone()),
+            None => Err(format!("argument index {index} too large for {} parameters", parameters.len())),
+        },
+    }
+}
+
+/// A lambda that takes the parameters that have no value yet.
+fn curried(closure: &Closure, bound: Bound, given: usize, _env: &Env) -> Eval {
+    let parameters = &closure.lambda.parameters;
+    let mut rest = Vec::new();
+    let mut defaults = Vec::new();
+    let mut varargs = false;
+    for (position, parameter) in parameters.iter().enumerate().skip(given) {
+        if !bound.named.contains_key(&parameter.name) {
+            rest.push(parameter.clone());
+            defaults.push(closure.defaults.get(position).cloned().flatten());
+            varargs |= closure.lambda.varargs && position + 1 == parameters.len();
+        }
+    }
+    let lambda = Lambda { parameters: rest, varargs, body: closure.lambda.body.clone() };
+    let statics = Some(Arc::new(bound.locals));
+    Eval::value(
+        Closure { lambda: Arc::new(lambda), defaults, statics, env: closure.env.clone() }.into_value(),
+    )
+}
+
+/// Gives parameters without argument their defaults.
+fn complete(
+    closure: &Closure,
+    locals: &mut Map,
+    named: &BTreeMap<Arc<str>, Value>,
+    given: usize,
+    env: &Env,
+) -> Result<(), String> {
+    let parameters = &closure.lambda.parameters;
+    for (position, parameter) in parameters.iter().enumerate().skip(given) {
+        if named.contains_key(&parameter.name) {
+            continue;
+        }
+        let last = position + 1 == parameters.len();
+        let value = match closure.defaults.get(position) {
+            Some(Some(default)) => default.clone(),
+            _ if closure.lambda.varargs && last => Vec::<Node>::new().into(),
+            _ if !named.is_empty() => return Err(format!("missing named argument for {}", parameter.name)),
+            _ => {
+                return Err(match closure.optional() {
+                    0 => format!("expected {} arguments, but found {given}", parameters.len()),
+                    optional => format!(
+                        "expected at least {} arguments ({optional} optional), but found {given}",
+                        parameters.len() - optional
+                    ),
+                });
+            }
+        };
+        locals.insert(parameter.name.clone(), Node::new(value).with_source(env.source.clone()));
+    }
+    Ok(())
+}

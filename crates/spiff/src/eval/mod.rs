@@ -1,0 +1,302 @@
+//! Expressions to values.
+//!
+//! An evaluation ends with a value, with a failure, or *later*: something it needs isn't known yet, and the
+//! expression to try again in the next pass is what is left of it.
+
+pub(crate) mod call;
+pub(crate) mod closure;
+pub(crate) mod find;
+mod host;
+pub(crate) mod info;
+mod intrinsic;
+mod lambda;
+mod mapping;
+mod network;
+mod operator;
+mod reference;
+pub(crate) mod scope;
+mod state;
+mod sync;
+pub(crate) mod template;
+
+use std::sync::Arc;
+
+pub(crate) use info::{Eval, Info, Outcome};
+pub(crate) use scope::{Env, Level};
+pub(crate) use state::{State, Tag};
+
+use crate::syntax::ast::{Argument, Child, Expr, Marker, Operator};
+use crate::syntax::too_deep;
+use crate::value::{Map, Node, Redirect, Value};
+
+/// Evaluates an expression. `locally`: what is below the value needn't be known.
+pub(crate) fn eval(expr: &Child, env: &Env, locally: bool) -> Eval {
+    if let Err(limit) = env.state().step() {
+        return Eval::error(limit);
+    }
+    too_deep::with_stack(|| evaluate(expr, env, locally))
+}
+
+fn evaluate(expr: &Child, env: &Env, locally: bool) -> Eval {
+    match &**expr {
+        Expr::Known(value) => Eval::value(value.clone()),
+        Expr::Int(value) => Eval::value(*value),
+        Expr::Float(value) => Eval::value(*value),
+        Expr::Str(text) => Eval::value(Value::String(text.clone())),
+        Expr::Bool(value) => Eval::value(*value),
+        Expr::Nil => Eval::value(Value::Null),
+        Expr::Undefined => Eval::undefined(),
+        Expr::Reference(reference) => reference::eval(expr, reference, env, locally),
+        Expr::Binary(Operator::Or, left, right) => or(expr, left, right, env),
+        Expr::Binary(Operator::ValidOr, left, right) => valid_or(expr, left, right, env),
+        Expr::Binary(operator, left, right) => operator::eval(expr, *operator, left, right, env),
+        Expr::Conditional(condition, yes, no) => conditional(condition, yes, no, env),
+        Expr::Not(inner) => {
+            let mut parts = Parts::default();
+            match parts.value(inner, env, false) {
+                Err(failed) => failed,
+                Ok(_) if !parts.resolved => parts.later(|pushed| Expr::Not(pushed.next())),
+                Ok(value) => Eval::with(!value.is_true(), parts.info),
+            }
+        }
+        Expr::Group(inner) => eval(inner, env, locally),
+        Expr::Call(call) => call::eval(expr, call, env, locally),
+        Expr::List(items) => list(items, env),
+        Expr::Map(entries) => match assignments(expr, entries, env, locally) {
+            Ok(map) => Eval::value(map),
+            Err(eval) => eval,
+        },
+        Expr::Scope(entries, body) => match assignments(expr, entries, env, locally) {
+            Err(Eval { outcome: Outcome::Later(_), info }) => Eval::later(expr.clone(), info),
+            Err(failed) => failed,
+            Ok(map) => match eval(body, &env.with_locals(map), locally) {
+                Eval { outcome: Outcome::Later(_), info } => Eval::later(expr.clone(), info),
+                done => done,
+            },
+        },
+        Expr::Range(start, end) => reference::range(expr, start.as_ref(), end.as_ref(), env),
+        Expr::Qualified(base, path) => reference::qualified(expr, base, path, env, locally),
+        Expr::Index(base, index) => reference::index(expr, base, index, env, locally),
+        Expr::Slice(base, start, end) => {
+            reference::slice(expr, base, (start.as_ref(), end.as_ref()), env, locally)
+        }
+        Expr::Projection(source, rest) => reference::projection(expr, source, rest, env, locally),
+        Expr::Item => Eval::value(env.state().item()),
+        Expr::Substitution(template) => template::substitution(expr, template, env),
+        Expr::Auto(path) => reference::auto(expr, path, env),
+        Expr::Merge(merge) => self::merge(merge, env),
+        Expr::Lambda(lambda) => lambda::make(lambda, env, locally),
+        Expr::LambdaRef(source, place) => lambda::refer(expr, source, place, env, locally),
+        Expr::Mapping(kind, source, lambda) => mapping::mapping(expr, *kind, source, lambda, env),
+        Expr::Sum(source, initial, lambda) => mapping::sum(expr, source, initial, lambda, env),
+        Expr::Catch(source, lambda) => intrinsic::catch(expr, source, lambda.as_ref(), env),
+        Expr::Sync(sync) => sync::eval(expr, sync, env, locally),
+        Expr::Prefer(inner) => eval(inner, env, locally).noting(|info| info.preferred = true),
+        Expr::Marker(marker) => self::marker(marker, env, locally),
+    }
+}
+
+/// The parts of an expression as they are evaluated one after the other. A part that must be tried again leaves
+/// what is left of it, so that what it decided stays decided.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) info: Info,
+    pub(crate) resolved: bool,
+    /// The key field of the list that the last part gave.
+    pub(crate) key_name: Option<Arc<str>>,
+    pushed: Vec<Child>,
+    taken: usize,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self { info: Info::default(), resolved: true, key_name: None, pushed: Vec::new(), taken: 0 }
+    }
+}
+
+impl Parts {
+    /// The value of the next part; null if it must be tried again.
+    pub(crate) fn value(&mut self, expr: &Child, env: &Env, locally: bool) -> Result<Value, Eval> {
+        let Eval { outcome, info } = eval(expr, env, locally);
+        self.key_name.clone_from(&info.key_name);
+        self.info = std::mem::take(&mut self.info).join(info);
+        match outcome {
+            Outcome::Value(value) => {
+                self.pushed.push(expr.clone());
+                Ok(value)
+            }
+            Outcome::Later(rest) => {
+                self.pushed.push(rest);
+                self.resolved = false;
+                Ok(Value::Null)
+            }
+            Outcome::Failed => Err(Eval::failed(self.info.clone())),
+        }
+    }
+
+    /// The whole, to be tried again with what is left of the parts.
+    pub(crate) fn later(mut self, rebuild: impl FnOnce(&mut Self) -> Expr) -> Eval {
+        let info = std::mem::take(&mut self.info);
+        Eval::later(Arc::new(rebuild(&mut self)), info)
+    }
+
+    /// What is left of the next part.
+    pub(crate) fn next(&mut self) -> Child {
+        self.taken += 1;
+        self.pushed[self.taken - 1].clone()
+    }
+
+    pub(crate) fn error(self, message: impl Into<String>) -> Eval {
+        Eval::failed(self.info.with_error(message))
+    }
+}
+
+/// The left side unless it fails; null counts.
+fn or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
+    let first = eval(left, env, false);
+    match first.outcome {
+        Outcome::Value(_) if !first.info.undefined => return first,
+        Outcome::Later(_) if !first.info.undefined => return Eval::later(expr.clone(), first.info),
+        _ => {}
+    }
+    instead(first.info, eval(right, env, false))
+}
+
+/// The left side unless it fails or is null.
+fn valid_or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
+    let first = eval(left, env, false);
+    match &first.outcome {
+        Outcome::Later(rest) if Arc::ptr_eq(rest, left) || rest == left => return Eval::failed(first.info),
+        Outcome::Later(_) => return Eval::later(expr.clone(), first.info),
+        Outcome::Value(value) if !matches!(value, Value::Null | Value::Undefined) => return first,
+        _ => {}
+    }
+    instead(first.info, eval(right, env, false))
+}
+
+/// What came second, with what the first had to note except its problem.
+fn instead(first: Info, second: Eval) -> Eval {
+    let undefined = second.info.undefined;
+    let mut info = first.without_problem().join(second.info);
+    info.undefined = undefined;
+    Eval { outcome: second.outcome, info }
+}
+
+fn conditional(condition: &Child, yes: &Child, no: &Child, env: &Env) -> Eval {
+    let mut parts = Parts::default();
+    let chosen = match parts.value(condition, env, false) {
+        Err(failed) => return failed,
+        Ok(_) if !parts.resolved => {
+            return parts.later(|pushed| Expr::Conditional(pushed.next(), yes.clone(), no.clone()));
+        }
+        Ok(value) if value.is_true() => yes,
+        Ok(_) => no,
+    };
+    let Eval { outcome, info } = eval(chosen, env, false);
+    Eval { outcome, info: info.join(parts.info) }
+}
+
+/// Expands arguments `e...` among values.
+pub(crate) fn expand(
+    arguments: &[Argument],
+    values: Vec<Value>,
+    source: &Arc<str>,
+) -> Result<Vec<Node>, String> {
+    let mut nodes = Vec::with_capacity(values.len());
+    for (argument, value) in arguments.iter().zip(values) {
+        if argument.expand {
+            let Value::List(items) = value else {
+                return Err("argument expansion required list argument".into());
+            };
+            nodes
+                .extend(items.iter().map(|item| Node::new(item.value().clone()).with_source(source.clone())));
+        } else {
+            nodes.push(Node::new(value).with_source(source.clone()));
+        }
+    }
+    Ok(nodes)
+}
+
+/// Arguments with what is left of each.
+pub(crate) fn pushed_arguments(arguments: &[Argument], pushed: &mut Parts) -> Vec<Argument> {
+    arguments.iter().map(|argument| Argument { expr: pushed.next(), expand: argument.expand }).collect()
+}
+
+fn list(items: &[Argument], env: &Env) -> Eval {
+    let mut parts = Parts::default();
+    let mut values = Vec::with_capacity(items.len());
+    for item in items {
+        match parts.value(&item.expr, env, false) {
+            Ok(value) => values.push(value),
+            Err(failed) => return failed,
+        }
+    }
+    if !parts.resolved {
+        return parts.later(|pushed| Expr::List(pushed_arguments(items, pushed)));
+    }
+    match expand(items, values, &env.source) {
+        Ok(nodes) => Eval::with(nodes, parts.info),
+        Err(message) => parts.error(message),
+    }
+}
+
+/// The map of a map literal or a scope.
+fn assignments(expr: &Child, entries: &[(Child, Child)], env: &Env, locally: bool) -> Result<Map, Eval> {
+    let mut map = Map::new();
+    let mut info = Info::default();
+    for (key, value) in entries {
+        let mut parts = Parts { info, ..Parts::default() };
+        let key = parts.value(key, env, locally)?;
+        if !parts.resolved {
+            return Err(Eval::later(expr.clone(), parts.info));
+        }
+        let Value::String(key) = key else {
+            return Err(parts.error("assignment target must evaluate to string"));
+        };
+        let value = parts.value(value, env, locally)?;
+        if !parts.resolved {
+            return Err(Eval::later(expr.clone(), parts.info));
+        }
+        map.insert(key, Node::new(value).with_source(env.source.clone()));
+        info = parts.info;
+    }
+    Ok(map)
+}
+
+fn merge(merge: &crate::syntax::ast::Merge, env: &Env) -> Eval {
+    let mut info = Info { key_name: merge.key.clone(), ..Info::default() };
+    if merge.redirect {
+        info.redirect =
+            if merge.path.is_empty() { Redirect::Nowhere } else { Redirect::To(merge.path.clone()) };
+    }
+    if merge.none {
+        info.merged = true;
+        return Eval::with(Value::Null, info);
+    }
+    match env.in_stubs(&merge.path) {
+        Some(node) => {
+            info.replace = merge.replace;
+            info.merged = true;
+            info.source = node.source_name().cloned();
+            info.flags = node.annotations().flags;
+            Eval::with(node.into_value(), info)
+        }
+        None => Eval::failed(info.with_error(format!("'{}' not found in any stub", merge.path.join(".")))),
+    }
+}
+
+fn marker(marker: &Marker, env: &Env, locally: bool) -> Eval {
+    if marker.has("&template") {
+        return Eval::error("&template only usable as marker for templates");
+    }
+    let flags = template::flags(marker);
+    match &marker.expr {
+        None => Eval::value(Value::Null).noting(|info| info.flags = flags),
+        Some((_, inner)) => eval(inner, env, locally).noting(|info| info.flags |= flags),
+    }
+}
+
+/// Calls a lambda as a function does.
+pub(crate) fn call_lambda(closure: &closure::Closure, arguments: &[Node], env: &Env) -> Eval {
+    lambda::call(closure, lambda::Style::Function, &[], arguments, env, false)
+}

@@ -1,0 +1,144 @@
+//! Arithmetic with addresses and networks.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::value::Value;
+
+/// An address, and the length of its prefix if it is a network.
+#[derive(Clone, Copy, Debug)]
+struct Address {
+    ip: IpAddr,
+    prefix: Option<u8>,
+}
+
+impl Address {
+    fn parse(text: &str) -> Option<Self> {
+        if let Ok(ip) = text.parse() {
+            return Some(Self { ip, prefix: None });
+        }
+        Self::network(text)
+    }
+
+    fn network(text: &str) -> Option<Self> {
+        let (ip, prefix) = text.split_once('/')?;
+        let ip: IpAddr = ip.parse().ok()?;
+        if prefix.is_empty() || !prefix.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let prefix: u8 = prefix.parse().ok()?;
+        (prefix <= bits(ip)).then_some(Self { ip, prefix: Some(prefix) })
+    }
+
+    /// The address so many behind it, wrapping around.
+    fn offset(self, by: i128) -> Self {
+        let ip = match self.ip {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "wraps, as addresses do"
+            )]
+            IpAddr::V4(ip) => Ipv4Addr::from(ip.to_bits().wrapping_add(by as u32)).into(),
+            #[expect(clippy::cast_sign_loss, reason = "wraps, as addresses do")]
+            IpAddr::V6(ip) => Ipv6Addr::from(ip.to_bits().wrapping_add(by as u128)).into(),
+        };
+        Self { ip, ..self }
+    }
+
+    fn contains(self, ip: IpAddr) -> bool {
+        let prefix = self.prefix.unwrap_or(0);
+        mask(self.ip, prefix) == mask(ip, prefix)
+    }
+
+    fn text(self) -> String {
+        match self.prefix {
+            Some(prefix) => format!("{}/{prefix}", self.ip),
+            None => self.ip.to_string(),
+        }
+    }
+
+    fn number(self) -> u128 {
+        match self.ip {
+            IpAddr::V4(ip) => u128::from(ip.to_bits()),
+            IpAddr::V6(ip) => ip.to_bits(),
+        }
+    }
+}
+
+fn bits(ip: IpAddr) -> u8 {
+    if ip.is_ipv4() { 32 } else { 128 }
+}
+
+fn mask(ip: IpAddr, prefix: u8) -> IpAddr {
+    match ip {
+        IpAddr::V4(ip) => {
+            let mask = u32::MAX.checked_shl(32 - u32::from(prefix.min(32))).unwrap_or(0);
+            Ipv4Addr::from(ip.to_bits() & mask).into()
+        }
+        IpAddr::V6(ip) => {
+            let mask = u128::MAX.checked_shl(128 - u32::from(prefix.min(128))).unwrap_or(0);
+            Ipv6Addr::from(ip.to_bits() & mask).into()
+        }
+    }
+}
+
+fn moved(address: Address, by: i128) -> Result<Value, String> {
+    let result = address.offset(by);
+    if address.prefix.is_some() && !address.contains(result.ip) {
+        return Err("resulting ip address not in CIDR range".into());
+    }
+    Ok(result.text().into())
+}
+
+pub(super) fn add(text: &str, by: &Value) -> Result<Value, String> {
+    let address =
+        Address::parse(text).ok_or("first argument for addition must be IP address, CIDR or number")?;
+    let by = by.as_int().ok_or("addition argument for an IP address requires an integer argument")?;
+    moved(address, i128::from(by))
+}
+
+pub(super) fn subtract(text: &str, by: &Value) -> Result<Value, String> {
+    const SECOND: &str = "second argument of IP address subtraction must be IP address or integer";
+    let address =
+        Address::parse(text).ok_or("first argument for substraction must be IP address, CIDR or number")?;
+    match by {
+        Value::Int(by) => moved(address, -i128::from(*by)),
+        Value::String(other) => {
+            let other = Address::parse(other).ok_or(SECOND)?;
+            if other.ip.is_ipv4() != address.ip.is_ipv4() {
+                return Err("IP type mismatch".into());
+            }
+            let difference = address.number().wrapping_sub(other.number());
+            #[expect(clippy::cast_possible_truncation, reason = "wraps, as integers do")]
+            let difference = difference as i64;
+            Ok(difference.into())
+        }
+        _ => Err(SECOND.into()),
+    }
+}
+
+pub(super) fn multiply(text: &str, by: &Value) -> Result<Value, String> {
+    let network = Address::network(text).ok_or_else(|| {
+        format!("first argument of multiplication must be CIDR or number: invalid CIDR address: {text}")
+    })?;
+    let by = by.as_int().ok_or("CIDR multiplication requires an integer argument")?;
+    let prefix = network.prefix.unwrap_or(0);
+    let size = 1_i128.checked_shl(u32::from(bits(network.ip) - prefix)).unwrap_or(0);
+    let start = Address { ip: mask(network.ip, prefix), ..network };
+    Ok(start.offset(size.wrapping_mul(i128::from(by))).text().into())
+}
+
+pub(super) fn divide(text: &str, by: &Value) -> Result<Value, String> {
+    let network = Address::network(text).ok_or_else(|| {
+        format!("first argument of division must be CIDR or number: invalid CIDR address: {text}")
+    })?;
+    let by = by.as_int().ok_or("IP address division requires an integer argument")?;
+    let by = u64::try_from(by).ok().filter(|by| *by > 0);
+    let by = by.ok_or("IP address division requires a positive integer argument")?;
+    let prefix = network.prefix.unwrap_or(0);
+    // Rounded up to a power of two.
+    let more = u64::BITS - (by - 1).leading_zeros();
+    let longer = u32::from(prefix) + more;
+    let longer = u8::try_from(longer).ok().filter(|longer| *longer <= bits(network.ip));
+    let longer = longer.ok_or("divisor too large for CIDR network size")?;
+    Ok(Address { ip: mask(network.ip, prefix), prefix: Some(longer) }.text().into())
+}

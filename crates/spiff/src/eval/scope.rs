@@ -1,0 +1,281 @@
+//! Names: where an expression stands, and what it can see from there.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::State;
+use crate::value::{Map, Node};
+
+/// A path that shares its beginning with others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Steps(Option<Arc<Step>>);
+
+#[derive(Debug)]
+struct Step {
+    name: Arc<str>,
+    before: Steps,
+    length: usize,
+}
+
+impl Steps {
+    pub(crate) fn from_path(path: &[Arc<str>]) -> Self {
+        path.iter().fold(Self::default(), |steps, name| steps.then(name.clone()))
+    }
+
+    pub(crate) fn then(&self, name: Arc<str>) -> Self {
+        Self(Some(Arc::new(Step { name, before: self.clone(), length: self.len() + 1 })))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |step| step.length)
+    }
+
+    pub(crate) fn to_vec(&self) -> Vec<Arc<str>> {
+        let mut path = Vec::with_capacity(self.len());
+        let mut here = self;
+        while let Some(step) = &here.0 {
+            path.push(step.name.clone());
+            here = &step.before;
+        }
+        path.reverse();
+        path
+    }
+
+    /// As it is shown: `a.b`.
+    pub(crate) fn text(&self) -> String {
+        self.to_vec().join(".")
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || (a.name == b.name && a.before.same(&b.before)),
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq for Steps {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.same(other)
+    }
+}
+
+/// A map whose fields are names.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    /// The fields; those of a map of the document change with every pass.
+    fields: RwLock<Arc<Map>>,
+    /// The document, if it is a list.
+    items: RwLock<Option<Arc<Vec<Node>>>>,
+    next: Option<Arc<Scope>>,
+    /// The outermost scope, unless this is it.
+    root: Option<Arc<Scope>>,
+    /// Where in the document it is; bindings and parameters are nowhere.
+    pub(crate) path: Option<Steps>,
+    /// What processing it belongs to.
+    flow: u64,
+    /// It is kept up to date already.
+    watched: AtomicBool,
+}
+
+impl Scope {
+    fn new(next: Option<Arc<Scope>>, path: Option<Steps>, flow: u64, fields: Arc<Map>) -> Self {
+        let root = next.as_ref().map(|next| next.root.clone().unwrap_or_else(|| next.clone()));
+        Self {
+            fields: RwLock::new(fields),
+            items: RwLock::new(None),
+            next,
+            root,
+            path,
+            flow,
+            watched: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn fields(&self) -> Arc<Map> {
+        self.fields.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<Node> {
+        self.fields.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    pub(crate) fn items(&self) -> Option<Arc<Vec<Node>>> {
+        self.items.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn next(&self) -> Option<&Arc<Scope>> {
+        self.next.as_ref()
+    }
+
+    fn set(&self, fields: Arc<Map>) {
+        *self.fields.write().unwrap_or_else(PoisonError::into_inner) = fields;
+    }
+}
+
+/// One processing of a document to the end: a template, a stub, an instantiated template.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    id: u64,
+    /// How long the path is where it began.
+    base: usize,
+    /// Scopes that lambdas and templates hold.
+    watched: Mutex<Vec<Arc<Scope>>>,
+}
+
+impl Flow {
+    pub(crate) fn new(base: usize) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), base, watched: Mutex::new(Vec::new()) }
+    }
+
+    /// Gives the scopes that are held the maps that a pass has made of theirs.
+    pub(crate) fn update(&self, root: &Node) {
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        for scope in watched.iter() {
+            let Some(path) = &scope.path else { continue };
+            let path = path.to_vec();
+            let mut here = Some(root.clone());
+            for step in path.iter().skip(self.base) {
+                here = here.and_then(|node| super::find::step(&node, step, None));
+            }
+            if let Some(crate::value::Value::Map(fields)) = here.as_ref().map(Node::value) {
+                scope.set(fields.clone());
+            }
+        }
+    }
+}
+
+/// What all expressions of a document have in common.
+#[derive(Debug)]
+pub(crate) struct Level {
+    pub(crate) state: Arc<State>,
+    /// The stubs, those that win first.
+    pub(crate) stubs: Vec<Node>,
+    /// The document around it, or the bindings.
+    pub(crate) outer: Option<Env>,
+    /// The name of the document.
+    pub(crate) source: Arc<str>,
+    /// These are the bindings, no document.
+    pub(crate) bindings: bool,
+}
+
+/// Where an expression stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Env {
+    pub(crate) level: Arc<Level>,
+    pub(crate) flow: Arc<Flow>,
+    pub(crate) scope: Option<Arc<Scope>>,
+    pub(crate) path: Steps,
+    pub(crate) stub_path: Steps,
+    pub(crate) no_merge: bool,
+    pub(crate) source: Arc<str>,
+    /// Parameters and local values, which lambdas take with them.
+    pub(crate) statics: Option<Arc<Map>>,
+}
+
+impl Env {
+    pub(crate) fn new(level: Level) -> Self {
+        let source = level.source.clone();
+        Self {
+            level: Arc::new(level),
+            flow: Arc::new(Flow::new(0)),
+            scope: None,
+            path: Steps::default(),
+            stub_path: Steps::default(),
+            no_merge: false,
+            source,
+            statics: None,
+        }
+    }
+
+    pub(crate) fn state(&self) -> &Arc<State> {
+        &self.level.state
+    }
+
+    pub(crate) fn with_step(&self, step: Arc<str>) -> Self {
+        let path = self.path.then(step.clone());
+        let stub_path = self.stub_path.then(step);
+        Self { path, stub_path, ..self.clone() }
+    }
+
+    /// Inside a map of the document.
+    pub(crate) fn with_fields(&self, fields: Arc<Map>) -> Self {
+        let scope = Scope::new(self.scope.clone(), Some(self.path.clone()), self.flow.id, fields);
+        Self { scope: Some(Arc::new(scope)), ..self.clone() }
+    }
+
+    /// Inside a document that is a list.
+    pub(crate) fn with_items(&self, items: Arc<Vec<Node>>) -> Self {
+        let scope = Scope::new(self.scope.clone(), Some(self.path.clone()), self.flow.id, Arc::default());
+        *scope.items.write().unwrap_or_else(PoisonError::into_inner) = Some(items);
+        Self { scope: Some(Arc::new(scope)), ..self.clone() }
+    }
+
+    /// With names of its own: parameters, bindings.
+    pub(crate) fn with_locals(&self, locals: Map) -> Self {
+        let statics = match &self.statics {
+            Some(statics) if !statics.is_empty() => {
+                let mut all = (**statics).clone();
+                all.extend(locals.iter().map(|(name, node)| (name.clone(), node.clone())));
+                Arc::new(all)
+            }
+            _ => Arc::new(locals.clone()),
+        };
+        let scope = Scope::new(self.scope.clone(), None, self.flow.id, Arc::new(locals));
+        Self { scope: Some(Arc::new(scope)), statics: Some(statics), ..self.clone() }
+    }
+
+    /// From where leading dots don't see what is around.
+    pub(crate) fn with_new_root(&self) -> Self {
+        let mut scope = Scope::new(self.scope.clone(), None, self.flow.id, Arc::default());
+        scope.root = None;
+        Self { scope: Some(Arc::new(scope)), ..self.clone() }
+    }
+
+    /// With the names that another place has bound.
+    pub(crate) fn with_statics_of(self, other: &Self) -> Self {
+        Self { statics: other.statics.clone(), ..self }
+    }
+
+    /// At the beginning of a processing of its own.
+    pub(crate) fn with_flow(&self) -> Self {
+        Self { flow: Arc::new(Flow::new(self.path.len())), ..self.clone() }
+    }
+
+    pub(crate) fn redirected(&self, redirect: &crate::value::Redirect) -> Self {
+        match redirect {
+            crate::value::Redirect::None => self.clone(),
+            crate::value::Redirect::Nowhere => Self { no_merge: true, ..self.clone() },
+            crate::value::Redirect::To(path) => {
+                Self { stub_path: Steps::from_path(path), no_merge: false, ..self.clone() }
+            }
+        }
+    }
+
+    /// Keeps the scopes up to date that a lambda or template holds, as long as its document is processed.
+    pub(crate) fn watch(&self) {
+        let mut here = self.scope.as_ref();
+        let mut watched = self.flow.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(scope) = here {
+            if scope.path.is_some()
+                && scope.flow == self.flow.id
+                && !scope.watched.swap(true, Ordering::Relaxed)
+            {
+                watched.push(scope.clone());
+            }
+            here = scope.next();
+        }
+    }
+
+    pub(crate) fn root(&self) -> Option<Arc<Scope>> {
+        let scope = self.scope.as_ref()?;
+        Some(scope.root.clone().unwrap_or_else(|| scope.clone()))
+    }
+
+    /// The fields of the outermost map.
+    pub(crate) fn root_fields(&self) -> Arc<Map> {
+        self.root().map(|root| root.fields()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,345 @@
+//! What one processing has in common: settings, tags, what it has cost so far.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::scope::{Env, Steps};
+use crate::Features;
+use crate::functions::Registry;
+use crate::limits::Limits;
+use crate::outside::Outside;
+use crate::syntax::ast::{Child, Place};
+use crate::syntax::{SyntaxError, parse_placed};
+use crate::trace::Trace;
+use crate::value::{Node, Value};
+
+/// How often the clock is looked at: every so many steps.
+const CLOCK: u64 = 1024;
+/// How many values are known to be resolved at once: they are kept in memory.
+const KNOWN: usize = 1024;
+/// How long `sync` waits before the next pass, if nothing else changes.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A tagged node.
+#[derive(Clone, Debug)]
+pub(crate) struct Tag {
+    pub(crate) name: Arc<str>,
+    pub(crate) node: Node,
+    path: Steps,
+    global: bool,
+    /// It belongs to the document that is processed now.
+    current: bool,
+}
+
+impl Tag {
+    /// The number of its parts.
+    pub(crate) fn level(&self) -> usize {
+        self.name.split('.').count()
+    }
+}
+
+type Cache = HashMap<Arc<str>, Result<Child, SyntaxError>>;
+
+/// What one processing has in common.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) features: Features,
+    pub(crate) limits: Limits,
+    pub(crate) registry: Registry,
+    pub(crate) host: Outside,
+    pub(crate) trace: Option<Trace>,
+    /// Expressions read characters beyond ASCII.
+    unicode: bool,
+    steps: AtomicU64,
+    depth: AtomicU32,
+    started: Instant,
+    exhausted: Mutex<Option<String>>,
+    is_exhausted: AtomicBool,
+    tags: Mutex<BTreeMap<Arc<str>, Tag>>,
+    document: AtomicU32,
+    parsed: Mutex<Cache>,
+    item: Mutex<Value>,
+    pass: AtomicU32,
+    waiting: AtomicBool,
+    syncs: Mutex<HashMap<String, Instant>>,
+    /// Values that are known to be resolved, kept so that their place in memory stays theirs.
+    resolved: Mutex<HashMap<usize, Value>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A call within others, until it is dropped.
+pub(crate) struct Depth<'s>(&'s AtomicU32);
+
+impl Drop for Depth<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl State {
+    pub(crate) fn new(
+        features: Features,
+        limits: Limits,
+        registry: Registry,
+        host: Outside,
+        unicode: bool,
+        trace: Option<Trace>,
+    ) -> Self {
+        Self {
+            features,
+            limits,
+            registry,
+            host,
+            trace,
+            unicode,
+            steps: AtomicU64::new(0),
+            depth: AtomicU32::new(0),
+            started: Instant::now(),
+            exhausted: Mutex::default(),
+            is_exhausted: AtomicBool::new(false),
+            tags: Mutex::default(),
+            document: AtomicU32::new(1),
+            parsed: Mutex::default(),
+            item: Mutex::default(),
+            pass: AtomicU32::new(0),
+            waiting: AtomicBool::new(false),
+            syncs: Mutex::default(),
+            resolved: Mutex::default(),
+        }
+    }
+
+    // ---- cost --------------------------------------------------------------------------------------------------
+
+    /// Accounts for one step.
+    pub(crate) fn step(&self) -> Result<(), String> {
+        self.spend(1)
+    }
+
+    /// Accounts for work.
+    pub(crate) fn spend(&self, steps: u64) -> Result<(), String> {
+        if self.is_exhausted.load(Ordering::Relaxed) {
+            return Err(self.exhausted().unwrap_or_default());
+        }
+        let before = self.steps.fetch_add(steps.min(u64::from(u32::MAX)), Ordering::Relaxed);
+        let now = before.saturating_add(steps);
+        if now > self.limits.steps {
+            return Err(self.exhaust(&format!("limit of {} steps exceeded", self.limits.steps)));
+        }
+        if before / CLOCK != now / CLOCK && self.started.elapsed() > self.limits.time {
+            return Err(self.exhaust(&format!("limit of {:?} exceeded", self.limits.time)));
+        }
+        Ok(())
+    }
+
+    /// Notes that a limit is exceeded: everything ends.
+    pub(crate) fn exhaust(&self, limit: &str) -> String {
+        lock(&self.exhausted).get_or_insert_with(|| limit.to_owned());
+        self.is_exhausted.store(true, Ordering::Relaxed);
+        limit.to_owned()
+    }
+
+    /// The limit that is exceeded.
+    pub(crate) fn exhausted(&self) -> Option<String> {
+        if !self.is_exhausted.load(Ordering::Relaxed) {
+            return None;
+        }
+        lock(&self.exhausted).clone()
+    }
+
+    /// Goes one call deeper.
+    pub(crate) fn enter(&self) -> Result<Depth<'_>, String> {
+        let depth = self.depth.fetch_add(1, Ordering::Relaxed);
+        let guard = Depth(&self.depth);
+        if depth >= self.limits.depth {
+            return Err(
+                self.exhaust(&format!("limit of {} calls within each other exceeded", self.limits.depth))
+            );
+        }
+        Ok(guard)
+    }
+
+    // ---- expressions -------------------------------------------------------------------------------------------
+
+    /// Parses an expression; those that don't depend on their place only once.
+    pub(crate) fn parse(&self, text: &str, place: &Place) -> Result<Child, SyntaxError> {
+        if let Some(known) = lock(&self.parsed).get(text) {
+            return known.clone();
+        }
+        if !self.unicode && !text.is_ascii() {
+            return Err(SyntaxError::not_ascii(text));
+        }
+        match parse_placed(text, place) {
+            Ok((expr, true)) => Ok(expr),
+            Ok((expr, false)) => {
+                lock(&self.parsed).insert(Arc::from(text), Ok(expr.clone()));
+                Ok(expr)
+            }
+            Err(error) => {
+                lock(&self.parsed).insert(Arc::from(text), Err(error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether nothing is left to be evaluated in a value. Large values are looked through once.
+    pub(crate) fn is_resolved(&self, value: &Value) -> bool {
+        const LARGE: usize = 16;
+        let key = match value {
+            Value::List(list) if list.len() >= LARGE => Arc::as_ptr(list).addr(),
+            Value::Map(map) if map.len() >= LARGE => Arc::as_ptr(map).addr(),
+            _ => return super::find::is_resolved(value, self.features.control),
+        };
+        if lock(&self.resolved).contains_key(&key) {
+            return true;
+        }
+        let resolved = super::find::is_resolved(value, self.features.control);
+        if resolved {
+            let mut known = lock(&self.resolved);
+            if known.len() >= KNOWN {
+                known.clear();
+            }
+            known.insert(key, value.clone());
+        }
+        resolved
+    }
+
+    /// The entry that a projection is about.
+    pub(crate) fn item(&self) -> Value {
+        lock(&self.item).clone()
+    }
+
+    pub(crate) fn set_item(&self, item: Value) -> Value {
+        std::mem::replace(&mut *lock(&self.item), item)
+    }
+
+    /// Which time the document is gone through.
+    pub(crate) fn pass(&self) -> u32 {
+        self.pass.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_pass(&self, pass: u32) {
+        self.pass.store(pass, Ordering::Relaxed);
+    }
+
+    // ---- sync --------------------------------------------------------------------------------------------------
+
+    /// Whether to try again what isn't as it should be. Where nothing from outside can change it, there is no use in
+    /// waiting longer than the document changes.
+    pub(crate) fn wait_for(&self, what: &str, seconds: i64) -> bool {
+        let since = {
+            let mut syncs = lock(&self.syncs);
+            *syncs.entry(what.to_owned()).or_insert_with(Instant::now)
+        };
+        let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+        if since.elapsed() >= seconds || (self.waiting.load(Ordering::Relaxed) && self.host.is_closed()) {
+            return false;
+        }
+        self.waiting.store(true, Ordering::Relaxed);
+        true
+    }
+
+    /// Whether something waits, although nothing changes; it is waited a little.
+    pub(crate) fn pause(&self) -> bool {
+        if !self.waiting.load(Ordering::Relaxed) {
+            return false;
+        }
+        if self.host.is_closed() {
+            // The next pass gives up.
+            return true;
+        }
+        self.waiting.store(false, Ordering::Relaxed);
+        std::thread::sleep(PAUSE);
+        true
+    }
+
+    /// Something changed: what waits is worth another try.
+    pub(crate) fn changed(&self) {
+        self.waiting.store(false, Ordering::Relaxed);
+    }
+
+    // ---- tags --------------------------------------------------------------------------------------------------
+
+    /// Tags a node. A leading `*` makes the tag global.
+    pub(crate) fn tag(&self, name: &str, node: &Node, path: &Steps) -> Result<(), String> {
+        let (name, global) = match name.strip_prefix('*') {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        let name: Arc<str> = name.replace(':', ".").into();
+        let mut tags = lock(&self.tags);
+        if let Some(old) = tags.get(&name) {
+            let here = path.text();
+            if !old.current {
+                return Err(format!("duplicate tag \"{name}\": {here} in foreign document"));
+            }
+            if old.path != *path {
+                return Err(format!("duplicate tag \"{name}\": {here} <-> {}", old.path.text()));
+            }
+        }
+        let node = without_tags(node);
+        tags.insert(name.clone(), Tag { name, node, path: path.clone(), global, current: true });
+        Ok(())
+    }
+
+    /// The tags of a name and those below it: the short ones first, then by name.
+    pub(crate) fn tags(&self, name: &str) -> Vec<Tag> {
+        let mut name = name.replace(':', ".");
+        if let Some(number) = name.strip_prefix("doc.").and_then(|number| number.parse::<i64>().ok()) {
+            let current = i64::from(self.document.load(Ordering::Relaxed));
+            let number = if number <= 0 { number + current } else { number };
+            name = format!("doc.{number}");
+            return lock(&self.tags).get(&*name).cloned().into_iter().collect();
+        }
+        let prefix = format!("{name}.");
+        let tags = lock(&self.tags);
+        let mut found: Vec<Tag> = tags
+            .values()
+            .filter(|tag| *tag.name == *name || tag.name.starts_with(&prefix))
+            .cloned()
+            .collect();
+        found.sort_by(|a, b| a.level().cmp(&b.level()).then_with(|| a.name.cmp(&b.name)));
+        found
+    }
+
+    /// A document is finished: its own tags go, the global ones are now those of another document.
+    pub(crate) fn next_document(&self) {
+        let mut tags = lock(&self.tags);
+        tags.retain(|_, tag| tag.global);
+        for tag in tags.values_mut() {
+            tag.current = false;
+        }
+    }
+
+    /// Keeps the result of a document of a stream as `doc.N`.
+    pub(crate) fn push_document(&self, node: &Node) {
+        let number = self.document.fetch_add(1, Ordering::Relaxed);
+        let name: Arc<str> = format!("doc.{number}").into();
+        let tag = Tag {
+            name: name.clone(),
+            node: node.clone(),
+            path: Steps::default(),
+            global: true,
+            current: false,
+        };
+        lock(&self.tags).insert(name, tag);
+    }
+}
+
+fn without_tags(node: &Node) -> Node {
+    if node.annotations().tag.is_none() {
+        return node.clone();
+    }
+    node.clone().annotate(|annotations| annotations.tag = None)
+}
+
+impl Env {
+    /// Where an expression stands, for those that remember it.
+    pub(crate) fn place(&self) -> Place {
+        Place { path: self.path.to_vec(), stub_path: self.stub_path.to_vec() }
+    }
+}

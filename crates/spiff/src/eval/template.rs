@@ -1,0 +1,114 @@
+//! Templates: declared by a marker, instantiated by `*`.
+
+use std::sync::Arc;
+
+use super::closure::Template;
+use super::find::SELF;
+use super::{Env, Eval, Info, Outcome};
+use crate::report::Unresolved;
+use crate::syntax::ast::{Child, Marker};
+use crate::value::{Flags, Issue, Map, Node, Value};
+
+/// The flags that markers set.
+pub(crate) fn flags(marker: &Marker) -> Flags {
+    marker.names.iter().fold(Flags::NONE, |flags, name| {
+        flags
+            | match &**name {
+                "&temporary" => Flags::TEMPORARY,
+                "&local" => Flags::LOCAL,
+                "&inject" => Flags::INJECT,
+                "&default" => Flags::DEFAULT,
+                "&state" => Flags::STATE,
+                "&dynamic" => Flags::DYNAMIC,
+                _ => Flags::NONE,
+            }
+    })
+}
+
+/// What is left of a template's marker: its expression as text, without the marker.
+pub(crate) fn content(marker: &Marker) -> Option<String> {
+    let (text, _) = marker.expr.as_ref()?;
+    Some(format!("(( {text} ))"))
+}
+
+/// `*e`
+pub(super) fn substitution(expr: &Child, template: &Child, env: &Env) -> Eval {
+    let Eval { outcome, info } = super::eval(template, env, false);
+    let value = match outcome {
+        Outcome::Failed => return Eval::failed(info),
+        Outcome::Later(_) => return Eval::later(expr.clone(), info),
+        Outcome::Value(value) => value,
+    };
+    let Value::Template(value) = value else {
+        return Eval::failed(info.with_error("template value required"));
+    };
+    match Template::of(&value) {
+        Some(template) => instantiate(expr, &Value::Template(value.clone()), template, env),
+        None => Eval::error("template value required"),
+    }
+}
+
+/// Processes the content of a template in the scope of its user.
+pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env: &Env) -> Eval {
+    let _guard = match env.state().enter() {
+        Ok(guard) => guard,
+        Err(limit) => return Eval::error(limit),
+    };
+    let mut locals = Map::new();
+    locals.insert(Arc::from(SELF), Node::new(value.clone()));
+    let inner = env.with_locals(locals).with_flow();
+    let (result, unresolved) = crate::flow::run(&bare(&template.prepared), &inner, false);
+    if let Some(limit) = env.state().exhausted() {
+        return Eval::error(limit);
+    }
+    if unresolved.is_empty() {
+        let info = Info {
+            source: result.source_name().cloned(),
+            undefined: result.annotations().undefined,
+            ..Info::default()
+        };
+        return Eval::with(result.into_value(), info);
+    }
+    if !unresolved.has_issue() {
+        return Eval::later(expr.clone(), Info::default());
+    }
+    failed(&unresolved, &template.path)
+}
+
+fn failed(unresolved: &Unresolved, path: &str) -> Eval {
+    let issue = Issue {
+        message: format!("resolution of template '{path}' failed"),
+        nested: unresolved.issues(),
+        chain: false,
+        path: None,
+    };
+    let (error, failed) = unresolved.state();
+    Eval::failed(Info { error, failed, issue: Some(Arc::new(issue)), ..Info::default() })
+}
+
+/// A node without annotations, all the way down.
+pub(crate) fn bare(node: &Node) -> Node {
+    let value = match node.value() {
+        Value::List(items) if items.iter().any(is_dressed) => {
+            Value::from(items.iter().map(bare).collect::<Vec<_>>())
+        }
+        Value::Map(map) if map.values().any(is_dressed) => {
+            Value::from(map.iter().map(|(key, node)| (key.clone(), bare(node))).collect::<Map>())
+        }
+        other => other.clone(),
+    };
+    let bare = Node::new(value);
+    match node.source_name() {
+        Some(source) => bare.with_source(source.clone()),
+        None => bare,
+    }
+}
+
+fn is_dressed(node: &Node) -> bool {
+    *node.annotations() != crate::value::Annotations::NONE
+        || match node.value() {
+            Value::List(items) => items.iter().any(is_dressed),
+            Value::Map(map) => map.values().any(is_dressed),
+            _ => false,
+        }
+}

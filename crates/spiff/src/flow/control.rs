@@ -1,0 +1,530 @@
+//! Control structures: maps that stand for something else.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::node::with_issue;
+use crate::eval::closure::{Closure, Template, short, shorten};
+use crate::eval::find::is_resolved_or_failed;
+use crate::eval::template::instantiate;
+use crate::eval::{Env, Eval, Outcome, call_lambda};
+use crate::syntax::ast::Expr;
+use crate::value::{Issue, Map, Node, Value};
+
+/// Controls and their options.
+const CONTROLS: [(&str, &[&str]); 5] = [
+    ("if", &["then", "else"]),
+    ("switch", &["default", "cases"]),
+    ("type", &["default"]),
+    ("for", &["do", "mapkey"]),
+    ("merge", &[]),
+];
+
+/// A control structure with its parts.
+struct Control<'n> {
+    name: &'static str,
+    value: &'n Node,
+    options: BTreeMap<&'n str, &'n Node>,
+    fields: BTreeMap<&'n Arc<str>, &'n Node>,
+    node: Node,
+    env: &'n Env,
+}
+
+/// What a control structure gives, and whether that is final.
+type Given = (Node, bool);
+
+/// Whether a key is an option that is a template by itself.
+pub(super) fn is_template_option(key: &str, env: &Env) -> bool {
+    env.state().features.control && matches!(key, "<<do" | "<<mapkey")
+}
+
+/// The name of a control or option that a key is; escaped keys and merge keys are none.
+fn keyword(key: &str) -> Option<&str> {
+    let name = key.strip_prefix("<<")?;
+    (!name.is_empty() && name != "<" && !name.starts_with('!')).then_some(name)
+}
+
+/// Whether a node is a control structure.
+pub(super) fn is_one(node: &Node, env: &Env) -> bool {
+    if !env.state().features.control {
+        return false;
+    }
+    let Some(map) = node.as_map() else { return false };
+    map.range::<str, _>((std::ops::Bound::Included("<<"), std::ops::Bound::Unbounded))
+        .take_while(|(key, _)| key.starts_with("<<"))
+        .filter_map(|(key, _)| keyword(key))
+        .any(|name| CONTROLS.iter().any(|(control, _)| *control == name))
+}
+
+/// Takes a map apart: nothing if it is no control structure, a message if it is a wrong one.
+fn parts<'n>(node: &'n Node, undefined: &'n Map, env: &'n Env) -> Result<Option<Control<'n>>, String> {
+    let Some(map) = node.as_map() else { return Ok(None) };
+    let mut control: Option<(&'static str, &'static [&'static str], &'n Node)> = None;
+    let (mut options, mut fields) = (BTreeMap::new(), BTreeMap::new());
+    for (key, child) in map.iter().chain(undefined) {
+        let Some(name) = keyword(key) else {
+            if !key.starts_with("<<") {
+                fields.insert(key, child);
+            }
+            continue;
+        };
+        if let Some((name, allowed)) = CONTROLS.iter().find(|(control, _)| *control == name) {
+            if let Some((other, _, _)) = control {
+                return Err(format!("multiple controls \"<<{other}\" and \"{key}\""));
+            }
+            control = Some((name, allowed, child));
+        } else if CONTROLS.iter().any(|(_, options)| options.contains(&name)) {
+            options.insert(name, child);
+        } else {
+            return Err(format!("unknown control or control option \"{key}\""));
+        }
+    }
+    let Some((name, allowed, value)) = control else {
+        if options.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<&str> = options.keys().copied().collect();
+        return Err(format!("control options [{}] without control", names.join(" ")));
+    };
+    if let Some(option) = options.keys().find(|option| !allowed.contains(option)) {
+        return Err(format!("invalid option \"{option}\" for control \"{name}\""));
+    }
+    // Undefined parts are parts as long as it isn't final.
+    let mut all = map.clone();
+    all.extend(undefined.iter().map(|(key, node)| (key.clone(), node.clone())));
+    let node = if undefined.is_empty() { node.clone() } else { node.with_value(Value::from(all)) };
+    Ok(Some(Control { name, value, options, fields, node, env }))
+}
+
+/// Runs the control structure that a map is.
+pub(super) fn run(node: &Node, undefined: &Map, env: &Env) -> Option<Given> {
+    if !env.state().features.control {
+        return None;
+    }
+    match parts(node, undefined, env) {
+        Ok(None) => None,
+        Ok(Some(control)) => Some(match control.name {
+            "if" => control.run_if(),
+            "switch" => control.run_switch(),
+            "type" => control.run_type(),
+            "for" => control.run_for(),
+            _ => control.run_merge(),
+        }),
+        Err(message) => {
+            let issue = Arc::new(Issue::new(message));
+            Some((with_issue(node.clone(), true, true, Some(issue), env), false))
+        }
+    }
+}
+
+impl Control<'_> {
+    fn made(&self, value: impl Into<Value>) -> Node {
+        Node::new(value).with_source(self.node.source())
+    }
+
+    fn undefined(&self) -> Given {
+        (self.made(Value::Null).annotate(|annotations| annotations.undefined = true), true)
+    }
+
+    fn issue(&self, message: impl Into<String>) -> Given {
+        let shown = self.made(format!("<{} control>", self.name));
+        let issue = Arc::new(Issue::new(message));
+        (with_issue(shown, true, true, Some(issue), self.env), false)
+    }
+
+    fn resolved(&self, node: &Node) -> bool {
+        let control = self.env.state().features.control;
+        crate::eval::find::is_resolved_node(node, control)
+    }
+
+    /// Whether all parts are known, or an answer that ends it here.
+    fn ready(&self, accept_fields: bool) -> Result<(), Given> {
+        if !accept_fields && !self.fields.is_empty() {
+            let names: Vec<&str> = self.fields.keys().map(|name| &***name).collect();
+            return Err(self.issue(format!("no regular fields [{}] allowed", names.join(" "))));
+        }
+        let control = self.env.state().features.control;
+        let settled = |node: &&Node| {
+            let annotations = node.annotations();
+            annotations.failed || annotations.error || is_resolved_or_failed(node, true, control)
+        };
+        let known = self.value.annotations().undefined || self.resolved(self.value);
+        if known && self.options.values().all(settled) && self.fields.values().all(settled) {
+            return Ok(());
+        }
+        Err((self.node.clone(), false))
+    }
+
+    /// A part as the result, which is final if it is known.
+    fn result(&self, node: &Node) -> Given {
+        (node.clone(), node.annotations().undefined || self.resolved(node))
+    }
+
+    fn option(&self, name: &str) -> Option<&Node> {
+        self.options.get(name).copied()
+    }
+
+    fn field(&self, name: &str) -> Option<&Node> {
+        self.fields.iter().find(|(field, _)| &****field == name).map(|(_, node)| *node)
+    }
+
+    fn run_if(&self) -> Given {
+        if let Err(given) = self.ready(false) {
+            return given;
+        }
+        let branch = match self.value.value() {
+            Value::Bool(true) => "then",
+            Value::Bool(false) | Value::Null => "else",
+            other => return self.issue(format!("invalid condition value type: {}", other.type_name())),
+        };
+        match self.option(branch) {
+            Some(node) => self.result(node),
+            None => self.undefined(),
+        }
+    }
+
+    fn run_type(&self) -> Given {
+        if let Err(given) = self.ready(true) {
+            return given;
+        }
+        let name = if self.value.annotations().undefined { "undef" } else { self.value.value().type_name() };
+        match self.field(name).or_else(|| self.option("default")) {
+            Some(node) => self.result(node),
+            None => self.issue(format!("invalid type switch type: \"{name}\"")),
+        }
+    }
+
+    fn run_switch(&self) -> Given {
+        if self.value.annotations().undefined {
+            return self.undefined();
+        }
+        let cases = self.option("cases");
+        if let Err(given) = self.ready(cases.is_none()) {
+            return given;
+        }
+        if let Some(cases) = cases {
+            return self.run_cases(cases);
+        }
+        let selected = match self.value.value() {
+            Value::Null => None,
+            Value::String(name) => self.field(name),
+            other => return self.issue(format!("invalid switch value type: {}", other.type_name())),
+        };
+        match selected.or_else(|| self.option("default")) {
+            Some(node) => self.result(node),
+            None => self.issue(match self.value.value() {
+                Value::String(name) => format!("invalid switch value: \"{name}\""),
+                _ => "invalid switch value: %!q(<nil>)".to_owned(),
+            }),
+        }
+    }
+
+    fn run_cases(&self, cases: &Node) -> Given {
+        let Some(cases) = cases.as_list() else { return self.issue("cases must be a list") };
+        for (at, case) in cases.iter().enumerate() {
+            let Some(fields) = case.as_map() else {
+                return self.issue(format!("case {at} requires field 'case'"));
+            };
+            let (mut found, mut rejected, mut value) = (false, false, None);
+            for (key, node) in fields {
+                match &**key {
+                    "case" => {
+                        found = true;
+                        rejected |= node.value() != self.value.value();
+                    }
+                    "match" => {
+                        found = true;
+                        match self.matches(node) {
+                            Ok(matches) => rejected |= !matches,
+                            Err(None) => return (self.node.clone(), false),
+                            Err(Some(kind)) => {
+                                return self.issue(format!(
+                                    "case {at} boolean match result required, but got {kind}"
+                                ));
+                            }
+                        }
+                    }
+                    "value" => value = Some(node),
+                    other => return self.issue(format!("case {at} invalid field \"{other}\"")),
+                }
+            }
+            if !found {
+                return self.issue(format!("case {at} requires 'case' or `'match' field"));
+            }
+            if !rejected {
+                return value.map_or_else(|| self.undefined(), |value| self.result(value));
+            }
+        }
+        match self.option("default") {
+            Some(node) => self.result(node),
+            None => self.issue(format!("invalid switch value: {}", shorten(&short(self.value)))),
+        }
+    }
+
+    /// Whether a lambda takes the value; nothing if that isn't known yet, or the type of a wrong answer.
+    fn matches(&self, node: &Node) -> Result<bool, Option<&'static str>> {
+        let Value::Lambda(lambda) = node.value() else { return Ok(true) };
+        let Some(closure) = Closure::of(lambda) else { return Ok(false) };
+        let Eval { outcome, .. } = call_lambda(closure, &[Node::new(self.value.value().clone())], self.env);
+        match outcome {
+            Outcome::Failed => Ok(false),
+            Outcome::Later(_) => Err(None),
+            Outcome::Value(Value::Bool(matches)) => Ok(matches),
+            Outcome::Value(other) => Err(Some(other.type_name())),
+        }
+    }
+
+    fn run_merge(&self) -> Given {
+        if let Err(given) = self.ready(true) {
+            return given;
+        }
+        let mut fields: Map = self
+            .fields
+            .iter()
+            .filter(|(_, node)| !node.annotations().undefined)
+            .map(|(key, node)| ((*key).clone(), (*node).clone()))
+            .collect();
+        let mut add = |map: &Map| fields.extend(map.iter().map(|(key, node)| (key.clone(), node.clone())));
+        match self.value.value() {
+            Value::Null => {}
+            Value::Map(map) => add(map),
+            Value::List(list) => {
+                for (at, entry) in list.iter().enumerate() {
+                    match entry.value() {
+                        Value::Null => {}
+                        Value::Map(map) => add(map),
+                        other => {
+                            return self
+                                .issue(format!("entry {at}: invalid entry type: {}", other.type_name()));
+                        }
+                    }
+                }
+            }
+            other => return self.issue(format!("invalid value type: {}", other.type_name())),
+        }
+        (self.made(Value::from(fields)), true)
+    }
+
+    fn run_for(&self) -> Given {
+        if let Err(given) = self.ready(false) {
+            return given;
+        }
+        let Some(body) = self.option("do") else { return self.issue("do field required") };
+        if self.value.annotations().undefined {
+            return self.undefined();
+        }
+        let key = match self.option("mapkey").map(Node::value) {
+            None => None,
+            Some(Value::Template(template)) => Some(template.clone()),
+            Some(_) => return self.issue("mapkey must be an expression"),
+        };
+        let ranges = match self.ranges() {
+            Ok(ranges) => ranges,
+            Err(message) => return self.issue(message),
+        };
+        let total = ranges.iter().try_fold(1_usize, |total, range| total.checked_mul(range.entries.len()));
+        let Some(total) = total else { return self.issue("too many combinations of control variables") };
+        if self.env.state().spend(total as u64).is_err() {
+            return (self.node.clone(), false);
+        }
+        let mut results = Results { list: Vec::new(), map: Map::new(), problems: Vec::new(), done: true };
+        for number in 0..total {
+            self.turn(number, &ranges, body, key.as_ref(), &mut results);
+            if self.env.state().exhausted().is_some() {
+                return (self.node.clone(), false);
+            }
+        }
+        if !results.problems.is_empty() {
+            let issue = Issue {
+                message: "error evaluating body".into(),
+                nested: results.problems,
+                chain: false,
+                path: None,
+            };
+            return (with_issue(self.node.clone(), true, true, Some(Arc::new(issue)), self.env), false);
+        }
+        if !results.done {
+            return (self.node.clone(), false);
+        }
+        let value = if key.is_some() { Value::from(results.map) } else { Value::from(results.list) };
+        (self.made(value), true)
+    }
+
+    /// One combination of the variables.
+    fn turn(
+        &self,
+        number: usize,
+        ranges: &[Range],
+        body: &Node,
+        key: Option<&Arc<dyn crate::value::TemplateValue>>,
+        results: &mut Results,
+    ) {
+        let mut locals = Map::new();
+        let mut shown = Vec::new();
+        let mut rest = number;
+        // The last range turns fastest.
+        for range in ranges.iter().rev() {
+            let (index, node) = &range.entries[rest % range.entries.len()];
+            rest /= range.entries.len();
+            locals.insert(range.name.clone(), node.clone());
+            locals.insert(range.index.clone(), Node::new(index.clone()));
+            let index = index.as_str().map_or_else(|| short(index), str::to_owned);
+            shown.push(format!(" {}[{index}]={}", range.name, shorten(&short(node))));
+        }
+        let problem = |issue: Option<&Issue>, message: Option<String>| {
+            let mut issue = issue.cloned().unwrap_or_default();
+            let text = message.unwrap_or_else(|| issue.message.clone());
+            issue.message = format!("control variables: {}: {text}", shown.join(";"));
+            issue
+        };
+        let env = self.env.with_locals(locals);
+        let mut name = None;
+        if let Some(key) = key {
+            let Eval { outcome, info } = evaluate(&Value::Template(key.clone()), &env);
+            match outcome {
+                Outcome::Failed => {
+                    results.problems.push(problem(info.issue.as_deref(), None));
+                    return;
+                }
+                Outcome::Later(_) => {
+                    results.done = false;
+                    return;
+                }
+                Outcome::Value(Value::Null) => return,
+                Outcome::Value(_) if info.undefined => return,
+                Outcome::Value(Value::String(key)) => name = Some(key),
+                Outcome::Value(other) => {
+                    let message = format!("map key must be string, but found {}", other.type_name());
+                    results.problems.push(problem(None, Some(message)));
+                    return;
+                }
+            }
+        }
+        let node = match body.value() {
+            Value::Template(_) => {
+                let Eval { outcome, info } = evaluate(body.value(), &env);
+                match outcome {
+                    Outcome::Failed => {
+                        results.problems.push(problem(info.issue.as_deref(), None));
+                        return;
+                    }
+                    Outcome::Later(_) => {
+                        results.done = false;
+                        return;
+                    }
+                    Outcome::Value(_) if info.undefined => return,
+                    Outcome::Value(value) => self.made(value),
+                }
+            }
+            _ => body.clone(),
+        };
+        match name {
+            Some(name) => {
+                results.map.insert(name, node);
+            }
+            None => results.list.push(node),
+        }
+    }
+
+    /// The ranges, outermost first.
+    fn ranges(&self) -> Result<Vec<Range>, String> {
+        match self.value.value() {
+            Value::Map(map) => {
+                let mut ranges = Vec::with_capacity(map.len());
+                for (spec, values) in map.iter() {
+                    let names: Vec<&str> = spec.split(',').map(str::trim).collect();
+                    let (name, index) = match names[..] {
+                        [name] => (name, None),
+                        [index, name] => (name, Some(index)),
+                        _ => return Err(format!("invalid control variable spec \"{spec}\"")),
+                    };
+                    ranges.push(Range::new(name, index, values)?);
+                }
+                ranges.sort_by(|a, b| (&a.name, &a.index).cmp(&(&b.name, &b.index)));
+                Ok(ranges)
+            }
+            Value::List(list) => list.iter().map(Range::from_entry).collect(),
+            other => Err(format!("value field must be map but got {}", other.type_name())),
+        }
+    }
+}
+
+struct Results {
+    list: Vec<Node>,
+    map: Map,
+    problems: Vec<Issue>,
+    done: bool,
+}
+
+/// A variable and what it goes through.
+struct Range {
+    name: Arc<str>,
+    index: Arc<str>,
+    entries: Vec<(Value, Node)>,
+}
+
+impl Range {
+    fn new(name: &str, index: Option<&str>, values: &Node) -> Result<Self, String> {
+        const NAME: &str = "[a-zA-Z0-9_]+";
+        let check = |kind: &str, name: &str| {
+            if name.chars().any(|c| c.is_ascii_alphanumeric() || c == '_') {
+                Ok(())
+            } else {
+                Err(format!("invalid {kind} variable name \"{name}\" (must be {NAME})"))
+            }
+        };
+        let entries: Vec<(Value, Node)> = match values.value() {
+            Value::List(list) => {
+                (0..).zip(list.iter()).map(|(at, node)| (Value::Int(at), node.clone())).collect()
+            }
+            Value::Map(map) => {
+                map.iter().map(|(key, node)| (Value::String(key.clone()), node.clone())).collect()
+            }
+            other => {
+                return Err(format!(
+                    "control variable \"{name}\" requires list or map value, but got {}",
+                    other.type_name()
+                ));
+            }
+        };
+        check("range", name)?;
+        let index = match index {
+            None | Some("") => format!("index-{name}"),
+            Some(index) => {
+                check("index", index)?;
+                index.to_owned()
+            }
+        };
+        Ok(Self { name: name.into(), index: index.into(), entries })
+    }
+
+    fn from_entry(entry: &Node) -> Result<Self, String> {
+        let Some(spec) = entry.as_map() else {
+            return Err(format!("control variable list entry requires may but got {}", entry.type_name()));
+        };
+        let name = spec.get("name").ok_or("control variable list entry requires name field")?;
+        let index = match spec.get("index") {
+            None => None,
+            Some(index) => Some(index.as_str().ok_or_else(|| {
+                format!("control index variable name must be of type string but got {}", index.type_name())
+            })?),
+        };
+        let values = spec.get("values").ok_or("control variable list entry requires values field")?;
+        if let Some(other) = spec.keys().find(|key| !matches!(&***key, "name" | "index" | "values")) {
+            return Err(format!("invalid control variable list entry field \"{other}\""));
+        }
+        Self::new(name.as_str().unwrap_or_default(), index, values)
+    }
+}
+
+/// Instantiates a template.
+fn evaluate(value: &Value, env: &Env) -> Eval {
+    let expr = Arc::new(Expr::Known(value.clone()));
+    match value {
+        Value::Template(template) => match Template::of(template) {
+            Some(template) => instantiate(&expr, value, template, env),
+            None => Eval::error("template value required"),
+        },
+        _ => Eval::error("template value required"),
+    }
+}

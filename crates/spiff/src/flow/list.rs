@@ -1,0 +1,321 @@
+//! A list in one pass.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::node::{self, as_template, identical};
+use crate::eval::closure::Expression;
+use crate::eval::find::{self, KEY};
+use crate::eval::{Env, template};
+use crate::syntax::ast::Expr;
+use crate::syntax::embedded;
+use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
+
+/// A list on its way to the next pass.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a list")]
+struct Work {
+    entries: Vec<Node>,
+    flags: Flags,
+    tag: Option<Arc<str>>,
+    key_name: Option<Arc<str>>,
+    /// Entries contradict each other about the key: there is none.
+    keyless: bool,
+    redirect: Redirect,
+    replaced: bool,
+    merged: bool,
+    processed: bool,
+    is_template: bool,
+    /// Entries without a key merge by their position, unless others are inserted between them.
+    by_position: bool,
+}
+
+pub(super) fn flow(node: &Node, env: &Env) -> Node {
+    let Value::List(list) = node.value() else { return node.clone() };
+    let annotations = node.annotations();
+    let stub = env.here_in_stubs();
+    let inherited = stub
+        .as_ref()
+        .map_or(Flags::NONE, |stub| stub.annotations().flags.only(Flags::TEMPORARY | Flags::STATE));
+    let is_root = env.path.len() == 0 && env.scope.as_ref().is_none_or(|scope| scope.path.is_none());
+    let scoped;
+    let env = if is_root {
+        scoped = env.with_items(list.clone());
+        &scoped
+    } else {
+        env
+    };
+    let mut work = Work {
+        entries: Vec::with_capacity(list.len()),
+        flags: inherited,
+        tag: annotations.tag.clone(),
+        key_name: annotations.key_name.clone(),
+        keyless: annotations.flags.has(Flags::NO_MERGE),
+        redirect: annotations.redirect.clone(),
+        replaced: annotations.replace,
+        merged: false,
+        processed: true,
+        is_template: false,
+        by_position: true,
+    };
+    splice(&mut work, list, node, env);
+    if work.is_template {
+        return template_of(node, work, env);
+    }
+    if work.processed {
+        process(&mut work, node, stub.as_ref(), env);
+    }
+    finish(node, list, work)
+}
+
+/// Puts inserted entries in place, and finds the key field.
+fn splice(work: &mut Work, list: &Arc<Vec<Node>>, node: &Node, env: &Env) {
+    for entry in list.iter() {
+        let entry = match find::insert(entry) {
+            Some((qualifier, inline)) => match insertion(work, qualifier, inline, list, node, env) {
+                Inserted::Done => continue,
+                Inserted::Only => break,
+                Inserted::Stay(entry) => entry,
+            },
+            None => entry.clone(),
+        };
+        let entry = declared(work, entry);
+        work.entries.push(entry);
+    }
+}
+
+enum Inserted {
+    Done,
+    /// Nothing but what was inserted.
+    Only,
+    Stay(Node),
+}
+
+fn insertion(
+    work: &mut Work,
+    qualifier: &Arc<str>,
+    inline: &Node,
+    list: &[Node],
+    whole: &Node,
+    env: &Env,
+) -> Inserted {
+    let initial = matches!(inline.value(), Value::String(_));
+    let result = node::flow_untagged(inline, env, false, false);
+    let annotations = result.annotations();
+    if let Some(key_name) = &annotations.key_name {
+        work.key_name = Some(key_name.clone());
+    }
+    let stay = |value: Node| {
+        let map: Map = [(qualifier.clone(), value)].into_iter().collect();
+        Inserted::Stay(Node::new(Value::from(map)).with_source(whole.source()))
+    };
+    let expr = match result.value() {
+        Value::Expression(expression) => Expression::of(expression).cloned(),
+        _ => None,
+    };
+    if let Some(expr) = expr {
+        if expr.includes_direct_merge() {
+            work.by_position = false;
+        }
+        if let Expr::Merge(merge) = &*expr
+            && !initial
+            && !merge.required
+        {
+            return Inserted::Done;
+        }
+        work.processed = false;
+        if let Expr::Marker(marker) = &*expr {
+            work.flags |= template::flags(marker);
+            if let Some(tag) = marker.tag() {
+                work.tag = Some(tag.into());
+            }
+            if marker.has("&template") {
+                work.is_template = true;
+                return match template::content(marker) {
+                    Some(content) => stay(Node::new(content).with_source(whole.source())),
+                    None => Inserted::Done,
+                };
+            }
+        }
+        return stay(result);
+    }
+    if annotations.merged {
+        work.merged = true;
+        work.by_position = false;
+    }
+    work.flags |= annotations.flags.without(Flags::INJECTED);
+    if let Some(tag) = &annotations.tag {
+        work.tag = Some(tag.clone());
+    }
+    match result.value() {
+        Value::List(inserted) => {
+            let new = new_entries(inserted, list, work.key_name.as_deref());
+            work.merged = true;
+            work.replaced = annotations.replace;
+            work.redirect = annotations.redirect.clone();
+            if work.replaced {
+                work.entries = new;
+                work.processed = false;
+                return Inserted::Only;
+            }
+            work.entries.extend(new);
+            Inserted::Done
+        }
+        Value::String(text) if embedded::expression(text, env.state().features.interpolation).is_some() => {
+            stay(result.clone())
+        }
+        _ => {
+            if annotations.redirect != Redirect::None {
+                work.redirect = annotations.redirect.clone();
+            }
+            Inserted::Done
+        }
+    }
+}
+
+/// The inserted entries that the list doesn't have by their key.
+fn new_entries(inserted: &[Node], list: &[Node], key_name: Option<&str>) -> Vec<Node> {
+    let key = key_name.unwrap_or(KEY);
+    let names = |node: &Node| {
+        let map = node.as_map()?;
+        let declared = format!("key:{key}");
+        Some(map.get(key).or_else(|| map.get(&*declared))?.as_str()?.to_owned())
+    };
+    let known: BTreeSet<String> = list.iter().filter_map(names).collect();
+    inserted
+        .iter()
+        .filter(|entry| !names(entry).is_some_and(|name| known.contains(&name)))
+        .map(|entry| entry.clone().annotate(|annotations| annotations.merged = true))
+        .collect()
+}
+
+/// An entry without `key:` in front of its key field, which is noted.
+fn declared(work: &mut Work, entry: Node) -> Node {
+    let Some(map) = entry.as_map() else { return entry };
+    if !map.keys().any(|key| key.starts_with("key:")) {
+        return entry;
+    }
+    let mut fields = Map::new();
+    for (key, node) in map {
+        let Some(field) = key.strip_prefix("key:") else {
+            fields.insert(key.clone(), node.clone());
+            continue;
+        };
+        if let Some(field) = field.strip_prefix('!') {
+            work.keyless = true;
+            fields.insert(field.into(), node.clone());
+            continue;
+        }
+        work.keyless |= work.key_name.as_deref().is_some_and(|known| known != field);
+        work.key_name = Some(field.into());
+        fields.insert(field.into(), node.clone());
+    }
+    entry.with_value(Value::from(fields))
+}
+
+/// The steps of the entries: by their keys if all have one and all differ.
+fn steps(work: &Work, env: &Env) -> Vec<Option<Arc<str>>> {
+    let key = work.key_name.as_deref().unwrap_or(KEY);
+    let by_index = |at: usize| Some(Arc::from(format!("[{at}]")));
+    let mut names: Vec<Option<String>> = Vec::with_capacity(work.entries.len());
+    let mut waiting = false;
+    if !work.keyless {
+        for (at, entry) in work.entries.iter().enumerate() {
+            let Some(field) = entry.as_map().and_then(|map| map.get(key)) else {
+                names.push(None);
+                continue;
+            };
+            let field = match field.value() {
+                Value::Expression(_) => {
+                    let step = by_index(at).unwrap_or_else(|| "".into());
+                    node::flow(field, &env.with_step(step), false, false)
+                }
+                _ => field.clone(),
+            };
+            waiting |= matches!(field.value(), Value::Expression(_));
+            waiting |= matches!(field.value(), Value::String(text) if node::parse(text, env).is_some());
+            names.push(field.as_str().map(str::to_owned));
+        }
+        let all: Option<BTreeSet<&str>> = names.iter().map(Option::as_deref).collect();
+        if all.is_some_and(|all| all.len() == names.len()) && !waiting {
+            return names
+                .into_iter()
+                .map(|name| name.map(|name| Arc::from(format!("{key}:{name}"))))
+                .collect();
+        }
+    }
+    (0..work.entries.len()).map(by_index).collect()
+}
+
+fn process(work: &mut Work, node: &Node, stub: Option<&Node>, env: &Env) {
+    let redirected;
+    let env = if work.redirect == Redirect::None {
+        env
+    } else {
+        redirected = env.redirected(&work.redirect);
+        &redirected
+    };
+    let steps = steps(work, env);
+    let by_position = work.by_position;
+    let mut entries = Vec::with_capacity(work.entries.len());
+    for (entry, step) in work.entries.iter().zip(steps) {
+        let Some(step) = step else {
+            entries.push(entry.clone());
+            continue;
+        };
+        let mut inner = env.with_step(step.clone());
+        if !by_position && step.starts_with('[') {
+            inner.no_merge = true;
+        }
+        let was_control = super::control::is_one(entry, env);
+        let result = node::flow(entry, &inner, false, false);
+        if result.annotations().undefined {
+            continue;
+        }
+        match result.value() {
+            // What a control structure gives takes its place, entry by entry.
+            Value::List(list) if was_control && !super::control::is_one(&result, env) => {
+                entries.extend(list.iter().cloned());
+            }
+            _ => entries.push(result),
+        }
+    }
+    if work.merged {
+        work.flags |= Flags::INJECTED;
+    } else if let Some(stub) = stub
+        && !node.annotations().flags.has(Flags::INJECTED)
+    {
+        if let Value::List(list) = stub.value() {
+            let injected = list.iter().filter(|entry| entry.annotations().flags.is_inject()).cloned();
+            entries.splice(0..0, injected);
+        }
+        work.flags |= Flags::INJECTED;
+    }
+    work.entries = entries;
+}
+
+fn annotations(node: &Node, work: &Work) -> Annotations {
+    let before = node.annotations();
+    let keyless = if work.keyless { Flags::NO_MERGE } else { Flags::NONE };
+    Annotations {
+        key_name: if work.keyless { None } else { work.key_name.clone().or_else(|| before.key_name.clone()) },
+        redirect: work.redirect.clone(),
+        replace: before.replace || work.replaced,
+        flags: before.flags | work.flags | keyless,
+        tag: work.tag.clone(),
+        ..before.clone()
+    }
+}
+
+fn template_of(node: &Node, work: Work, env: &Env) -> Node {
+    let annotations = annotations(node, &work);
+    let prepared = Node::new(work.entries).with_source(node.source());
+    as_template(node, prepared, env).with_annotations(annotations)
+}
+
+fn finish(node: &Node, old: &Arc<Vec<Node>>, work: Work) -> Node {
+    let annotations = annotations(node, &work);
+    let unchanged = old.len() == work.entries.len()
+        && old.iter().zip(&work.entries).all(|(old, new)| identical(old, new));
+    let result = if unchanged { node.clone() } else { node.with_value(work.entries) };
+    if annotations == *node.annotations() { result } else { result.with_annotations(annotations) }
+}

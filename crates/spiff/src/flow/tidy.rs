@@ -1,0 +1,127 @@
+//! What goes before a document is handed on.
+
+use std::sync::Arc;
+
+use crate::Features;
+use crate::eval::find::is_merge_key;
+use crate::syntax::embedded;
+use crate::value::{Flags, Map, Node, Value};
+
+/// Rebuilds what is below a node; those for which `change` gives nothing go. What doesn't change stays the same in
+/// memory.
+fn rebuild(node: &Node, change: &dyn Fn(&Node) -> Option<Node>) -> Node {
+    crate::syntax::too_deep::with_stack(|| match node.value() {
+        Value::List(list) => {
+            let new: Vec<Node> =
+                list.iter().filter_map(|entry| change(entry).map(|entry| rebuild(&entry, change))).collect();
+            let same = new.len() == list.len() && new.iter().zip(list.iter()).all(|(a, b)| a.same_place(b));
+            if same { node.clone() } else { node.with_value(new) }
+        }
+        Value::Map(map) => {
+            let new: Map = map
+                .iter()
+                .filter_map(|(key, entry)| change(entry).map(|entry| (key.clone(), rebuild(&entry, change))))
+                .collect();
+            let same = new.len() == map.len() && new.values().zip(map.values()).all(|(a, b)| a.same_place(b));
+            if same { node.clone() } else { node.with_value(Value::from(new)) }
+        }
+        _ => node.clone(),
+    })
+}
+
+fn without(node: &Node, flags: &[Flags]) -> Node {
+    rebuild(node, &|node| {
+        let own = node.annotations().flags;
+        (!flags.iter().any(|flag| own.has(*flag))).then(|| node.clone())
+    })
+}
+
+/// A document without its temporary and local nodes.
+pub fn discard_temporary(node: &Node) -> Node {
+    without(node, &[Flags::TEMPORARY, Flags::LOCAL])
+}
+
+fn is_dynamic(node: &Node) -> bool {
+    node.annotations().flags.has(Flags::DYNAMIC) && matches!(node.value(), Value::Template(_))
+}
+
+/// Whether a document has dynamic templates.
+pub(super) fn has_dynamic(node: &Node) -> bool {
+    crate::syntax::too_deep::with_stack(|| match node.value() {
+        Value::List(list) => list.iter().any(has_dynamic),
+        Value::Map(map) => map.values().any(has_dynamic),
+        _ => is_dynamic(node),
+    })
+}
+
+/// A document with expressions that instantiate its dynamic templates.
+pub(super) fn with_dynamic(node: &Node) -> Node {
+    if is_dynamic(node) {
+        return super::node::instantiated(node.clone());
+    }
+    rebuild(node, &|node| {
+        Some(if is_dynamic(node) { super::node::instantiated(node.clone()) } else { node.clone() })
+    })
+}
+
+/// Without local nodes.
+pub(super) fn discard_local(node: &Node) -> Node {
+    without(node, &[Flags::LOCAL])
+}
+
+/// Only nodes that are part of the state, and what is around them.
+pub(crate) fn state_only(node: &Node) -> Node {
+    let keep = |node: &Node| node.annotations().flags.has(Flags::STATE).then(|| node.clone());
+    let below = |node: &Node| keep(node).or_else(|| Some(state_only(node)).filter(has_content));
+    match node.value() {
+        Value::List(list) => node.with_value(list.iter().filter_map(below).collect::<Vec<_>>()),
+        Value::Map(map) => {
+            let fields: Map =
+                map.iter().filter_map(|(key, node)| Some((key.clone(), below(node)?))).collect();
+            node.with_value(Value::from(fields))
+        }
+        _ => node.clone(),
+    }
+}
+
+fn has_content(node: &Node) -> bool {
+    match node.value() {
+        Value::List(list) => !list.is_empty(),
+        Value::Map(map) => !map.is_empty(),
+        _ => false,
+    }
+}
+
+/// With one level of escapes removed.
+pub(super) fn unescape(node: &Node, features: Features) -> Node {
+    match node.value() {
+        Value::String(text) => match embedded::unescape(text, features.interpolation) {
+            std::borrow::Cow::Owned(text) => node.with_value(text),
+            std::borrow::Cow::Borrowed(_) => node.clone(),
+        },
+        Value::List(list) => {
+            let new: Vec<Node> = list.iter().map(|entry| unescape(entry, features)).collect();
+            let same = new.iter().zip(list.iter()).all(|(a, b)| a.same_place(b));
+            if same { node.clone() } else { node.with_value(new) }
+        }
+        Value::Map(map) => {
+            let new: Map =
+                map.iter().map(|(key, node)| (unescaped_key(key), unescape(node, features))).collect();
+            let same = new.len() == map.len()
+                && new.iter().zip(map.iter()).all(|((ka, a), (kb, b))| ka == kb && a.same_place(b));
+            if same { node.clone() } else { node.with_value(Value::from(new)) }
+        }
+        _ => node.clone(),
+    }
+}
+
+/// `<<!` and `<<<!` at the beginning of a key lose one `!`.
+fn unescaped_key(key: &Arc<str>) -> Arc<str> {
+    for merge_key in ["<<<", "<<"] {
+        if let Some(rest) = key.strip_prefix(merge_key).and_then(|rest| rest.strip_prefix('!')) {
+            debug_assert!(is_merge_key(merge_key), "escapes are those of merge keys");
+            return format!("{merge_key}{rest}").into();
+        }
+    }
+    key.clone()
+}

@@ -1,0 +1,80 @@
+//! What a template may cost.
+
+use std::time::Duration;
+
+/// What a template may cost; exceeding any of it ends the processing with an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Evaluated expressions, entries of lists made, bytes of text made: about ten million a second.
+    pub steps: u64,
+    /// Calls of lambdas and templates within each other.
+    pub depth: u32,
+    /// How often a document is gone through.
+    pub passes: u32,
+    /// Wall-clock time, `sync` included.
+    pub time: Duration,
+    /// Bytes of the result as YAML.
+    pub output: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps: 100_000_000,
+            depth: 2_000,
+            passes: 100_000,
+            time: Duration::from_secs(310),
+            output: 64 * 1024 * 1024,
+        }
+    }
+}
+
+/// Optional parts of the language.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// Expressions inside of longer strings: `port (( base + 1 ))`.
+    pub interpolation: bool,
+    /// Control structures: `<<if`, `<<switch`, `<<type`, `<<for`, `<<merge`.
+    pub control: bool,
+}
+
+impl Features {
+    /// No optional part.
+    pub const NONE: Self = Self { interpolation: false, control: false };
+    /// All optional parts.
+    pub const ALL: Self = Self { interpolation: true, control: true };
+
+    /// Those of a comma-separated list; `no` before a name switches it off, and `all` is all.
+    ///
+    /// ```
+    /// use windlass_spiff::Features;
+    ///
+    /// assert_eq!(Features::NONE.with_names("all,nocontrol"), Ok(Features { interpolation: true, control: false }));
+    /// assert_eq!(Features::NONE.with_names("contrl"), Err("contrl".to_owned()));
+    /// ```
+    ///
+    /// # Errors
+    /// With a name that is no feature.
+    pub fn with_names(mut self, names: &str) -> Result<Self, String> {
+        for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            let (base, on) = match name.strip_prefix("no") {
+                Some(base) => (base, false),
+                None => (name, true),
+            };
+            match base {
+                "interpolation" => self.interpolation = on,
+                "control" => self.control = on,
+                "all" => self = if on { Self::ALL } else { Self::NONE },
+                _ => return Err(name.to_owned()),
+            }
+        }
+        Ok(self)
+    }
+
+    /// The names of those that are on.
+    pub fn names(self) -> Vec<String> {
+        let all = [("control", self.control), ("interpolation", self.interpolation)];
+        all.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()).collect()
+    }
+}

@@ -1,0 +1,320 @@
+//! The world outside of a template, of which it sees what it is granted.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::functions::{Capability, Denied};
+
+/// Fetches an address.
+pub type Fetch = Arc<dyn Fn(&str) -> io::Result<Vec<u8>> + Send + Sync>;
+/// Seconds and nanoseconds since 1970.
+pub type Now = Arc<dyn Fn() -> Duration + Send + Sync>;
+/// Fills bytes with randomness.
+pub type Random = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
+
+/// How much of a file, an answer or an output is read.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// What a template may ask of the world outside. Nothing, unless it is granted.
+///
+/// ```
+/// use windlass_spiff::Outside;
+///
+/// let outside = Outside::none().allow_read("templates");
+/// assert!(!outside.is_closed());
+/// ```
+#[derive(Clone)]
+pub struct Outside {
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+    exec: bool,
+    fetch: Option<Fetch>,
+    variables: Option<Arc<BTreeMap<String, String>>>,
+    key: Option<String>,
+    now: Now,
+    random: Random,
+    temporary: Arc<Mutex<Vec<PathBuf>>>,
+    outputs: Arc<Mutex<HashMap<Vec<String>, Vec<u8>>>>,
+}
+
+impl fmt::Debug for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outside")
+            .field("read", &self.read)
+            .field("write", &self.write)
+            .field("exec", &self.exec)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for Outside {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
+impl Outside {
+    /// Nothing is granted; the time is that of 1970 and chance is none, until [`with_clock`](Self::with_clock) and
+    /// [`with_random`](Self::with_random) give better ones.
+    pub fn none() -> Self {
+        Self {
+            read: Vec::new(),
+            write: Vec::new(),
+            exec: false,
+            fetch: None,
+            variables: None,
+            key: None,
+            now: Arc::new(|| Duration::ZERO),
+            random: Arc::new(|bytes| bytes.fill(0)),
+            temporary: Arc::default(),
+            outputs: Arc::default(),
+        }
+    }
+
+    /// Files below a folder may be read.
+    pub fn allow_read(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.read.push(folder.into());
+        self
+    }
+
+    /// Files below a folder may be written.
+    pub fn allow_write(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.write.push(folder.into());
+        self
+    }
+
+    /// Commands may be run: `exec` and `pipe`.
+    pub fn allow_exec(mut self) -> Self {
+        self.exec = true;
+        self
+    }
+
+    /// Addresses may be read, by these means.
+    pub fn allow_http(mut self, fetch: Fetch) -> Self {
+        self.fetch = Some(fetch);
+        self
+    }
+
+    /// These environment variables may be read.
+    pub fn allow_env(mut self, variables: BTreeMap<String, String>) -> Self {
+        self.variables = Some(Arc::new(variables));
+        self
+    }
+
+    /// The key of `encrypt` and `decrypt` where none is given.
+    pub fn with_key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// The clock.
+    pub fn with_clock(mut self, now: Now) -> Self {
+        self.now = now;
+        self
+    }
+
+    /// The source of randomness.
+    pub fn with_random(mut self, random: Random) -> Self {
+        self.random = random;
+        self
+    }
+
+    /// Whether nothing outside can change what a template sees.
+    pub fn is_closed(&self) -> bool {
+        self.read.is_empty() && !self.exec && self.fetch.is_none()
+    }
+
+    /// The path of a file without links, if it may be read.
+    pub(crate) fn resolve(&self, path: &str) -> Option<String> {
+        let granted = self.granted(Capability::Read, path).ok()?;
+        Some(granted.canonicalize().ok()?.to_string_lossy().into_owned())
+    }
+
+    /// A path if it lies below a granted folder, links followed.
+    fn granted(&self, capability: Capability, path: &str) -> Result<PathBuf, Denied> {
+        let folders = if capability == Capability::Write { &self.write } else { &self.read };
+        if folders.is_empty() {
+            return Err(Denied::NotGranted(capability));
+        }
+        let outside = || Denied::Outside { capability, path: path.to_owned() };
+        let wanted = PathBuf::from(path);
+        if wanted.components().any(|part| part == Component::ParentDir) && !wanted.exists() {
+            return Err(outside());
+        }
+        let real = real_path(&wanted)?;
+        let below = |folder: &PathBuf| {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            folder.canonicalize().is_ok_and(|folder| real.starts_with(folder))
+        };
+        if folders.iter().any(below) { Ok(wanted) } else { Err(outside()) }
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Result<Vec<u8>, Denied> {
+        if path.starts_with("http:") || path.starts_with("https:") {
+            let fetch = self.fetch.as_ref().ok_or(Denied::NotGranted(Capability::Http))?;
+            return Ok(fetch(path)?);
+        }
+        let file = self.granted(Capability::Read, path)?;
+        let mut content = Vec::new();
+        std::fs::File::open(file)?.take(LARGEST + 1).read_to_end(&mut content)?;
+        if content.len() as u64 > LARGEST {
+            return Err(io::Error::other(format!("{path} is larger than {LARGEST} bytes")).into());
+        }
+        Ok(content)
+    }
+
+    pub(crate) fn write(&self, path: &str, content: &[u8], mode: u32) -> Result<(), Denied> {
+        let file = self.granted(Capability::Write, path)?;
+        write_file(&file, content, mode)?;
+        Ok(())
+    }
+
+    pub(crate) fn make_folder(&self, path: &str, mode: u32) -> Result<(), Denied> {
+        let folder = self.granted(Capability::Write, path)?;
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
+        builder.create(folder)?;
+        Ok(())
+    }
+
+    pub(crate) fn temporary_file(&self, content: &[u8], mode: u32) -> Result<String, Denied> {
+        if self.write.is_empty() {
+            return Err(Denied::NotGranted(Capability::Write));
+        }
+        let mut name = [0_u8; 8];
+        (self.random)(&mut name);
+        let name = u64::from_be_bytes(name);
+        let mut files = self.temporary.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = self.write[0].join(format!("spiff-{name:016x}-{}", files.len()));
+        write_file(&file, content, mode)?;
+        files.push(file.clone());
+        Ok(file.to_string_lossy().into_owned())
+    }
+
+    /// Removes the temporary files.
+    pub(crate) fn clean(&self) {
+        for file in self.temporary.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            // A file that is gone already is as good.
+            let _ = std::fs::remove_file(file);
+        }
+    }
+
+    pub(crate) fn list(&self, folder: &str) -> Result<Vec<(String, bool)>, Denied> {
+        let folder = self.granted(Capability::Read, folder)?;
+        let mut entries = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            let is_folder = entry.path().is_dir();
+            entries.push((entry.file_name().to_string_lossy().into_owned(), is_folder));
+        }
+        entries.sort();
+        Ok(entries)
+    }
+
+    pub(crate) fn exists(&self, path: &Path) -> Result<Option<bool>, Denied> {
+        let path = self.granted(Capability::Read, &path.to_string_lossy())?;
+        Ok(path.metadata().ok().map(|about| about.is_dir()))
+    }
+
+    pub(crate) fn run(
+        &self,
+        command: &[String],
+        input: Option<&[u8]>,
+        cached: bool,
+    ) -> Result<Vec<u8>, Denied> {
+        if !self.exec {
+            return Err(Denied::NotGranted(Capability::Exec));
+        }
+        let key: Vec<String> = command
+            .iter()
+            .cloned()
+            .chain(input.map(|input| String::from_utf8_lossy(input).into_owned()))
+            .collect();
+        if cached && let Some(output) = self.outputs.lock().unwrap_or_else(PoisonError::into_inner).get(&key)
+        {
+            return Ok(output.clone());
+        }
+        let output = run(command, input)?;
+        self.outputs.lock().unwrap_or_else(PoisonError::into_inner).insert(key, output.clone());
+        Ok(output)
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Result<Option<String>, Denied> {
+        let variables = self.variables.as_ref().ok_or(Denied::NotGranted(Capability::Env))?;
+        Ok(variables.get(name).cloned())
+    }
+
+    pub(crate) fn key(&self) -> Option<String> {
+        self.key.clone()
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        (self.now)()
+    }
+
+    pub(crate) fn random(&self, bytes: &mut [u8]) {
+        (self.random)(bytes);
+    }
+}
+
+/// A path without links; the end of it needn't be there.
+fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let mut missing = Vec::new();
+    let mut here = if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_path_buf() };
+    loop {
+        match here.canonicalize() {
+            Ok(real) => return Ok(missing.iter().rev().fold(real, |path, name| path.join(name))),
+            Err(error) => {
+                let Some(name) = here.file_name() else { return Err(error) };
+                if here.is_symlink() {
+                    return Err(error);
+                }
+                missing.push(name.to_owned());
+                here = match here.parent() {
+                    Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+                    _ => PathBuf::from("."),
+                };
+            }
+        }
+    }
+}
+
+fn write_file(file: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    options.open(file)?.write_all(content)
+}
+
+fn run(command: &[String], input: Option<&[u8]>) -> io::Result<Vec<u8>> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(io::Error::other("no command"));
+    };
+    let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(stdin)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let output = std::thread::scope(|scope| {
+        if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+            // A command that doesn't read its input is no error.
+            scope.spawn(move || stdin.write_all(input).ok());
+        }
+        child.wait_with_output()
+    })?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("{}: {}", output.status, errors.trim_end())))
+}

@@ -1,0 +1,238 @@
+//! What is left unresolved, and why.
+
+use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
+
+use crate::eval::State;
+use crate::eval::closure::{Closure, Expression, Template, shorten};
+use crate::syntax::ast::Expr;
+use crate::syntax::{Place, embedded};
+use crate::value::{Issue, Node, Value};
+
+/// A node that has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnresolvedNode {
+    /// The expression as it is printed, or what else the node is.
+    pub text: String,
+    /// It is an expression.
+    pub is_expression: bool,
+    /// The name of the document.
+    pub source: String,
+    /// Where it is: keys, and `[i]` for entries of lists.
+    pub path: Vec<Arc<str>>,
+    /// Where the problem happened, if that is another place.
+    pub origin: Vec<Arc<str>>,
+    /// Why.
+    pub reason: Reason,
+    /// The problem and what led to it; empty if nothing more is known.
+    pub issue: Issue,
+}
+
+/// Why a node has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// It has a problem of its own.
+    Error,
+    /// It waits for what will never come: it is part of a circle.
+    Pending,
+    /// It depends on a node that failed.
+    Depends,
+}
+
+impl Reason {
+    const fn sign(self) -> char {
+        match self {
+            Self::Error => '*',
+            Self::Pending => '@',
+            Self::Depends => '-',
+        }
+    }
+}
+
+/// All nodes of a document that have no value: own errors first, then circles, then what depends on failed nodes;
+/// each in the order of the document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unresolved {
+    /// The nodes.
+    pub nodes: Vec<UnresolvedNode>,
+    /// The circles in which nodes wait for each other, as paths.
+    pub cycles: Vec<Vec<String>>,
+}
+
+impl Unresolved {
+    /// Whether all nodes have values.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Whether anything is known about why.
+    pub(crate) fn has_issue(&self) -> bool {
+        self.nodes.iter().any(|node| !node.issue.message.is_empty())
+    }
+
+    /// Whether there is an own error, and whether a node depends on a failed one.
+    pub(crate) fn state(&self) -> (bool, bool) {
+        let any = |reason| self.nodes.iter().any(|node| node.reason == reason);
+        (any(Reason::Error), any(Reason::Depends))
+    }
+
+    /// As problems of the node that needed the document.
+    pub(crate) fn issues(&self) -> Vec<Issue> {
+        self.nodes.iter().map(|node| Issue { message: node.line(""), ..node.issue.clone() }).collect()
+    }
+
+    /// The document whose processing a limit ended.
+    pub(crate) fn exhausted(root: &Node, limit: &str) -> Self {
+        let node = UnresolvedNode {
+            text: "<document>".into(),
+            is_expression: false,
+            source: root.source().to_owned(),
+            path: Vec::new(),
+            origin: Vec::new(),
+            reason: Reason::Error,
+            issue: Issue::new(limit),
+        };
+        Self { nodes: vec![node], cycles: Vec::new() }
+    }
+
+    /// Finds the nodes of a document.
+    pub(crate) fn find(root: &Node, state: &State) -> Self {
+        let mut path = Vec::new();
+        let nodes = collect(root, &mut path, state);
+        let cycles = crate::cycle::cycles(&nodes, root);
+        Self { nodes, cycles }
+    }
+}
+
+impl UnresolvedNode {
+    /// The node in one line; `gap` stands before the reason.
+    fn line(&self, gap: &str) -> String {
+        let text = self.text.replace('\n', "\n\t");
+        let text = if self.is_expression { format!("(( {text} ))") } else { text };
+        let path = self.path.join(".");
+        let origin = self.origin.join(".");
+        let mut line = format!("{text}\tin {}\t{path}\t({origin})", self.source);
+        if !self.issue.message.is_empty() {
+            line.push_str(gap);
+            line.push(self.reason.sign());
+            line.push_str(&self.issue.message);
+        }
+        line
+    }
+}
+
+impl Display for Unresolved {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("unresolved nodes:")?;
+        for node in &self.nodes {
+            write!(f, "\n\t{}{}", node.line("\t"), nested(&node.issue))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Unresolved {}
+
+/// What led to a problem, below it.
+fn nested(issue: &Issue) -> String {
+    let (prefix, gap) = if issue.chain { ("\n\t\t... ", "") } else { ("\n", "\t\t\t") };
+    let mut text = String::new();
+    for inner in &issue.nested {
+        text.push_str(prefix);
+        text.push_str(&inner.message);
+        text.push_str(&nested(inner));
+    }
+    text.replace('\n', &format!("\n{gap}"))
+}
+
+fn collect(node: &Node, path: &mut Vec<Arc<str>>, state: &State) -> Vec<UnresolvedNode> {
+    crate::syntax::too_deep::with_stack(|| collect_here(node, path, state))
+}
+
+fn collect_here(node: &Node, path: &mut Vec<Arc<str>>, state: &State) -> Vec<UnresolvedNode> {
+    let mut nodes = Vec::new();
+    let mut found = false;
+    let mut below = |name: Arc<str>, child: &Node| {
+        path.push(name);
+        nodes.extend(collect(child, path, state));
+        path.pop();
+    };
+    match node.value() {
+        Value::Map(map) => map.iter().for_each(|(key, child)| below(key.clone(), child)),
+        Value::List(list) => {
+            list.iter().enumerate().for_each(|(at, child)| below(format!("[{at}]").into(), child));
+        }
+        Value::Expression(_) => {
+            nodes.push(unresolved(node, path, None));
+            found = true;
+        }
+        Value::String(text) if embedded::is_expression(text) => {
+            let inner = &text[2..text.len() - 2];
+            if let Err(error) = state.parse(inner, &Place::default()) {
+                nodes.push(unresolved(node, path, Some(Issue::new(error.to_string()))));
+                found = true;
+            }
+        }
+        _ => {}
+    }
+    if node.annotations().failed && !found {
+        nodes.push(unresolved(node, path, None));
+    }
+    // A stable sort keeps the order of the document among equals.
+    nodes.sort_by_key(|node| node.reason);
+    nodes
+}
+
+fn unresolved(node: &Node, path: &[Arc<str>], problem: Option<Issue>) -> UnresolvedNode {
+    let annotations = node.annotations();
+    let reason = match (annotations.error || problem.is_some(), annotations.failed) {
+        (true, _) => Reason::Error,
+        (false, false) => Reason::Pending,
+        (false, true) => Reason::Depends,
+    };
+    let issue = problem.unwrap_or_else(|| annotations.issue.as_deref().cloned().unwrap_or_default());
+    let expr = match node.value() {
+        Value::Expression(expression) => Expression::of(expression),
+        _ => None,
+    };
+    let origin = match expr.map(|expr| &**expr) {
+        Some(Expr::Auto(origin)) => origin.to_vec(),
+        Some(Expr::Merge(merge)) => merge.path.to_vec(),
+        _ => issue.path.as_deref().map(|origin| elsewhere(path, origin)).unwrap_or_default(),
+    };
+    UnresolvedNode {
+        text: expr.map_or_else(|| plain(node.value()), ToString::to_string),
+        is_expression: expr.is_some(),
+        source: node.source().to_owned(),
+        path: path.to_vec(),
+        origin,
+        reason,
+        issue,
+    }
+}
+
+/// Where a problem happened, as seen from the node: nothing if there, `..` and the rest if below it.
+fn elsewhere(path: &[Arc<str>], origin: &[Arc<str>]) -> Vec<Arc<str>> {
+    match origin.strip_prefix(path) {
+        Some([]) => Vec::new(),
+        Some(rest) => std::iter::once(Arc::from("..")).chain(rest.iter().cloned()).collect(),
+        None => origin.to_vec(),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Map(_) => "<map>".into(),
+        Value::List(_) => "<list>".into(),
+        Value::String(text) => text.to_string(),
+        Value::Lambda(lambda) => Closure::of(lambda).map_or_else(|| lambda.text(), |_| lambda.text()),
+        Value::Template(template) => match Template::of(template) {
+            Some(template) => format!("<template {}>", shorten(&template.path)),
+            None => "<template>".into(),
+        },
+        Value::Null | Value::Undefined => "%!s(<nil>)".into(),
+        Value::Int(value) => format!("%!s(int64={value})"),
+        Value::Bool(value) => format!("%!s(bool={value})"),
+        other => format!("<{}>", other.type_name()),
+    }
+}

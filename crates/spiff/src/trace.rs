@@ -1,0 +1,47 @@
+//! How a node got its value, step by step.
+
+use std::sync::{Mutex, PoisonError};
+
+/// One step of a node on its way to a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceStep {
+    /// The document it was in: a stub or the template.
+    pub document: String,
+    /// Which time the document was gone through, from 1.
+    pub pass: u32,
+    /// What happened.
+    pub event: String,
+    /// What it was then, in short.
+    pub value: String,
+}
+
+/// Notes the steps of one node.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    path: String,
+    steps: Mutex<Vec<TraceStep>>,
+}
+
+impl Trace {
+    pub(crate) fn new(path: &str) -> Self {
+        Self { path: path.to_owned(), steps: Mutex::default() }
+    }
+
+    pub(crate) fn wants(&self, path: &str) -> bool {
+        self.path == path
+    }
+
+    pub(crate) fn note(&self, step: TraceStep) {
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |last: &TraceStep| {
+            (&last.document, &last.event, &last.value) == (&step.document, &step.event, &step.value)
+        };
+        if !steps.last().is_some_and(same) {
+            steps.push(step);
+        }
+    }
+
+    pub(crate) fn steps(&self) -> Vec<TraceStep> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
