@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use windlass::model::{AssemblyName, ProcessId, State};
 
+use crate::command::spiff::SpiffArgs;
+
 /// The hidden command with which the program starts itself as the supervisor of jobs.
 pub(crate) const SUPERVISE: &str = "supervise";
 
@@ -32,6 +34,7 @@ Environment:
   WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
   WINDLASS_STATE     where the state is kept, as --state says
   NO_COLOR           print without colours
+  SPIFF_FEATURES, SPIFF_ENCRYPTION_KEY  for `windlass spiff`, as the original has them
 
 Examples:
   windlass up fixtures/assemblies/h_bta
@@ -60,6 +63,7 @@ pub(crate) enum Command {
     Exec(ExecArgs),
     Doctor(DoctorArgs),
     Explain(ExplainArgs),
+    Spiff(SpiffArgs),
 }
 
 /// How something is printed.

@@ -1,9 +1,27 @@
 //! The spiff++ ("dynaml") template language: YAML documents whose values are expressions.
 //!
+//! A template and stubs become one document. An expression stands between `((` and `))`; it refers to other nodes,
+//! calls functions, merges what the stubs have. Nothing outside of the documents is reached unless an
+//! [`Outside`] grants it, and no template takes longer than its [`Limits`].
+//!
+//! ```
+//! use windlass_source::Source;
+//! use windlass_spiff::{Engine, Features};
+//!
+//! let template = Source::new("t.yaml", "sum: (( a + b ))\na: 1\nb: (( merge || 2 ))\n");
+//! let stub = Source::new("s.yaml", "a: 40\n");
+//! let result = Engine::new().with_features(Features::ALL).process_texts(&template, &[stub])?;
+//! assert_eq!(result.to_yaml(), "a: 40\nb: 2\nsum: 42\n");
+//! # Ok::<(), windlass_spiff::SpiffError>(())
+//! ```
+//!
 //! # Where to look
 //!
 //! | you want | look at |
 //! |---|---|
+//! | to process documents | [`Engine`], [`Session`], [`Processed`] |
+//! | to bound and to grant | [`Limits`], [`Outside`], [`Features`] |
+//! | why a node has no value | [`Unresolved`], [`TraceStep`] |
 //! | the data that expressions work on | [`value`]: [`Node`](value::Node), [`Value`](value::Value) |
 //! | expressions as text and as trees | [`syntax`] |
 //! | to read and write documents | [`yaml`] |
@@ -32,3 +50,8 @@ pub use limits::{Features, Limits};
 pub use outside::{Fetch, Now, Outside, Random};
 pub use report::{Reason, Unresolved, UnresolvedNode};
 pub use trace::TraceStep;
+
+/// The README's examples, kept right.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

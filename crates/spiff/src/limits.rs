@@ -4,7 +4,6 @@ use std::time::Duration;
 
 /// What a template may cost; exceeding any of it ends the processing with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Limits {
     /// Evaluated expressions, entries of lists made, bytes of text made: about ten million a second.
     pub steps: u64,

@@ -11,6 +11,7 @@ mod plan;
 mod process;
 mod ps;
 mod resolve;
+pub(crate) mod spiff;
 mod status;
 mod up;
 
@@ -56,6 +57,7 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Exec(args) => exec::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,
         Command::Explain(args) => explain::run(&args),
+        Command::Spiff(args) => spiff::run(&args),
     }
 }
 
@@ -124,6 +126,13 @@ static STATE: OnceLock<Option<String>> = OnceLock::new();
 #[expect(clippy::disallowed_methods, reason = "the one home of the environment")]
 fn environment(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Reads all variables of the environment whose names and values are text.
+#[expect(clippy::disallowed_methods, reason = "the one home of the environment")]
+fn environment_all() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// Opens the project that a file belongs to; without one, that of the working folder. `command` is what others are told

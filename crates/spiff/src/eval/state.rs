@@ -63,7 +63,8 @@ pub(crate) struct State {
     item: Mutex<Value>,
     pass: AtomicU32,
     waiting: AtomicBool,
-    syncs: Mutex<HashMap<String, Instant>>,
+    /// Since when what is waited for, and whether it is given up.
+    syncs: Mutex<HashMap<String, (Instant, bool)>>,
     /// Values that are known to be resolved, kept so that their place in memory stays theirs.
     resolved: Mutex<HashMap<usize, Value>>,
 }
@@ -231,12 +232,13 @@ impl State {
     /// Whether to try again what isn't as it should be. Where nothing from outside can change it, there is no use in
     /// waiting longer than the document changes.
     pub(crate) fn wait_for(&self, what: &str, seconds: i64) -> bool {
-        let since = {
-            let mut syncs = lock(&self.syncs);
-            *syncs.entry(what.to_owned()).or_insert_with(Instant::now)
-        };
+        let mut syncs = lock(&self.syncs);
+        let (since, given_up) = syncs.entry(what.to_owned()).or_insert_with(|| (Instant::now(), false));
         let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
-        if since.elapsed() >= seconds || (self.waiting.load(Ordering::Relaxed) && self.host.is_closed()) {
+        let in_vain = self.waiting.load(Ordering::Relaxed) && self.host.is_closed();
+        // Once given up it stays so: else its failure would be a change that is worth another try.
+        *given_up |= in_vain || since.elapsed() >= seconds;
+        if *given_up {
             return false;
         }
         self.waiting.store(true, Ordering::Relaxed);

@@ -75,6 +75,22 @@ impl Node {
         self.value.as_map()?.get(key)
     }
 
+    /// The node at a path below: `a.b.[0]`, `a.x` for the entry of a list whose key field is `x`.
+    ///
+    /// ```
+    /// use windlass_source::Source;
+    /// use windlass_spiff::yaml::read_document;
+    ///
+    /// let node = read_document(&Source::new("a.yaml", "a: [{name: x, v: 1}]\n"))?;
+    /// assert_eq!(node.at("a.x.v").and_then(|node| node.as_int()), Some(1));
+    /// assert_eq!(node.at("a[0].v").and_then(|node| node.as_int()), Some(1));
+    /// # Ok::<(), windlass_spiff::yaml::ReadError>(())
+    /// ```
+    pub fn at(&self, path: &str) -> Option<Self> {
+        let steps = crate::syntax::ast::steps(path, false);
+        steps.iter().try_fold(self.clone(), |node, name| crate::eval::find::step(&node, name, None))
+    }
+
     /// Whether both have the same lists and maps in memory, or equal scalars, and the same annotations.
     pub(crate) fn same_place(&self, other: &Self) -> bool {
         self.same(other)

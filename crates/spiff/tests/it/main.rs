@@ -3,4 +3,6 @@
 mod corpus;
 mod corpus_yaml;
 mod function_table;
+mod fuzz;
+mod safety;
 mod typed;

@@ -1,0 +1,180 @@
+//! The arguments of `windlass spiff`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Process spiff templates, the YAML template language of OCM's packages.
+///
+/// Templates have access to nothing outside of them: no file, command, address or environment variable. --allow grants
+/// what a template needs.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SpiffArgs {
+    #[command(subcommand)]
+    pub(crate) command: SpiffCommand,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  windlass spiff merge template.yaml values.yaml
+  windlass spiff merge template.yaml -D host=example.org --trace url
+  windlass spiff merge template.yaml --allow read=templates
+  windlass spiff eval 'map[[1..3]|x|->x * x]'
+  windlass spiff diff old.yaml new.yaml";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SpiffCommand {
+    Merge(MergeArgs),
+    Eval(EvalArgs),
+    Parse(ParseArgs),
+    Convert(ConvertArgs),
+    Diff(DiffArgs),
+}
+
+/// What a template may use.
+#[derive(Debug, Args)]
+pub(crate) struct AccessArgs {
+    /// Switch parts of the language on or off: control, interpolation, all; no before a name switches off
+    #[arg(long, value_name = "NAMES", default_value = "")]
+    pub(crate) features: String,
+
+    /// Grant access: read=DIR, write=DIR, exec, env (comma separated, repeatable)
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+}
+
+/// Process a template with stubs, the first of which wins, and print the result.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
+pub(crate) struct MergeArgs {
+    /// The template; - is standard input
+    #[arg(value_name = "TEMPLATE")]
+    pub(crate) template: String,
+
+    /// Documents with values
+    #[arg(value_name = "STUB")]
+    pub(crate) stubs: Vec<String>,
+
+    /// Keep expressions that can't be evaluated instead of failing
+    #[arg(long)]
+    pub(crate) partial: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print what is at this path of the result
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<String>,
+
+    /// Print only these fields of the result
+    #[arg(long, value_name = "PATH")]
+    pub(crate) select: Vec<String>,
+
+    /// Print what this expression is, evaluated with the result
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) evaluate: Option<String>,
+
+    /// Print the entries of a list as documents
+    #[arg(long)]
+    pub(crate) split: bool,
+
+    /// Take names and values from a YAML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bindings: Option<String>,
+
+    /// Give a name a value; a.b=x makes a map
+    #[arg(short = 'D', long, value_name = "NAME=VALUE")]
+    pub(crate) define: Vec<String>,
+
+    /// Make a document known by a tag
+    #[arg(long = "tag", value_name = "NAME:FILE")]
+    pub(crate) tags: Vec<String>,
+
+    /// Keep what is marked &state in this file, and use it as the last stub
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Keep ((! escapes
+    #[arg(long)]
+    pub(crate) preserve_escapes: bool,
+
+    /// Keep nodes marked &temporary or &local
+    #[arg(long)]
+    pub(crate) preserve_temporary: bool,
+
+    /// Print to standard error how the node at this path got its value, step by step
+    #[arg(long, value_name = "PATH")]
+    pub(crate) trace: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+}
+
+/// Print what an expression is.
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// The expression, without (( and ))
+    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) expression: String,
+
+    /// A document whose fields the expression sees; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) document: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Take names and values from a YAML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bindings: Option<String>,
+
+    /// Give a name a value; a.b=x makes a map
+    #[arg(short = 'D', long, value_name = "NAME=VALUE")]
+    pub(crate) define: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+}
+
+/// Print the canonical form of an expression, or what is wrong with it.
+#[derive(Debug, Args)]
+pub(crate) struct ParseArgs {
+    /// The expression, without (( and ))
+    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) expression: String,
+}
+
+/// Print a document in canonical form, as YAML or JSON.
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// The document; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print what is at this path
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<String>,
+
+    /// Print the entries of a list as documents
+    #[arg(long)]
+    pub(crate) split: bool,
+}
+
+/// Compare two documents by their structure.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// The first document
+    #[arg(value_name = "A")]
+    pub(crate) a: String,
+
+    /// The second document
+    #[arg(value_name = "B")]
+    pub(crate) b: String,
+}

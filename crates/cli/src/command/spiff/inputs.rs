@@ -1,0 +1,128 @@
+//! Files in and out, and what templates may use.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass::model::clock::{Clock, SystemClock};
+use windlass::source::Source;
+use windlass_spiff::value::{Map, Node};
+use windlass_spiff::{Engine, Features, Outside, yaml};
+
+use super::Stop;
+use super::args::AccessArgs;
+use super::define::define;
+use crate::command::{environment, environment_all};
+
+/// Files, of which standard input can be read once.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    stdin_taken: bool,
+}
+
+impl Inputs {
+    fn text(&mut self, file: &str) -> Result<String, Stop> {
+        let mut bytes = Vec::new();
+        if file == "-" {
+            if std::mem::replace(&mut self.stdin_taken, true) {
+                return Err(Stop::input("stdin cannot be used twice"));
+            }
+            std::io::stdin()
+                .read_to_end(&mut bytes)
+                .map_err(|error| Stop::input(format!("error reading [-]: {error}")))?;
+        } else {
+            bytes = std::fs::read(file)
+                .map_err(|error| Stop::input(format!("error reading [{file}]: {error}")))?;
+        }
+        String::from_utf8(bytes).map_err(|error| Stop::input(format!("error reading [{file}]: {error}")))
+    }
+
+    /// The documents of a file.
+    pub(super) fn documents(&mut self, file: &str) -> Result<Vec<Node>, Stop> {
+        let source = Source::new(file, self.text(file)?);
+        yaml::read_documents(&source).map_err(|error| Stop::input(format!("error parsing [{file}]: {error}")))
+    }
+
+    /// The only document of a file.
+    pub(super) fn document(&mut self, file: &str) -> Result<Node, Stop> {
+        let source = Source::new(file, self.text(file)?);
+        yaml::read_document(&source).map_err(|error| Stop::input(format!("error parsing [{file}]: {error}")))
+    }
+
+    /// Names and their values.
+    pub(super) fn bindings(&mut self, file: Option<&str>, definitions: &[String]) -> Result<Map, Stop> {
+        let mut map = match file {
+            None => Map::new(),
+            Some(file) => {
+                let node = self.document(file)?;
+                node.as_map()
+                    .cloned()
+                    .ok_or_else(|| Stop::input(format!("bindings [{file}] must be a map")))?
+            }
+        };
+        for definition in definitions {
+            // As the original, which ends with 1 here.
+            define(&mut map, definition).map_err(Stop::Failed)?;
+        }
+        Ok(map)
+    }
+}
+
+/// An engine that grants what is allowed.
+pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
+    let unknown = |name: String| {
+        Stop::input(format!("unknown feature `{name}`; there are control, interpolation, all"))
+    };
+    let text = |name: &str| environment(name).and_then(|value| value.into_string().ok());
+    let mut features = Features::NONE;
+    if let Some(names) = text("SPIFF_FEATURES") {
+        features = features.with_names(&names).map_err(unknown)?;
+    }
+    features = features.with_names(&access.features).map_err(unknown)?;
+    let mut outside = Outside::none()
+        .with_clock(Arc::new(|| {
+            let now = SystemClock.now().as_millis();
+            Duration::from_millis(u64::try_from(now).unwrap_or(0))
+        }))
+        .with_random(Arc::new(|bytes| {
+            // Without randomness there is none, which the functions that need it can't tell.
+            let _ = getrandom::fill(bytes);
+        }));
+    if let Some(key) = text("SPIFF_ENCRYPTION_KEY") {
+        outside = outside.with_key(key);
+    }
+    for grant in &access.allow {
+        outside = match grant.split_once('=') {
+            Some(("read", folder)) => outside.allow_read(folder),
+            Some(("write", folder)) => outside.allow_write(folder),
+            None if grant == "exec" => outside.allow_exec(),
+            None if grant == "env" => outside.allow_env(environment_all().collect::<BTreeMap<_, _>>()),
+            _ => {
+                return Err(Stop::input(format!(
+                    "unknown access `{grant}`; there are read=DIR, write=DIR, exec, env"
+                )));
+            }
+        };
+    }
+    Ok(Engine::new().with_features(features).with_outside(outside))
+}
+
+/// Writes the state file: as JSON if its name says so, and whole or not at all.
+pub(super) fn keep_state(file: &Path, state: &Node, json: bool) -> Result<(), Stop> {
+    let json = match file.extension().and_then(|extension| extension.to_str()) {
+        Some("yaml" | "yml") => false,
+        Some("json") => true,
+        _ => json,
+    };
+    let text = if json {
+        yaml::to_json(state.value()).map_err(|error| Stop::Failed(error.to_string()))?
+    } else {
+        yaml::to_yaml(state)
+    };
+    let next = file.with_extension("new");
+    std::fs::write(&next, text)
+        .and_then(|()| std::fs::rename(&next, file))
+        .map_err(|error| Stop::Failed(format!("cannot write state file \"{}\": {error}", file.display())))
+}

@@ -1,0 +1,239 @@
+//! `windlass spiff`: the template language by itself.
+
+mod args;
+mod define;
+mod inputs;
+
+use std::process::ExitCode;
+
+use windlass_spiff::syntax::{Place, parse};
+use windlass_spiff::value::{Map, Node, Value};
+use windlass_spiff::{Preserve, Processed, Session, SpiffError, TraceStep, diff, yaml};
+
+pub(crate) use args::SpiffArgs;
+use args::{ConvertArgs, DiffArgs, EvalArgs, MergeArgs, ParseArgs, SpiffCommand};
+use inputs::{Inputs, engine};
+
+use crate::exit;
+use crate::output::{print, say, tell};
+
+/// What ends a command: wrong input, or a template without result.
+enum Stop {
+    Input(String),
+    Failed(String),
+}
+
+impl Stop {
+    fn input(message: impl std::fmt::Display) -> Self {
+        Self::Input(message.to_string())
+    }
+}
+
+pub(crate) fn run(args: &SpiffArgs) -> ExitCode {
+    let result = match &args.command {
+        SpiffCommand::Merge(args) => merge(args),
+        SpiffCommand::Eval(args) => eval(args),
+        SpiffCommand::Parse(args) => parse_expression(args),
+        SpiffCommand::Convert(args) => convert(args),
+        SpiffCommand::Diff(args) => compare(args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(Stop::Input(message)) => {
+            tell!("error: {message}");
+            exit::wrong_input()
+        }
+        Err(Stop::Failed(message)) => {
+            tell!("error: {message}");
+            exit::FAILED
+        }
+    }
+}
+
+const LEGEND: &str = "\
+\nerror classification:
+ *: error in local dynaml expression
+ @: dependent of or involved in a cycle
+ -: depending on a node with an error";
+
+fn failed(what: &str, error: &SpiffError) -> Stop {
+    let mut message = format!("{what}: {error}");
+    if let SpiffError::Unresolved(unresolved) = error {
+        for cycle in &unresolved.cycles {
+            message.push_str("\ncycle: ");
+            message.push_str(&cycle.join(" -> "));
+        }
+        message.push_str(LEGEND);
+    }
+    Stop::Failed(message)
+}
+
+fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
+    let mut inputs = Inputs::default();
+    let mut engine = engine(&args.access)?;
+    engine = engine.with_preserved(Preserve {
+        partial: args.partial,
+        escapes: args.preserve_escapes,
+        temporary: args.preserve_temporary,
+    });
+    for (name, value) in inputs.bindings(args.bindings.as_deref(), &args.define)? {
+        engine = engine.with_binding(&name, value.into_value());
+    }
+    for tag in &args.tags {
+        let (name, file) =
+            tag.split_once(':').ok_or_else(|| Stop::input(format!("tag `{tag}` is not NAME:FILE")))?;
+        engine = engine.with_tag(name, inputs.document(file)?);
+    }
+    if let Some(path) = &args.trace {
+        engine = engine.with_trace(path);
+    }
+    let templates = inputs.documents(&args.template)?;
+    let mut stubs = args.stubs.iter().map(|stub| inputs.document(stub)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(state) = &args.state {
+        if templates.len() > 1 {
+            return Err(Stop::input("state handling not supported for multi documents"));
+        }
+        if state.exists() {
+            stubs.push(inputs.document(&state.to_string_lossy())?);
+        }
+    }
+    let session = engine.session();
+    let prepared = session.prepare(&stubs).map_err(|error| traced(&session, &error, args))?;
+    let mut results = Vec::new();
+    for template in &templates {
+        let processed = session.apply(template, &prepared).map_err(|error| traced(&session, &error, args))?;
+        if let Some(state) = &args.state {
+            inputs::keep_state(state, processed.state(), args.json)?;
+        }
+        results.extend(chosen(&processed, args)?);
+    }
+    show_trace(&session.steps(), args);
+    write(&results, args.json)
+}
+
+/// A failure, after the trace that was asked for.
+fn traced(session: &Session, error: &SpiffError, args: &MergeArgs) -> Stop {
+    show_trace(&session.steps(), args);
+    failed("error generating manifest", error)
+}
+
+fn show_trace(steps: &[TraceStep], args: &MergeArgs) {
+    let Some(path) = &args.trace else { return };
+    tell!("trace of {path}:");
+    if steps.is_empty() {
+        tell!("  no step: there is no node of that path, or nothing was done with it");
+    }
+    for step in steps {
+        tell!("  {} pass {}: {}: {}", step.document, step.pass, step.event, step.value);
+    }
+}
+
+/// The parts of a result that were asked for.
+fn chosen(processed: &Processed, args: &MergeArgs) -> Result<Vec<Node>, Stop> {
+    let mut node = processed.node().clone();
+    if let Some(expression) = &args.evaluate {
+        node = engine(&args.access)?
+            .evaluate(expression, &node)
+            .map_err(|error| failed("error evaluating expression", &error))?;
+    }
+    if let Some(path) = &args.path {
+        node = at(&node, path)?;
+    }
+    if !args.select.is_empty() {
+        let mut map = Map::new();
+        for path in &args.select {
+            let name = path.rsplit('.').next().unwrap_or(path);
+            map.insert(name.into(), at(&node, path)?);
+        }
+        node = Node::new(Value::from(map));
+    }
+    match node.value() {
+        Value::List(list) if args.split => Ok(list.to_vec()),
+        _ => Ok(vec![node]),
+    }
+}
+
+fn at(node: &Node, path: &str) -> Result<Node, Stop> {
+    node.at(path).ok_or_else(|| Stop::Failed(format!("path \"{path}\" not found")))
+}
+
+fn write(results: &[Node], json: bool) -> Result<ExitCode, Stop> {
+    for node in results {
+        if json {
+            say!("{}", yaml::to_json(node.value()).map_err(|error| Stop::Failed(error.to_string()))?);
+            continue;
+        }
+        if results.len() > 1 {
+            say!("---");
+        }
+        print(&yaml::to_yaml(node));
+    }
+    Ok(exit::DONE)
+}
+
+fn eval(args: &EvalArgs) -> Result<ExitCode, Stop> {
+    let mut inputs = Inputs::default();
+    let mut engine = engine(&args.access)?;
+    for (name, value) in inputs.bindings(args.bindings.as_deref(), &args.define)? {
+        engine = engine.with_binding(&name, value.into_value());
+    }
+    let document = match &args.document {
+        Some(file) => inputs.document(file)?,
+        None => Node::new(Value::from(Map::new())),
+    };
+    let node = engine
+        .evaluate(&args.expression, &document)
+        .map_err(|error| failed("error evaluating expression", &error))?;
+    write(&[node], args.json)
+}
+
+fn parse_expression(args: &ParseArgs) -> Result<ExitCode, Stop> {
+    let expr = parse(&args.expression, &Place::default()).map_err(Stop::input)?;
+    say!("{expr}");
+    Ok(exit::DONE)
+}
+
+fn convert(args: &ConvertArgs) -> Result<ExitCode, Stop> {
+    let mut results = Vec::new();
+    for node in Inputs::default().documents(&args.file)? {
+        let node = match &args.path {
+            Some(path) => at(&node, path)?,
+            None => node,
+        };
+        match node.value() {
+            Value::List(list) if args.split => results.extend(list.iter().cloned()),
+            _ => results.push(node),
+        }
+    }
+    write(&results, args.json)
+}
+
+fn compare(args: &DiffArgs) -> Result<ExitCode, Stop> {
+    let mut inputs = Inputs::default();
+    let (a, b) = (inputs.documents(&args.a)?, inputs.documents(&args.b)?);
+    if a.len() != b.len() {
+        return Err(Stop::Failed(format!("different number of documents ({} != {})", a.len(), b.len())));
+    }
+    let mut different = false;
+    for (a, b) in a.iter().zip(&b) {
+        for difference in diff(a, b) {
+            different = true;
+            say!("Difference in {}:", difference.path.join("."));
+            let side = |name: &str, node: Option<&Node>| match node {
+                Some(node) => {
+                    say!("  {name}:");
+                    for line in yaml::to_yaml(node).lines() {
+                        say!("    {line}");
+                    }
+                }
+                None => say!("  {name}: nothing there"),
+            };
+            side(&args.a, difference.a.as_ref());
+            side(&args.b, difference.b.as_ref());
+        }
+    }
+    if !different {
+        say!("no differences!");
+    }
+    Ok(if different { exit::FAILED } else { exit::DONE })
+}
