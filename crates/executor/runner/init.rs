@@ -17,7 +17,8 @@
 //! Lines of ASCII of less than 16 KiB, a letter and words; bytes are base64. `A`: everything has been stored. `R why`: it
 //! could not be. `S time`: the job runs. `o` and `e`: it wrote this. `O` and `E`: the last it wrote of what is too
 //! much to be stored. `F number state`: what became of an output; `f` its content. `X end started ended stdout stderr`: how
-//! it ended and how much it wrote. `X` is the last line. Who reads them later from the engine's log reads the same.
+//! it ended and how much it wrote. `X` is the last line. Who reads them later from the engine's log reads the same. A job
+//! that must finish keeps a copy in the file `told` of its volume: what is told while the engine is dead is in no log.
 //!
 //! # Signals
 //! The real-time signal 34 + n asks the job to end, and ends it after 50 ms × 2^(n-1), at once for n = 0. SIGTERM is not
@@ -136,7 +137,7 @@ fn main() {
         return anchor(signals);
     }
     let mut input = io::BufReader::with_capacity(64 << 10, io::stdin());
-    let told = Arc::new(Mutex::new(io::stdout()));
+    let told = Arc::new(Mutex::new(Out { stdout: io::stdout(), copy: None }));
     let spec = match Spec::read(&mut input) {
         Ok(Some(spec)) => spec,
         // Whoever began to describe the job has gone before the end: it was never there.
@@ -148,6 +149,12 @@ fn main() {
             std::process::exit(125);
         }
     };
+    if spec.finish {
+        // What is told while there is no engine to hear it, and this ends before there is one again, nobody has heard.
+        let copy =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(Path::new(ROOT).join("told"));
+        told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).copy = copy.ok();
+    }
     say(&told, "A");
     let (news, heard) = channel();
     watch_signals(signals, news.clone());
@@ -605,7 +612,13 @@ fn missing_interpreter(path: &Path) -> Option<String> {
 
 // ---- what it writes ----
 
-type Told = Arc<Mutex<io::Stdout>>;
+type Told = Arc<Mutex<Out>>;
+
+/// Where lines go: to the engine, and for a job that must not be lost to a file in its volume too.
+struct Out {
+    stdout: io::Stdout,
+    copy: Option<File>,
+}
 
 /// What is left of a stream when it has ended.
 #[derive(Default)]
@@ -653,7 +666,11 @@ fn pump(
 fn say(told: &Told, line: &str) {
     let mut told = told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     // When nobody can hear it, the engine's end of it is gone; then there is nobody to be told.
-    let _nobody = told.write_all(format!("{line}\n").as_bytes()).and_then(|()| told.flush());
+    let line = format!("{line}\n");
+    if let Some(copy) = &mut told.copy {
+        let _full = copy.write_all(line.as_bytes());
+    }
+    let _nobody = told.stdout.write_all(line.as_bytes()).and_then(|()| told.stdout.flush());
 }
 
 /// Brings back the outputs. The kernel itself sees to it that no link leads out of the working folder.

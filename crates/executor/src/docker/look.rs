@@ -1,16 +1,19 @@
 //! What an engine tells of a job's container: whether it is there, how far it has come, what was logged.
 
-use std::{collections::HashMap, pin::Pin, time::Duration};
+use std::{collections::HashMap, io::Read, pin::Pin, time::Duration};
 
 use bollard::{
     container::LogOutput,
     models::{ContainerInspectResponse, ContainerState, ContainerStateStatusEnum},
-    query_parameters::{InspectContainerOptions, KillContainerOptionsBuilder, LogsOptionsBuilder},
+    query_parameters::{
+        DownloadFromContainerOptionsBuilder, InspectContainerOptions, KillContainerOptionsBuilder,
+        LogsOptionsBuilder,
+    },
 };
 use futures::{Stream, StreamExt};
 
 use crate::{
-    End, JobId, Outcome,
+    End, JobId, OnOwnerDeath, Outcome,
     docker::{
         Engine, EngineError,
         container::name,
@@ -18,6 +21,9 @@ use crate::{
         lines::{Collector, Line, Lines},
     },
 };
+
+/// Where a job that must finish keeps what it has told.
+const COPY: &str = "/windlass/told";
 
 /// How often the engine is asked again whether a container was killed for want of memory: it learns of it a moment late.
 const MEMORY_LOOKS: u32 = 3;
@@ -124,15 +130,49 @@ where
     })
 }
 
+/// Reads all that a job whose container has exited has told: from the log, or, if that has no end, from the copy that a
+/// job that must finish has in its volume. An engine that is dead when it is told something has it in no log.
+pub(crate) async fn told(engine: &Engine, id: &JobId, looked: &Looked) -> Result<Vec<Line>, EngineError> {
+    let mut all = Vec::new();
+    let mut logged = logged(engine, id, false);
+    while let Some(lines) = logged.next().await {
+        all.extend(lines?);
+    }
+    let has_end = |lines: &[Line]| matches!(lines.last(), Some(Line::Ended(_)));
+    if !has_end(&all) && looked.record.on_owner_death == OnOwnerDeath::Finish {
+        let copy = copied(engine, id).await?;
+        if has_end(&copy) {
+            return Ok(copy);
+        }
+    }
+    Ok(all)
+}
+
+async fn copied(engine: &Engine, id: &JobId) -> Result<Vec<Line>, EngineError> {
+    let options = DownloadFromContainerOptionsBuilder::default().path(COPY).build();
+    let mut archive = Vec::new();
+    let mut download = engine.client().download_from_container(&name(id), Some(options));
+    while let Some(piece) = download.next().await {
+        match piece.map_err(|error| engine.error("bring back a file", error)) {
+            Err(error) if error.is_absent() => return Ok(Vec::new()),
+            piece => archive.extend(piece?),
+        }
+    }
+    let mut content = Vec::new();
+    let mut archive = tar::Archive::new(archive.as_slice());
+    for entry in archive.entries().into_iter().flatten().flatten() {
+        // A file that is cut off has no end, and that is seen.
+        let _cut = entry.take(u64::MAX).read_to_end(&mut content);
+    }
+    Ok(Lines::default().take(&content))
+}
+
 /// Finds out how a job ended whose container has exited.
 pub(crate) async fn remains(engine: &Engine, id: &JobId, looked: &Looked) -> Result<Remains, EngineError> {
     let mut collector = Collector::new(looked.record.clone());
-    let mut logged = logged(engine, id, false);
-    while let Some(lines) = logged.next().await {
-        for line in lines? {
-            if let Some(outcome) = collector.take(line) {
-                return Ok(Remains::Ended(Box::new(outcome)));
-            }
+    for line in told(engine, id, looked).await? {
+        if let Some(outcome) = collector.take(line) {
+            return Ok(Remains::Ended(Box::new(outcome)));
         }
     }
     if !collector.is_accepted() {

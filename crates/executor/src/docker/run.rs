@@ -293,6 +293,7 @@ impl Life {
         let time = limits.timeout.saturating_add(limits.grace).saturating_add(LATE);
         let mut latest = Instant::now().checked_add(time);
         let mut late = End::TimedOut;
+        let mut probe = Instant::now() + self.shared.options.call_limit;
         loop {
             let wish = *self.wish.borrow_and_update();
             if wish.part {
@@ -322,8 +323,25 @@ impl Life {
                 },
                 Ok(()) = self.wish.changed() => {}
                 () = until(latest) => return Stop::Late(late),
+                () = sleep_until(probe) => {
+                    // A connection whose other end has vanished is as silent as a job that has nothing to say.
+                    if self.has_exited_unheard().await {
+                        return Stop::Broken;
+                    }
+                    probe = Instant::now() + self.shared.options.call_limit;
+                }
             }
         }
+    }
+
+    /// Asks the engine whether a job has ended of which nothing is heard.
+    async fn has_exited_unheard(&self) -> bool {
+        if let Ok(looked) = look::look(&self.shared.engine, &self.id).await {
+            self.silent.send_replace(None);
+            return looked.is_none_or(|looked| looked.stage == Stage::Exited);
+        }
+        self.silent.send_if_modified(|since| since.replace(since.unwrap_or_else(Instant::now)).is_none());
+        false
     }
 
     /// Ends a job whose owner parts with it, and waits until it is written down.
@@ -366,11 +384,9 @@ impl Life {
             return Ok(Looked::Running);
         }
         let mut collector = Collector::new(looked.record.clone());
-        let mut logged = look::logged(engine, &self.id, false);
-        while let Some(lines) = logged.next().await {
-            if let Some(Stop::Ended(outcome)) = self.take(lines?, &mut collector) {
-                return Ok(Looked::Ended(outcome));
-            }
+        let told = look::told(engine, &self.id, &looked).await?;
+        if let Some(Stop::Ended(outcome)) = self.take(told, &mut collector) {
+            return Ok(Looked::Ended(outcome));
         }
         let end = if look::was_out_of_memory(engine, &self.id, &looked).await? {
             End::OutOfMemory

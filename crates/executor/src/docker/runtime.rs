@@ -126,6 +126,19 @@ impl DockerRuntime {
             handle.parted().await;
         }
         self.shared.tools.close().await;
+        self.sweep().await;
+    }
+
+    /// Removes what calls have left whose answers were not heard: containers of this client that never ran a job.
+    async fn sweep(&self) {
+        let own = self.containers(labels::CLIENT, Some(&self.shared.client)).await.unwrap_or_default();
+        let never_ran = |container: &&ContainerSummary| {
+            let is_job = container.labels.as_ref().is_some_and(|labels| labels.contains_key(labels::JOB));
+            !is_job || state_of(container) == "created"
+        };
+        for id in own.iter().filter(never_ran).filter_map(|container| container.id.as_deref()) {
+            self.shared.tools.remove(id).await;
+        }
     }
 
     /// Removes what clients that are dead have left: containers that are no jobs, containers of jobs that never began, and
@@ -289,7 +302,11 @@ fn is_old(container: &ContainerSummary) -> bool {
 }
 
 fn is_running(container: &ContainerSummary) -> bool {
-    container.state.as_ref().is_some_and(|state| state.to_string() == "running")
+    state_of(container) == "running"
+}
+
+fn state_of(container: &ContainerSummary) -> String {
+    container.state.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
 /// Draws the name of a client: it has to be another one for each process, on whatever machine.

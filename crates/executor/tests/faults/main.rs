@@ -1,0 +1,212 @@
+//! What becomes of jobs when it is the engine that fails: killed, stopped, without room, out of reach.
+//!
+//! Each test has an engine of its own, in a network of its own, which it may harm. It takes root, `dockerd` and a static
+//! busybox; where these are not the tests say `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1` demands them.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod daemon;
+
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use windlass_executor::{
+    End, Events, Found, Job, JobEvent, JobId, OnOwnerDeath, Runtime, RuntimeError,
+    docker::{DockerOptions, DockerRuntime},
+};
+
+use daemon::{Daemon, IMAGE, Settings};
+
+fn sh(script: &str) -> Job {
+    Job::command("sh").args(["-c", script])
+}
+
+/// A job that must not run twice, and counts how often it does.
+fn once(script: &str) -> Job {
+    sh(&format!("echo ran >> /count/times; {script}"))
+        .volume("count".parse().unwrap(), "/count")
+        .on_owner_death(OnOwnerDeath::Finish)
+}
+
+fn id(text: &str) -> JobId {
+    text.parse().unwrap()
+}
+
+fn options() -> DockerOptions {
+    let options = DockerOptions::new().image(IMAGE).call_limit(Duration::from_secs(2));
+    options.patience(Duration::from_secs(3))
+}
+
+/// Reads until the job has written something.
+async fn seen(events: &mut Events) {
+    while !matches!(events.next().await.expect("the job writes something"), JobEvent::Output { .. }) {}
+}
+
+async fn submit(runtime: &DockerRuntime, name: &str, job: &Job) {
+    runtime.submit(&id(name), job).await.unwrap();
+    seen(&mut runtime.events(&id(name)).await.unwrap()).await;
+}
+
+/// Waits for a job, over errors that say that the engine doesn't answer.
+async fn end(runtime: &DockerRuntime, name: &str) -> windlass_executor::Outcome {
+    let limit = Instant::now() + Duration::from_secs(60);
+    loop {
+        match runtime.wait(&id(name)).await {
+            Ok(outcome) => return outcome,
+            Err(RuntimeError::Unavailable { .. }) if Instant::now() < limit => {}
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+}
+
+/// How often jobs made by [`once`] have run.
+async fn times(runtime: &DockerRuntime) -> usize {
+    let count = sh("cat /count/times").volume("count".parse().unwrap(), "/count");
+    runtime.run(&id("count"), &count).await.unwrap().stdout.text().lines().count()
+}
+
+#[tokio::test]
+async fn an_engine_that_is_killed_loses_no_job_that_survives_it() {
+    let Some(mut daemon) =
+        Daemon::start("killed with live-restore", Settings { live_restore: true, ..Settings::default() })
+            .await
+    else {
+        return;
+    };
+    let runtime = DockerRuntime::open(daemon.engine().await, options()).await.unwrap();
+    submit(&runtime, "once", &once("echo before; sleep 3; echo after; exit 7")).await;
+    submit(&runtime, "short", &once("echo before; sleep 0.3; echo after; exit 5")).await;
+    submit(&runtime, "repeatable", &sh("echo before; sleep 600")).await;
+    daemon.kill();
+    let refused = runtime.submit(&id("refused"), &sh("true")).await;
+    assert!(matches!(refused, Err(RuntimeError::Unavailable { .. })), "{refused:?}");
+    daemon.start_again().await;
+    let outcome = end(&runtime, "once").await;
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(7), "before\nafter\n"));
+    let outcome = end(&runtime, "short").await;
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(5), "before\nafter\n"));
+    // Its owner lives, and so does it.
+    assert_eq!(runtime.find(&id("repeatable")).await.unwrap(), Found::Running);
+    runtime.cancel(&id("repeatable"), Duration::ZERO).await.unwrap();
+    let outcome = end(&runtime, "repeatable").await;
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Cancelled, "before\n"));
+    for name in ["once", "short", "repeatable"] {
+        runtime.remove(&id(name)).await.unwrap();
+    }
+    // A client of another life sees the same, and jobs run as before.
+    assert_eq!(runtime.find(&id("refused")).await.unwrap(), Found::Never);
+    assert_eq!(times(&runtime).await, 2);
+    runtime.close().await;
+    daemon.is_left_clean().await;
+}
+
+#[tokio::test]
+async fn jobs_that_an_engine_takes_with_it_are_lost_and_not_run_again() {
+    let Some(mut daemon) = Daemon::start("killed without live-restore", Settings::default()).await else {
+        return;
+    };
+    let runtime = DockerRuntime::open(daemon.engine().await, options()).await.unwrap();
+    submit(&runtime, "once", &once("echo before; sleep 600")).await;
+    submit(&runtime, "ended", &once("echo before; sleep 0.2; exit 5")).await;
+    daemon.kill();
+    daemon.start_again().await;
+    let outcome = end(&runtime, "once").await;
+    assert!(matches!(outcome.end, End::Lost(_)), "{:?}", outcome.end);
+    assert_eq!(outcome.stdout.text(), "before\n");
+    let outcome = end(&runtime, "ended").await;
+    assert!(matches!(outcome.end, End::Exited(5) | End::Lost(_)), "{:?}", outcome.end);
+    runtime.submit(&id("once"), &once("true")).await.unwrap();
+    assert!(matches!(end(&runtime, "once").await.end, End::Lost(_)), "an id is one attempt");
+    for name in ["once", "ended"] {
+        runtime.remove(&id(name)).await.unwrap();
+    }
+    assert_eq!(times(&runtime).await, 2);
+    runtime.close().await;
+    daemon.is_left_clean().await;
+}
+
+#[tokio::test]
+async fn an_engine_that_stands_still_is_waited_for() {
+    let Some(daemon) = Daemon::start("stopped", Settings::default()).await else { return };
+    let runtime = DockerRuntime::open(daemon.engine().await, options()).await.unwrap();
+    submit(&runtime, "once", &once("echo before; sleep 2; echo after; exit 7")).await;
+    daemon.signal("STOP");
+    let begun = Instant::now();
+    let refused = runtime.submit(&id("late"), &once("true")).await;
+    assert!(matches!(refused, Err(RuntimeError::Unavailable { .. })), "{refused:?}");
+    let found = runtime.find(&id("unknown")).await;
+    assert!(matches!(found, Err(RuntimeError::Unavailable { .. })), "{found:?}");
+    assert_eq!(runtime.find(&id("once")).await.unwrap(), Found::Running);
+    let waited = runtime.wait(&id("once")).await;
+    assert!(matches!(waited, Err(RuntimeError::Unavailable { .. })), "{waited:?}");
+    assert!(begun.elapsed() < Duration::from_secs(30), "it took {:?}", begun.elapsed());
+    daemon.signal("CONT");
+    let outcome = end(&runtime, "once").await;
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(7), "before\nafter\n"));
+    runtime.remove(&id("once")).await.unwrap();
+    // What was refused may have been half done since. It never ran, and is gone when it is asked for.
+    assert_eq!(runtime.find(&id("late")).await.unwrap(), Found::Never);
+    assert_eq!(times(&runtime).await, 1);
+    runtime.close().await;
+    daemon.is_left_clean().await;
+}
+
+#[tokio::test]
+async fn an_engine_without_room_refuses_and_recovers() {
+    let Some(daemon) = Daemon::start("full", Settings { room: Some("48m"), ..Settings::default() }).await
+    else {
+        return;
+    };
+    let runtime = DockerRuntime::open(daemon.engine().await, options()).await.unwrap();
+    submit(&runtime, "once", &once("echo before; sleep 3; echo after; exit 7")).await;
+    let flood = daemon.data().join("flood");
+    let filled = Command::new("dd")
+        .arg(format!("of={}", flood.display()))
+        .args(["if=/dev/zero", "bs=64k"])
+        .output()
+        .unwrap();
+    assert!(!filled.status.success(), "it takes all there is");
+    let refused =
+        runtime.submit(&id("refused"), &once("true").file("data".parse().unwrap(), vec![7; 1 << 20])).await;
+    match refused {
+        Err(RuntimeError::Unavailable { problem, .. }) => assert!(problem.contains("space"), "{problem}"),
+        other => panic!("expected to be refused for want of space: {other:?}"),
+    }
+    // What it writes can't be logged any more, but is heard as long as we are connected.
+    let outcome = end(&runtime, "once").await;
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(7), "before\nafter\n"));
+    std::fs::remove_file(flood).unwrap();
+    runtime.remove(&id("once")).await.unwrap();
+    assert_eq!(runtime.find(&id("refused")).await.unwrap(), Found::Never);
+    assert_eq!(times(&runtime).await, 1);
+    runtime.close().await;
+    daemon.is_left_clean().await;
+}
+
+#[tokio::test]
+async fn an_engine_out_of_reach_is_waited_for() {
+    let Some(daemon) = Daemon::start("cut off", Settings { remote: true, ..Settings::default() }).await
+    else {
+        return;
+    };
+    let runtime = DockerRuntime::open(daemon.engine().await, options()).await.unwrap();
+    submit(&runtime, "once", &once("echo before; sleep 2; echo after; exit 7")).await;
+    submit(&runtime, "repeatable", &sh("echo before; sleep 2; echo after; exit 5")).await;
+    daemon.cut();
+    let refused = runtime.submit(&id("late"), &once("true")).await;
+    assert!(matches!(refused, Err(RuntimeError::Unavailable { .. })), "{refused:?}");
+    let waited = runtime.wait(&id("once")).await;
+    assert!(matches!(waited, Err(RuntimeError::Unavailable { .. })), "{waited:?}");
+    daemon.mend();
+    for (name, code) in [("once", 7), ("repeatable", 5)] {
+        let outcome = end(&runtime, name).await;
+        assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(code), "before\nafter\n"));
+        runtime.remove(&id(name)).await.unwrap();
+    }
+    assert_eq!(runtime.find(&id("late")).await.unwrap(), Found::Never);
+    assert_eq!(times(&runtime).await, 1);
+    runtime.close().await;
+    daemon.is_left_clean().await;
+}
