@@ -139,6 +139,9 @@ impl DockerRuntime {
         for id in own.iter().filter(never_ran).filter_map(|container| container.id.as_deref()) {
             self.shared.tools.remove(id).await;
         }
+        // And of clients that were killed in the middle of a launch; whoever comes next tidies up after them.
+        let others = self.containers(labels::ROLE, None).await.unwrap_or_default();
+        self.remove_abandoned(&others, &self.living(&others)).await;
     }
 
     /// Removes what clients that are dead have left: containers that are no jobs, containers of jobs that never began, and
@@ -156,11 +159,7 @@ impl DockerRuntime {
         let jobs = self.containers(labels::OWNER, Some(owner.as_str())).await?;
         let others = self.containers(labels::ROLE, None).await?;
         let alive = self.living(&others);
-        for container in others.iter().filter(|other| is_old(other) && !alive.contains(client_of(other))) {
-            if let Some(id) = &container.id {
-                self.shared.tools.remove(id).await;
-            }
-        }
+        self.remove_abandoned(&others, &alive).await;
         let mut reaped = Vec::new();
         for container in jobs.iter().filter(|job| !alive.contains(client_of(job))) {
             let job = container.labels.as_ref().and_then(labels::job_of);
@@ -171,6 +170,15 @@ impl DockerRuntime {
         }
         reaped.sort();
         Ok(reaped)
+    }
+
+    /// Removes containers that are no jobs of clients that are dead.
+    async fn remove_abandoned(&self, others: &[ContainerSummary], alive: &BTreeSet<&str>) {
+        for container in others.iter().filter(|other| is_old(other) && !alive.contains(client_of(other))) {
+            if let Some(id) = &container.id {
+                self.shared.tools.remove(id).await;
+            }
+        }
     }
 
     /// The clients that have a running anchor, and this one.
