@@ -56,3 +56,8 @@ fn register(registry: &mut Registry) {
     versions::register(registry);
     x509::register(registry);
 }
+
+/// The page's examples, kept right.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/functions.md")]
+mod page {}

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod corpus_yaml;
+mod examples;
 mod function_table;
 mod fuzz;
 mod safety;
