@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Rollback(RollbackArgs),
     Cancel(CancelArgs),
     Ps(PsArgs),
+    Run(WatchArgs),
+    Metric(MetricArgs),
     History(HistoryArgs),
     Diff(DiffArgs),
     Status(StatusArgs),
@@ -327,6 +329,46 @@ pub(crate) struct CancelArgs {
     pub(crate) process: ProcessId,
 }
 
+/// Watch assemblies: apply their policies to metrics, and look at their health.
+///
+/// Takes metrics by `POST /metrics` on the socket .windlass/metrics.sock, which only its owner can reach, and from
+/// health checks. Policies scale and heal, each as a process of its own; other commands work beside it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass run
+  windlass run --health 30")]
+pub(crate) struct WatchArgs {
+    /// Look at the health of parts every so many seconds; 0 never does
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) health: u32,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Send a metric to `windlass run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass metric push h_bta__A.load 92
+  windlass metric push h_bta__B__1.integrity BROKEN")]
+pub(crate) struct MetricArgs {
+    #[command(subcommand)]
+    pub(crate) command: MetricCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MetricCommand {
+    /// Send one reading
+    Push {
+        /// The metric: the full name of a part, `.`, and the metric's name
+        metric: String,
+        /// A load from 0 to 100, or OK or BROKEN
+        reading: String,
+    },
+}
+
 /// List processes, or show one step by step.
 #[derive(Debug, Args)]
 #[command(
@@ -461,6 +503,10 @@ pub(crate) struct PlanArgs {
     /// End with code 3 when something would be done
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
+
+    /// Look how the parts that are up really are, and show what differs from the record
+    #[arg(long)]
+    pub(crate) refresh: bool,
 
     /// Print as
     #[arg(long, value_enum, default_value_t = Format::Human)]

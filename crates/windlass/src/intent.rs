@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass_engine::{Ask, Desired, Ended, Manner, Prepared, Stop};
+use windlass_engine::{Ask, Desired, Ended, EngineError, Manner, Prepared, Stop};
 use windlass_model::record::{EventRecord, InstanceRecord, ProcessRecord};
 use windlass_model::{AssemblyName, Element, ElementName, ProcessId, Seq, State, Topology};
 use windlass_plan::Plan;
@@ -15,7 +15,7 @@ use windlass_store::{Store, Watch};
 use crate::desired::{Asked, desired};
 use crate::error::Error;
 use crate::open::Windlass;
-use crate::view::plan::PlanView;
+use crate::view::plan::{DriftView, PlanView};
 
 /// An assembly to bring up, or to plan.
 #[derive(Debug, Clone)]
@@ -247,6 +247,20 @@ impl Windlass {
         Ok((PlanView::new(name, &preview.plan, preview.diff), warnings))
     }
 
+    /// Looks how the parts of an assembly are that are up, beside what is on record.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be read.
+    pub async fn drift(&self, name: &AssemblyName) -> Result<Vec<DriftView>, Error> {
+        let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
+        match self.engine(store).look(name).await {
+            Ok(seen) => Ok(seen.into_iter().map(DriftView::new).collect()),
+            Err(EngineError::Unknown { .. }) => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Says what [`change`](Self::change) would do, without changing anything.
     ///
     /// # Errors
@@ -323,7 +337,7 @@ impl Windlass {
         }
     }
 
-    async fn store_or_new(&self) -> Result<Arc<dyn Store>, Error> {
+    pub(crate) async fn store_or_new(&self) -> Result<Arc<dyn Store>, Error> {
         match self.store(true).await? {
             Some(store) => Ok(store),
             None => Err(Error::Store(windlass_store::StoreError::Closed)),

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`open`](mod@open) | [`Windlass`]: a project with its store, drivers and runtimes |
 //! | [`intent`] | what can be asked: up, down, retry |
+//! | [`daemon`] | the long-running mode: metrics, policies, health |
 //! | [`check`](mod@check) | all problems of descriptors, packages and project files |
 //! | [`repair`](mod@repair) | repairs of what a check has found |
 //! | [`resolve`](mod@resolve) | a descriptor with what is known filled in |
@@ -17,6 +18,7 @@
 //! [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
 
 pub mod check;
+pub mod daemon;
 mod desired;
 pub mod doctor;
 pub mod error;

@@ -14,6 +14,7 @@ mod resolve;
 pub(crate) mod spiff;
 mod status;
 mod up;
+mod watch;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,8 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Rollback(args) => Box::pin(change::rollback(args)).await,
         Command::Cancel(args) => change::cancel(args).await,
         Command::Ps(args) => ps::run(args).await,
+        Command::Run(args) => Box::pin(watch::run(args)).await,
+        Command::Metric(args) => watch::metric(args).await,
         Command::History(args) => history::run(args).await,
         Command::Diff(args) => history::diff(args).await,
         Command::Status(args) => status::run(args).await,

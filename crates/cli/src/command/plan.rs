@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use windlass::lifecycle::{Diff, ElementChangeKind};
 use windlass::model::StepId;
 use windlass::plan::WaitKind;
-use windlass::view::plan::{PlanView, StepView};
+use windlass::view::plan::{DriftView, PlanView, StepView};
 
 use super::{fail, open, order, plural, print_json};
 use crate::args::{Format, PlanArgs};
@@ -22,8 +22,17 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     match windlass.plan(&order).await {
-        Ok((plan, warnings)) => {
+        Ok((mut plan, warnings)) => {
             diagnostics::print(warnings.iter());
+            if args.refresh {
+                match windlass.drift(&plan.assembly).await {
+                    Ok(drift) => plan.drift = Some(drift),
+                    Err(error) => return fail(&error),
+                }
+                if let Err(error) = windlass.close().await {
+                    return fail(&error);
+                }
+            }
             show(&plan, args.format, args.detailed_exitcode)
         }
         Err(error) => fail(&error),
@@ -61,8 +70,21 @@ pub(crate) fn print_all_changes(changes: &Diff) {
     }
 }
 
+/// Prints the parts that are not as their records say, or that nobody can tell of.
+fn print_drift(drift: &[DriftView]) {
+    for part in drift.iter().filter(|part| part.well != Some(true)) {
+        let style = if part.well == Some(false) { BAD } else { ODD };
+        say!("  {}", styled(style, format!("! {}: {}", part.element.local(), part.seen)));
+    }
+    let well = drift.iter().filter(|part| part.well == Some(true)).count();
+    say!("{} looked at, {well} as on record", plural(drift.len(), "part"));
+}
+
 fn print(plan: &PlanView) -> ExitCode {
     let name = styled(STRONG, &plan.assembly);
+    if let Some(drift) = &plan.drift {
+        print_drift(drift);
+    }
     let calling: Vec<&StepView> = plan.calling().collect();
     if calling.is_empty() {
         say!("{name}: nothing to {}", if plan.changes.is_empty() { "do" } else { "call" });

@@ -27,3 +27,4 @@ mod secrets;
 mod store;
 mod undecided;
 mod up;
+mod watch;

@@ -1,6 +1,8 @@
 //! A plan as it is shown.
 
 use serde::Serialize;
+use windlass_driver::Observation;
+use windlass_engine::Seen;
 use windlass_lifecycle::Diff;
 use windlass_model::{AssemblyName, ElementName, Origin, StepId};
 use windlass_plan::{Plan, Step, WaitKind, Work};
@@ -20,6 +22,35 @@ pub struct PlanView {
     pub widest: usize,
     /// What is different afterwards.
     pub changes: Diff,
+    /// How the parts that are up were found; none when nobody looked.
+    pub drift: Option<Vec<DriftView>>,
+}
+
+/// How a part that is up was found, beside what is on record.
+#[derive(Debug, Clone, Serialize)]
+pub struct DriftView {
+    /// The part.
+    pub element: ElementName,
+    /// Whether it is as its record says; none when that can't be told.
+    pub well: Option<bool>,
+    /// What was seen, or why nothing was.
+    pub seen: String,
+}
+
+impl DriftView {
+    pub(crate) fn new(seen: Seen) -> Self {
+        let well = seen.is_well();
+        let seen_as = match &seen.sight {
+            Ok(Observation::Reached) => "as it should be".to_owned(),
+            Ok(Observation::Absent) => "it is not there any more".to_owned(),
+            Ok(Observation::Converging) => "it is on its way".to_owned(),
+            Ok(Observation::Differs(how)) => format!("it differs: {how}"),
+            Ok(Observation::CannotTell(why)) => format!("it can't be told: {why}"),
+            Ok(_) => "it can't be told".to_owned(),
+            Err(failure) => format!("it can't be looked at: {failure}"),
+        };
+        Self { element: seen.element, well, seen: seen_as }
+    }
 }
 
 /// A step as it is shown.
@@ -60,6 +91,7 @@ impl PlanView {
             critical_path: plan.critical_path(),
             widest: plan.widest(),
             changes,
+            drift: None,
         }
     }
 
