@@ -61,6 +61,7 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     Check(CheckArgs),
     Resolve(ResolveArgs),
+    Schema(SchemaArgs),
     Retry(RetryArgs),
     Exec(ExecArgs),
     Doctor(DoctorArgs),
@@ -530,6 +531,29 @@ pub(crate) struct ResolveArgs {
     /// Print as
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
+}
+
+/// Print the JSON Schema of a document, for editors and other tools.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass schema assembly > assembly.schema.json
+  windlass schema project")]
+pub(crate) struct SchemaArgs {
+    /// The kind of document
+    #[arg(value_enum)]
+    pub(crate) document: SchemaOf,
+}
+
+/// A kind of document that has a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// An assembly descriptor.
+    Assembly,
+    /// A resource descriptor.
+    Resource,
+    /// A windlass.yaml.
+    Project,
 }
 
 /// Check descriptors, packages and project files, and report all problems at once.

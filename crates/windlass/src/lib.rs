@@ -10,6 +10,7 @@
 //! | [`check`](mod@check) | all problems of descriptors, packages and project files |
 //! | [`repair`](mod@repair) | repairs of what a check has found |
 //! | [`resolve`](mod@resolve) | a descriptor with what is known filled in |
+//! | [`schema`](mod@schema) | JSON Schemas of the documents that people write |
 //! | [`view`] | what can be looked at: status, log, plan; typed, versioned, ready for JSON |
 //! | [`doctor`] | what can run jobs on this machine, and how well it shuts them in |
 //! | [`explain`](mod@explain) | the codes of all crates |
@@ -29,6 +30,7 @@ mod places;
 pub mod repair;
 pub mod resolve;
 mod runtimes;
+pub mod schema;
 mod system;
 pub mod view;
 

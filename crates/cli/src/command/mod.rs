@@ -11,6 +11,7 @@ mod plan;
 mod process;
 mod ps;
 mod resolve;
+mod schema;
 pub(crate) mod spiff;
 mod status;
 mod up;
@@ -59,6 +60,7 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Resolve(args) => resolve::run(&args),
         Command::Exec(args) => exec::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,
+        Command::Schema(args) => schema::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Spiff(args) => spiff::run(&args),
     }

@@ -30,6 +30,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       plan       Show what up would do, and why each step waits
       check      Check descriptors, packages and project files, and report all problems at once
       resolve    Print an assembly's descriptor with everything filled in that is known
+      schema     Print the JSON Schema of a document, for editors and other tools
       retry      Go on with what was last asked of an assembly
       exec       Run one job by hand, as a driver would run a script
       doctor     Show what can run jobs here, how well it shuts them in, and what is missing
@@ -79,6 +80,7 @@ fn each_command_has_examples(
         "plan",
         "check",
         "resolve",
+        "schema",
         "retry",
         "exec",
         "doctor",
@@ -120,6 +122,7 @@ fn every_command_has_a_help_that_was_tested() {
             "plan",
             "check",
             "resolve",
+            "schema",
             "retry",
             "exec",
             "doctor",

@@ -22,6 +22,7 @@ mod json;
 mod kill;
 mod project;
 mod resolve;
+mod schema;
 mod scripts;
 mod secrets;
 mod store;
