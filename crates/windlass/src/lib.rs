@@ -13,6 +13,7 @@
 //! | [`schema`](mod@schema) | JSON Schemas of the documents that people write |
 //! | [`view`] | what can be looked at: status, log, plan; typed, versioned, ready for JSON |
 //! | [`doctor`] | what can run jobs on this machine, and how well it shuts them in |
+//! | [`images`](mod@images) | images for sandboxes, made and kept without an engine |
 //! | [`explain`](mod@explain) | the codes of all crates |
 //!
 //! The parts it puts together are re-exported under their own names: [`descriptor`], [`plan`], [`engine`], [`store`],
@@ -24,6 +25,7 @@ mod desired;
 pub mod doctor;
 pub mod error;
 pub mod explain;
+pub mod images;
 pub mod intent;
 pub mod open;
 mod places;

@@ -6,6 +6,7 @@ mod doctor;
 mod exec;
 mod explain;
 mod history;
+mod image;
 mod log;
 mod plan;
 mod process;
@@ -63,6 +64,7 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Schema(args) => schema::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Spiff(args) => spiff::run(&args),
+        Command::Image(args) => image::run(args).await,
     }
 }
 

@@ -35,6 +35,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       exec       Run one job by hand, as a driver would run a script
       doctor     Show what can run jobs here, how well it shuts them in, and what is missing
       explain    Explain the code of a message
+      image      Make and keep images for sandboxes, without an engine or a registry
       help       Print this message or the help of the given subcommand(s)
 
     Options:
@@ -50,6 +51,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       130  interrupted; the same command again goes on from there
 
     Environment:
+      XDG_CACHE_HOME     the folder with the folder windlass/images (default: ~/.cache)
       WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
       WINDLASS_STATE     where the state is kept, as --state says
       NO_COLOR           print without colours
@@ -84,7 +86,8 @@ fn each_command_has_examples(
         "retry",
         "exec",
         "doctor",
-        "explain"
+        "explain",
+        "image"
     )]
     command: &str,
 ) {
@@ -127,6 +130,7 @@ fn every_command_has_a_help_that_was_tested() {
             "exec",
             "doctor",
             "explain",
+            "image",
             "help"
         ]
     );

@@ -16,6 +16,7 @@ mod failing;
 mod fix;
 mod formats;
 mod help;
+mod image;
 mod input;
 mod interrupt;
 mod json;
