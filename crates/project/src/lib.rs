@@ -27,6 +27,7 @@ pub mod disk;
 pub mod file;
 pub mod find;
 mod layout;
+mod lmproject;
 pub mod overlay;
 pub mod package;
 pub mod project;

@@ -7,5 +7,6 @@ mod file;
 mod find;
 mod fixtures;
 mod folder;
+mod lmproject;
 mod package;
 mod project;
