@@ -92,8 +92,8 @@ fn is_right(diagnostic: &Diagnostic, text: &str) -> bool {
         // The way is printed with a place for each edge, and leads back to where it began.
         codes::PROPERTY_CYCLE => {
             let way = diagnostic.message.rsplit(": ").next().unwrap_or_default();
-            let names: Vec<&str> = way.split(" -> ").collect();
-            names.first() == names.last() && names.len() > 1
+            let circle: Vec<&str> = way.split(" -> ").collect();
+            circle.first() == circle.last() && circle.len() > 1
         }
         // Entries that hold nothing, or no type.
         codes::EMPTY_ENTRY | codes::MISSING_TYPE => !found.is_empty(),
