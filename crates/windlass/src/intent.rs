@@ -9,7 +9,7 @@ use windlass_engine::{Ask, Desired, Ended, EngineError, Manner, Prepared, Stop};
 use windlass_model::record::{EventRecord, InstanceRecord, ProcessRecord};
 use windlass_model::{AssemblyName, Element, ElementName, ProcessId, Seq, State, Topology};
 use windlass_plan::Plan;
-use windlass_source::Diagnostics;
+use windlass_source::{Diagnostics, Place};
 use windlass_store::{Store, Watch};
 
 use crate::desired::{Asked, desired};
@@ -24,6 +24,7 @@ pub struct Order {
     pub(crate) file: PathBuf,
     pub(crate) name: Option<AssemblyName>,
     pub(crate) parameters: BTreeMap<String, Value>,
+    pub(crate) places: BTreeMap<String, Place>,
     pub(crate) open: Vec<String>,
     pub(crate) catalog: Vec<PathBuf>,
     goal: State,
@@ -39,6 +40,7 @@ impl Order {
             file: file.into(),
             name: None,
             parameters: BTreeMap::new(),
+            places: BTreeMap::new(),
             open: Vec::new(),
             catalog: Vec::new(),
             goal: State::Active,
@@ -57,6 +59,12 @@ impl Order {
     /// Gives a property a value.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.parameters.insert(name.into(), value.into());
+        self
+    }
+
+    /// Says where the name of a parameter stands, for messages about it.
+    pub fn parameter_at(mut self, name: impl Into<String>, place: Place) -> Self {
+        self.places.insert(name.into(), place);
         self
     }
 
@@ -332,6 +340,7 @@ impl Windlass {
             file: &order.file,
             name: order.name.as_ref(),
             parameters: &order.parameters,
+            places: &order.places,
             open: &order.open,
             catalog: &order.catalog,
         }

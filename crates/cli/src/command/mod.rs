@@ -188,7 +188,7 @@ fn grace(run: &RunArgs) -> Duration {
 
 /// Makes an order of arguments, or prints what is wrong with them.
 fn order(args: &AssemblyArgs) -> Result<Order, ExitCode> {
-    let Parameters { values, open } =
+    let Parameters { values, places, open } =
         collect(&args.parameters, &args.params).map_err(|error| match error {
             ParameterError::Form(message) => {
                 tell!("error: {message}");
@@ -203,6 +203,9 @@ fn order(args: &AssemblyArgs) -> Result<Order, ExitCode> {
         } else {
             order.parameter(name, value)
         };
+    }
+    for (name, place) in places {
+        order = order.parameter_at(name, place);
     }
     Ok(order)
 }

@@ -91,12 +91,6 @@ fn a_file_that_is_no_descriptor() {
       |
       = help: close it with `]`, or quote the text
 
-    error[WL0104]: `name` must be text, and this is a list
-     --> small/assembly.yaml:1:7
-      |
-    1 | name: [assembly
-      |       ^^^^^^^^^
-
     error[WL0019]: `{` is never closed
      --> small/assembly.yaml:2:14
       |
@@ -105,7 +99,7 @@ fn a_file_that_is_no_descriptor() {
       |
       = help: close it with `}`, or quote the text
 
-    3 errors; nothing was changed
+    2 errors; nothing was changed
     ");
     assert_snapshot!(up_of("just words\n"), @"
     error[WL0100]: a descriptor is a mapping with a `name`, and this is text
@@ -371,12 +365,20 @@ fn parameters() {
     env.write("params.yaml", "dta: x\nnumOfservers: 3\n");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "params.yaml"]), @"
     error[WL0150]: the assembly has no property `dta`
-     |
-     = help: did you mean `data`?
+     --> params.yaml:1:1
+      |
+    1 | dta: x
+      | ^^^
+      |
+      = help: did you mean `data`?
 
     error[WL0150]: the assembly has no property `numOfservers`
-     |
-     = help: did you mean `numOfServers`?
+     --> params.yaml:2:1
+      |
+    2 | numOfservers: 3
+      | ^^^^^^^^^^^^
+      |
+      = help: did you mean `numOfServers`?
 
     2 errors; nothing was changed
     ");
@@ -557,4 +559,30 @@ fn a_component_that_is_not_there() {
     for component in ["B", "B__1", "h_bta__B__1", "A"] {
         env.ok(&["log", "h_bta", component]);
     }
+}
+
+#[test]
+fn a_parameter_of_a_file_is_shown_where_it_stands() {
+    let env = small();
+    env.write("params.yaml", "# what differs here\nregoin: eu-1\n");
+    assert_snapshot!(env.refuses(&["up", "small", "--params", "params.yaml"]), @"
+    error[WL0150]: the assembly has no property `regoin`
+     --> params.yaml:2:1
+      |
+    2 | regoin: eu-1
+      | ^^^^^^
+      |
+      = help: it has none that can be set
+
+    1 error; nothing was changed
+    ");
+}
+
+#[test]
+fn an_assembly_is_not_called_like_a_root_of_references() {
+    assert_snapshot!(small().refuses(&["up", "small", "--name", "source"]), @"
+    error: invalid value 'source' for '--name <NAME>': the assembly name `source` is reserved for `${source.…}`
+
+    For more information, try '--help'.
+    ");
 }

@@ -9,4 +9,5 @@ mod fixtures;
 mod folder;
 mod lmproject;
 mod package;
+mod pages;
 mod project;
