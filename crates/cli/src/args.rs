@@ -61,6 +61,7 @@ pub(crate) enum Command {
     Log(LogArgs),
     Plan(PlanArgs),
     Check(CheckArgs),
+    Graph(GraphArgs),
     Resolve(ResolveArgs),
     Schema(SchemaArgs),
     Retry(RetryArgs),
@@ -498,10 +499,15 @@ pub(crate) struct LogArgs {
 #[command(after_help = "\
 Examples:
   windlass plan fixtures/assemblies/h_bta
-  windlass plan shop.yaml -p nodes=3 --format json")]
+  windlass plan shop.yaml -p nodes=3 --format json
+  windlass plan shop.yaml --why s7")]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
+
+    /// Explain this step instead: what it waits for, and what that waits for
+    #[arg(long, value_name = "STEP")]
+    pub(crate) why: Option<String>,
 
     /// End with code 3 when something would be done
     #[arg(long)]
@@ -514,6 +520,55 @@ pub(crate) struct PlanArgs {
     /// Print as
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
+}
+
+/// Draw an assembly, its plan, or who reads whom in it.
+///
+/// An assembly that is up is drawn as it was asked for, its plan as that of its last process. The page needs no
+/// network.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass graph fixtures/assemblies/h_bta
+  windlass graph shop.yaml --view plan --format html > plan.html
+  windlass graph h_bta --view properties --format mermaid")]
+pub(crate) struct GraphArgs {
+    #[command(flatten)]
+    pub(crate) assembly: AssemblyArgs,
+
+    /// What is drawn
+    #[arg(long, value_enum, default_value_t = GraphKind::Topology)]
+    pub(crate) view: GraphKind,
+
+    /// Write as
+    #[arg(long, value_enum, default_value_t = GraphFormat::Dot)]
+    pub(crate) format: GraphFormat,
+}
+
+/// What is drawn of an assembly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphKind {
+    /// Components and relationships.
+    Topology,
+    /// Steps and waits.
+    Plan,
+    /// Who reads whom.
+    Properties,
+}
+
+/// How a graph is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// Graphviz.
+    Dot,
+    /// Mermaid's flowchart.
+    Mermaid,
+    /// The data, with a version.
+    Json,
+    /// A picture.
+    Svg,
+    /// A page to move about in.
+    Html,
 }
 
 /// Print an assembly's descriptor with everything filled in that is known.

@@ -164,7 +164,7 @@ impl Graph {
 
     /// Adds the barriers between phases and puts everything in order. `label` says what holds once a phase is over.
     pub(crate) fn build(self, label: impl Fn(Phase) -> String) -> Result<Plan, PlanError> {
-        let demanded = self.demanded();
+        let Some(demanded) = self.demanded() else { return self.without_phases() };
         let mut builder = PlanBuilder::new();
         let mut members: BTreeMap<Phase, Vec<Draft>> = BTreeMap::new();
         let mut edges = Vec::with_capacity(self.nodes.len());
@@ -207,20 +207,35 @@ impl Graph {
         builder.build()
     }
 
+    /// Puts everything in order without phases: what is asked of a draft that has a circle, to have it named as it is.
+    fn without_phases(self) -> Result<Plan, PlanError> {
+        let mut builder = PlanBuilder::new();
+        let (works, waits): (Vec<_>, Vec<_>) =
+            self.nodes.into_iter().map(|node| (node.work, node.waits)).unzip();
+        let drafts: Vec<Draft> = works.into_iter().map(|work| builder.step(work)).collect();
+        for (draft, waits) in drafts.iter().zip(waits) {
+            for (on, kind, reason) in waits {
+                builder.wait(*draft, drafts[on.0], kind, reason);
+            }
+        }
+        builder.build()
+    }
+
     /// Returns for each step the earliest phase in which somebody needs it: its own, or that of a step that needs it.
     ///
     /// This is what raises a part above the others: a step that an earlier phase needs, waits for that phase's
-    /// barrier instead of its own. Each edge is looked at once.
-    fn demanded(&self) -> Vec<Phase> {
+    /// barrier instead of its own. Each edge is looked at once. Nothing when there is a circle.
+    fn demanded(&self) -> Option<Vec<Phase>> {
         let mut demanded: Vec<Phase> = self.nodes.iter().map(|n| n.phase.unwrap_or(Phase::MAX)).collect();
         let mut open = vec![0_usize; self.nodes.len()];
         for (on, _, _) in self.nodes.iter().flat_map(|node| &node.waits) {
             open[on.0] += 1;
         }
-        // From the steps that nobody needs, back to those that are needed. Steps in a circle are never reached; the
-        // builder reports them.
+        // From the steps that nobody needs, back to those that are needed. Steps in a circle are never reached.
+        let mut seen = 0;
         let mut free: Vec<usize> = (0..self.nodes.len()).filter(|at| open[*at] == 0).collect();
         while let Some(at) = free.pop() {
+            seen += 1;
             for (on, _, _) in &self.nodes[at].waits {
                 demanded[on.0] = demanded[on.0].min(demanded[at]);
                 open[on.0] -= 1;
@@ -229,6 +244,6 @@ impl Graph {
                 }
             }
         }
-        demanded
+        (seen == self.nodes.len()).then_some(demanded)
     }
 }

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use indexmap::map::Entry;
 use windlass_model::assembly::ElementKind;
 use windlass_model::name::RelationshipName;
-use windlass_model::{ElementName, Relationship, Topology};
+use windlass_model::{Element, ElementName, Relationship, Topology};
 
 /// Describes what is there after an upgrade that was cut short: each element as the version has it from which it was
 /// installed.
@@ -22,6 +22,10 @@ pub fn merged(
     version_of: impl Fn(&ElementName) -> Option<usize>,
 ) -> Option<Topology> {
     let newest = *versions.last()?;
+    let is_of = |at: usize, element: &Element| version_of(&element.name) == Some(at);
+    let in_use: Vec<bool> = (0..versions.len())
+        .map(|at| at + 1 == versions.len() || versions[at].elements().iter().any(|e| is_of(at, e)))
+        .collect();
     let mut elements = Vec::new();
     let mut known = HashSet::new();
     for (at, topology) in versions.iter().enumerate().rev() {
@@ -32,7 +36,8 @@ pub fn merged(
             // What is no resource has no version of its own: the newest that has it, describes it.
             let chosen = match own {
                 Some(own) => own,
-                None if element.kind != ElementKind::Resource || at + 1 == versions.len() => element,
+                // What is gone is still named by what reads it.
+                None if element.kind != ElementKind::Resource || in_use[at] => element,
                 None => continue,
             };
             if known.insert(&element.name) {

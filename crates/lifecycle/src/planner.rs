@@ -184,12 +184,13 @@ impl<'a> Planner<'a> {
         let reader = &self.parts.list[reader];
         let Some(producer) = self.parts.get(producer) else { return };
         let Some(leaving) = producer.leaving(2) else { return };
-        // Who stays and is given other values has them before what it read from is gone for good.
-        let changed = reader.reconfigure.filter(|_| producer.end == 0);
-        let gone = reader.lowest.filter(|_| reader.low < 2);
-        if let Some(done) = gone.or(changed) {
-            let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
-            self.graph.wait(leaving, done, kind, reason);
+        let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
+        if let Some(gone) = reader.lowest.filter(|_| reader.low < 2) {
+            self.graph.wait(leaving, gone, kind, reason);
+        } else if let Some(changed) = reader.reconfigure.filter(|_| producer.end == 0) {
+            // Who stays should have other values before what it read from goes for good. Where those come from something
+            // that has to wait until that is gone, it can't.
+            self.graph.wait_firmly(leaving, changed, kind, Firmness::Wish, reason);
         }
     }
 

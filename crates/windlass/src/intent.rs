@@ -333,7 +333,7 @@ impl Windlass {
         Ok((desired, warnings))
     }
 
-    fn asked<'a>(&'a self, order: &'a Order) -> Asked<'a> {
+    pub(crate) fn asked<'a>(&'a self, order: &'a Order) -> Asked<'a> {
         Asked {
             project: &self.project,
             drivers: self.drivers(),

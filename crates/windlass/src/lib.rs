@@ -11,6 +11,7 @@
 //! | [`repair`](mod@repair) | repairs of what a check has found |
 //! | [`resolve`](mod@resolve) | a descriptor with what is known filled in |
 //! | [`schema`](mod@schema) | JSON Schemas of the documents that people write |
+//! | [`graph`] | pictures of assemblies and plans |
 //! | [`view`] | what can be looked at: status, log, plan; typed, versioned, ready for JSON |
 //! | [`doctor`] | what can run jobs on this machine, and how well it shuts them in |
 //! | [`images`](mod@images) | images for sandboxes, made and kept without an engine |
@@ -26,6 +27,7 @@ pub mod doctor;
 pub mod error;
 pub mod explain;
 pub mod images;
+pub mod graph;
 pub mod intent;
 pub mod open;
 mod places;

@@ -5,6 +5,7 @@ mod check;
 mod doctor;
 mod exec;
 mod explain;
+mod graph;
 mod history;
 mod image;
 mod log;
@@ -58,6 +59,7 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Log(args) => log::run(args).await,
         Command::Plan(args) => plan::run(args).await,
         Command::Check(args) => check::run(&args),
+        Command::Graph(args) => graph::run(&args).await,
         Command::Resolve(args) => resolve::run(&args),
         Command::Exec(args) => exec::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,

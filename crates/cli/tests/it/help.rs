@@ -29,6 +29,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       log        Show what was done for an assembly: steps, jobs, activity log
       plan       Show what up would do, and why each step waits
       check      Check descriptors, packages and project files, and report all problems at once
+      graph      Draw an assembly, its plan, or who reads whom in it
       resolve    Print an assembly's descriptor with everything filled in that is known
       schema     Print the JSON Schema of a document, for editors and other tools
       retry      Go on with what was last asked of an assembly
@@ -81,6 +82,7 @@ fn each_command_has_examples(
         "log",
         "plan",
         "check",
+        "graph",
         "resolve",
         "schema",
         "retry",
@@ -124,6 +126,7 @@ fn every_command_has_a_help_that_was_tested() {
             "log",
             "plan",
             "check",
+            "graph",
             "resolve",
             "schema",
             "retry",

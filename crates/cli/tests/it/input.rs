@@ -246,16 +246,20 @@ relationships:
 ",
     );
     assert_snapshot!(env.refuses(&["up", "small"]), @"
-    error: steps wait for each other in a circle:
+    error: there is no order in which this can be done: 4 steps wait for each other
       a (Inactive) waits for b (Active): back: b must be Active (small/assembly.yaml:13:3)
-      b (Active) waits for all parts are Inactive: all parts are Inactive
-      all parts are Inactive waits for a (Inactive): all parts are Inactive
+      b (Active) waits for b (Inactive): b is Inactive first
+      b (Inactive) waits for a (Active): there: a must be Active (small/assembly.yaml:8:3)
+      a (Active) waits for a (Inactive): a is Inactive first
+    help: give the relationship `back` another state or modifier, or give the relationship `there` another state or modifier
     ");
     assert_snapshot!(env.refuses(&["plan", "small"]), @"
-    error: steps wait for each other in a circle:
+    error: there is no order in which this can be done: 4 steps wait for each other
       a (Inactive) waits for b (Active): back: b must be Active (small/assembly.yaml:13:3)
-      b (Active) waits for all parts are Inactive: all parts are Inactive
-      all parts are Inactive waits for a (Inactive): all parts are Inactive
+      b (Active) waits for b (Inactive): b is Inactive first
+      b (Inactive) waits for a (Active): there: a must be Active (small/assembly.yaml:8:3)
+      a (Active) waits for a (Inactive): a is Inactive first
+    help: give the relationship `back` another state or modifier, or give the relationship `there` another state or modifier
     ");
 }
 

@@ -128,10 +128,10 @@ fn element(at: &str, kind: ElementKind, parent: Option<&str>) -> Element {
 }
 
 impl Component {
-    /// Names the component. What becomes an assembly gets another name: a resource and an assembly under one name
-    /// could not both be an end of the same relationship.
+    /// Names the component. What becomes a cluster or an assembly gets another name: see the limits in the design page.
     fn name(&self, at: usize) -> String {
         match self.shape {
+            3 => format!("t__s{at}"),
             4 => format!("t__a{at}"),
             5 => format!("t__g{at}"),
             _ => format!("t__c{at}"),
@@ -597,14 +597,15 @@ impl Run<'_> {
                 }
                 if thing.state == State::Absent {
                     self.world.things.remove(&element);
-                    let topology = self.desired.as_ref().or(self.installed.as_ref());
-                    // An assembly is there as long as all is there that belongs to it now.
+                    let versions = self.world.versions.iter().rev();
+                    let known: Vec<&Topology> =
+                        self.desired.iter().chain(&self.installed).chain(versions).collect();
+                    // An assembly is there as long as all is there that belongs to it by its newest description.
                     let inside = |node: &ElementName| {
-                        let found = topology.and_then(|t| t.get(node).map(|e| (t, e.kind)));
-                        found.is_some_and(|(t, kind)| {
-                            kind == ElementKind::Assembly
-                                && t.leaves(node).iter().any(|leaf| leaf.name == element)
-                        })
+                        let is_assembly =
+                            |t: &&&Topology| t.get(node).is_some_and(|e| e.kind == ElementKind::Assembly);
+                        let newest = known.iter().find(is_assembly);
+                        newest.is_some_and(|t| t.leaves(node).iter().any(|leaf| leaf.name == element))
                     };
                     let gone = |node: &ElementName| *node == element || inside(node);
                     self.world.pairs.retain(|key, _| !gone(&key.source) && !gone(&key.target));

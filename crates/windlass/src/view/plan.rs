@@ -24,6 +24,9 @@ pub struct PlanView {
     pub changes: Diff,
     /// How the parts that are up were found; none when nobody looked.
     pub drift: Option<Vec<DriftView>>,
+    /// The plan itself, of which explanations are made.
+    #[serde(skip)]
+    plan: Plan,
 }
 
 /// How a part that is up was found, beside what is on record.
@@ -51,6 +54,40 @@ impl DriftView {
         };
         Self { element: seen.element, well, seen: seen_as }
     }
+}
+
+/// Why a step waits, as it is shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct WhyView {
+    /// The version of this form.
+    pub version: u32,
+    /// The step.
+    pub step: StepId,
+    /// What it does.
+    pub action: String,
+    /// Its waits, each followed by those of what it waits for.
+    pub waits: Vec<BecauseView>,
+}
+
+/// One wait of an explanation.
+#[derive(Debug, Clone, Serialize)]
+pub struct BecauseView {
+    /// How far it is from the step: 1 for its own waits.
+    pub depth: usize,
+    /// The step that waits.
+    pub step: StepId,
+    /// What it waits for.
+    pub on: StepId,
+    /// What that does.
+    pub action: String,
+    /// Whether it must succeed, or only end.
+    pub kind: WaitKind,
+    /// Why.
+    pub reason: String,
+    /// Where the reason is declared.
+    pub origin: Option<Origin>,
+    /// Whether the waits of what is waited for were told before.
+    pub told: bool,
 }
 
 /// A step as it is shown.
@@ -92,7 +129,24 @@ impl PlanView {
             widest: plan.widest(),
             changes,
             drift: None,
+            plan: plan.clone(),
         }
+    }
+
+    /// Explains a step, as far back as there is anything to wait for. Nothing for a step that isn't there.
+    pub fn why(&self, id: StepId) -> Option<WhyView> {
+        let action = self.plan.step(id)?.work.to_string();
+        let waits = self.plan.why(id, usize::MAX)?.into_iter().map(|because| BecauseView {
+            depth: because.depth,
+            step: because.step.id,
+            on: because.on.id,
+            action: because.on.work.to_string(),
+            kind: because.wait.kind,
+            reason: because.wait.reason.to_string(),
+            origin: because.wait.reason.origin().cloned(),
+            told: because.told,
+        });
+        Some(WhyView { version: 1, step: id, action, waits: waits.collect() })
     }
 
     /// Returns the steps that call a driver.
