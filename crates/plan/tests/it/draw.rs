@@ -204,7 +204,7 @@ fn no_text_becomes_markup_or_script() {
     let dot = drawing.render(Format::Dot);
     let inside: String = dot.replace("\\\\", "").replace("\\\"", "");
     assert_eq!(inside.matches('"').count() % 2, 0, "every text is closed: {dot}");
-    assert_eq!(dot.lines().count(), 8, "no text breaks a line: {dot}");
+    assert_eq!(dot.lines().count(), 7, "no text breaks a line: {dot}");
 }
 
 #[test]
