@@ -1,5 +1,6 @@
 //! Pictures of assemblies and plans.
 
+use windlass_engine::Ask;
 use windlass_lifecycle::{draw_properties, draw_topology};
 use windlass_model::AssemblyName;
 use windlass_plan::Plan;
@@ -35,10 +36,11 @@ impl Windlass {
             GraphView::Topology => draw_topology(&desired.topology),
             GraphView::Properties => draw_properties(&desired.topology),
             GraphView::Plan => {
-                let title = format!("{}: plan", desired.topology.name());
+                let name = desired.topology.name().clone();
+                let title = format!("{name}: plan");
                 let preview = match self.store(false).await? {
-                    Some(store) => self.engine(store).preview_up(desired).await?,
-                    None => self.means().preview_up(None, desired)?,
+                    Some(store) => self.engine(store).preview(&name, Ask::Up(Box::new(desired))).await?,
+                    None => self.means().preview_new(desired)?,
                 };
                 Drawing::of_plan(title, &preview.plan)
             }

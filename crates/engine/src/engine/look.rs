@@ -73,6 +73,7 @@ impl Engine {
             .means
             .places
             .runtime(&call.location)
+            .await
             .map_err(|why| Failure::new(FailureKind::Infrastructure, why))?;
         let now = self.means.clock.now();
         let context = Looking {
