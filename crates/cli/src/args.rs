@@ -31,6 +31,7 @@ Exit codes:
   130  interrupted; the same command again goes on from there
 
 Environment:
+  XDG_CACHE_HOME     the folder with the folder windlass/images (default: ~/.cache)
   WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
   WINDLASS_STATE     where the state is kept, as --state says
   NO_COLOR           print without colours
@@ -52,18 +53,23 @@ pub(crate) enum Command {
     Rollback(RollbackArgs),
     Cancel(CancelArgs),
     Ps(PsArgs),
+    Run(WatchArgs),
+    Metric(MetricArgs),
     History(HistoryArgs),
     Diff(DiffArgs),
     Status(StatusArgs),
     Log(LogArgs),
     Plan(PlanArgs),
     Check(CheckArgs),
+    Graph(GraphArgs),
     Resolve(ResolveArgs),
+    Schema(SchemaArgs),
     Retry(RetryArgs),
     Exec(ExecArgs),
     Doctor(DoctorArgs),
     Explain(ExplainArgs),
     Spiff(SpiffArgs),
+    Image(ImageArgs),
 }
 
 /// How something is printed.
@@ -327,6 +333,46 @@ pub(crate) struct CancelArgs {
     pub(crate) process: ProcessId,
 }
 
+/// Watch assemblies: apply their policies to metrics, and look at their health.
+///
+/// Takes metrics by `POST /metrics` on the socket .windlass/metrics.sock, which only its owner can reach, and from
+/// health checks. Policies scale and heal, each as a process of its own; other commands work beside it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass run
+  windlass run --health 30")]
+pub(crate) struct WatchArgs {
+    /// Look at the health of parts every so many seconds; 0 never does
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) health: u32,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Send a metric to `windlass run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass metric push h_bta__A.load 92
+  windlass metric push h_bta__B__1.integrity BROKEN")]
+pub(crate) struct MetricArgs {
+    #[command(subcommand)]
+    pub(crate) command: MetricCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MetricCommand {
+    /// Send one reading
+    Push {
+        /// The metric: the full name of a part, `.`, and the metric's name
+        metric: String,
+        /// A load from 0 to 100, or OK or BROKEN
+        reading: String,
+    },
+}
+
 /// List processes, or show one step by step.
 #[derive(Debug, Args)]
 #[command(
@@ -453,18 +499,76 @@ pub(crate) struct LogArgs {
 #[command(after_help = "\
 Examples:
   windlass plan fixtures/assemblies/h_bta
-  windlass plan shop.yaml -p nodes=3 --format json")]
+  windlass plan shop.yaml -p nodes=3 --format json
+  windlass plan shop.yaml --why s7")]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
+
+    /// Explain this step instead: what it waits for, and what that waits for
+    #[arg(long, value_name = "STEP")]
+    pub(crate) why: Option<String>,
 
     /// End with code 3 when something would be done
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
 
+    /// Look how the parts that are up really are, and show what differs from the record
+    #[arg(long)]
+    pub(crate) refresh: bool,
+
     /// Print as
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
+}
+
+/// Draw an assembly, its plan, or who reads whom in it.
+///
+/// An assembly that is up is drawn as it was asked for, its plan as that of its last process. The page needs no
+/// network.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass graph fixtures/assemblies/h_bta
+  windlass graph shop.yaml --view plan --format html > plan.html
+  windlass graph h_bta --view properties --format mermaid")]
+pub(crate) struct GraphArgs {
+    #[command(flatten)]
+    pub(crate) assembly: AssemblyArgs,
+
+    /// What is drawn
+    #[arg(long, value_enum, default_value_t = GraphKind::Topology)]
+    pub(crate) view: GraphKind,
+
+    /// Write as
+    #[arg(long, value_enum, default_value_t = GraphFormat::Dot)]
+    pub(crate) format: GraphFormat,
+}
+
+/// What is drawn of an assembly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphKind {
+    /// Components and relationships.
+    Topology,
+    /// Steps and waits.
+    Plan,
+    /// Who reads whom.
+    Properties,
+}
+
+/// How a graph is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// Graphviz.
+    Dot,
+    /// Mermaid's flowchart.
+    Mermaid,
+    /// The data, with a version.
+    Json,
+    /// A picture.
+    Svg,
+    /// A page to move about in.
+    Html,
 }
 
 /// Print an assembly's descriptor with everything filled in that is known.
@@ -484,6 +588,29 @@ pub(crate) struct ResolveArgs {
     /// Print as
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
+}
+
+/// Print the JSON Schema of a document, for editors and other tools.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass schema assembly > assembly.schema.json
+  windlass schema project")]
+pub(crate) struct SchemaArgs {
+    /// The kind of document
+    #[arg(value_enum)]
+    pub(crate) document: SchemaOf,
+}
+
+/// A kind of document that has a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// An assembly descriptor.
+    Assembly,
+    /// A resource descriptor.
+    Resource,
+    /// A windlass.yaml.
+    Project,
 }
 
 /// Check descriptors, packages and project files, and report all problems at once.
@@ -642,4 +769,98 @@ Examples:
 pub(crate) struct ExplainArgs {
     /// The code
     pub(crate) code: String,
+}
+
+/// Make and keep images for sandboxes, without an engine or a registry.
+///
+/// Images are kept unpacked in the folder windlass/images of the user's cache, each checked by its digests.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass image build --busybox -t busybox:1
+  windlass image build ./rootfs -t demo:1 -o demo.tar
+  windlass image import python.tar
+  windlass image ls --format json
+  windlass image prune")]
+pub(crate) struct ImageArgs {
+    #[command(subcommand)]
+    pub(crate) command: ImageCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImageCommand {
+    Build(ImageBuildArgs),
+    Import(ImageImportArgs),
+    Ls(ImageLsArgs),
+    Prune(ImagePruneArgs),
+}
+
+/// Make an image of a folder, or of this host's static busybox.
+///
+/// The same files make the same image, byte for byte.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass image build --busybox -t busybox:1
+  windlass image build ./rootfs -t demo:1
+  windlass image build ./rootfs -t demo:1 -o demo.tar    # for `docker load` on another host")]
+pub(crate) struct ImageBuildArgs {
+    /// The folder that is the root of the image
+    #[arg(value_name = "DIR", required_unless_present = "busybox")]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Take the static busybox of this host instead: a shell and the usual small tools
+    #[arg(long, conflicts_with = "folder")]
+    pub(crate) busybox: bool,
+
+    /// Name the image; without a tag it is `latest`
+    #[arg(short = 't', long = "tag", value_name = "NAME[:TAG]")]
+    pub(crate) name: String,
+
+    /// Write the image to a file too, as `docker load` takes it
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Bring in images from a file.
+///
+/// It may be what `docker save` writes, an OCI layout, or an artifact set out of a component archive; a tar file, also
+/// compressed by gzip or zstd, or a folder.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass image import python.tar
+  windlass image import layout/ -t tool:3")]
+pub(crate) struct ImageImportArgs {
+    /// The file or folder
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) path: PathBuf,
+
+    /// Name the image, beside the names that the file gives it
+    #[arg(short = 't', long = "tag", value_name = "NAME[:TAG]")]
+    pub(crate) name: Option<String>,
+}
+
+/// List images.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass image ls
+  windlass image ls --format json")]
+pub(crate) struct ImageLsArgs {
+    /// Print as
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// Remove images that have no name any more.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass image prune
+  windlass image prune --all")]
+pub(crate) struct ImagePruneArgs {
+    /// Remove those with names too, all that no job uses
+    #[arg(long)]
+    pub(crate) all: bool,
 }

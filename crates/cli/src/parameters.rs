@@ -6,12 +6,14 @@ use std::path::Path;
 
 use serde_json::Value;
 use windlass::Error;
-use windlass::source::{Diagnostic, LoadOptions, Reading, Source, load_one};
+use windlass::source::{Diagnostic, LoadOptions, Place, Reading, Source, load_one};
 
 /// The parameters of an order.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters {
     pub(crate) values: BTreeMap<String, Value>,
+    /// Where the names of those stand that come from files.
+    pub(crate) places: BTreeMap<String, Place>,
     /// Those whose values stood on the command line, where others can see them.
     pub(crate) open: Vec<String>,
 }
@@ -28,7 +30,10 @@ pub(crate) enum ParameterError {
 pub(crate) fn collect(given: &[String], files: &[impl AsRef<Path>]) -> Result<Parameters, ParameterError> {
     let mut parameters = Parameters::default();
     for file in files {
-        parameters.values.extend(read_file(file.as_ref())?);
+        for (name, value, place) in read_file(file.as_ref())? {
+            parameters.places.insert(name.clone(), place);
+            parameters.values.insert(name, value);
+        }
     }
     for given in given {
         let Some((key, value)) = given.split_once('=') else {
@@ -48,12 +53,14 @@ pub(crate) fn collect(given: &[String], files: &[impl AsRef<Path>]) -> Result<Pa
                 value.to_owned()
             }
         };
+        parameters.places.remove(key);
         parameters.values.insert(key.to_owned(), Value::from(value));
     }
     Ok(parameters)
 }
 
-fn read_file(path: &Path) -> Result<BTreeMap<String, Value>, ParameterError> {
+/// Reads a file of parameters: names, values, and where the names stand.
+fn read_file(path: &Path) -> Result<Vec<(String, Value, Place)>, ParameterError> {
     let bytes = std::fs::read(path).map_err(|source| file(path, source))?;
     let input = |diagnostics| ParameterError::File(Error::Input(diagnostics));
     let source = Source::from_bytes(path.display().to_string(), bytes)
@@ -62,15 +69,21 @@ fn read_file(path: &Path) -> Result<BTreeMap<String, Value>, ParameterError> {
     if loaded.diagnostics.has_errors() {
         return Err(input(loaded.diagnostics));
     }
-    match loaded.root.map(|root| (root.span(), root.to_value(Reading::Text))) {
-        None | Some((_, Value::Null)) => Ok(BTreeMap::new()),
-        Some((_, Value::Object(values))) => Ok(values.into_iter().collect()),
-        Some((span, _)) => {
+    let Some(root) = loaded.root.filter(|root| !root.is_null()) else { return Ok(Vec::new()) };
+    match root.as_mapping() {
+        Some(mapping) => Ok(mapping
+            .iter()
+            .map(|entry| {
+                let value = entry.value.to_value(Reading::Text);
+                (entry.key.text().to_owned(), value, source.place(entry.key.span()))
+            })
+            .collect()),
+        None => {
             let diagnostic = Diagnostic::error(
                 windlass::descriptor::codes::WRONG_SORT,
                 "a file of parameters is a mapping of names to values",
             );
-            Err(input(vec![diagnostic.at(source.place(span))].into()))
+            Err(input(vec![diagnostic.at(source.place(root.span()))].into()))
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::document::{
     AssemblyDescriptor, ClusterDecl, Component, EndpointDecl, Promotion, ReferenceDecl, ReferenceType,
     RelationshipDecl,
 };
+use crate::keys;
 use crate::metric::{Owner, read_metrics, read_policies};
 use crate::property::{Dots, read_properties};
 use crate::read::{Body, Reader, Spanned, did_you_mean, dotted, get, names, section};
@@ -22,29 +23,12 @@ use crate::surroundings::PLACEHOLDER;
 use crate::template::Value;
 use crate::types::read_data_types;
 
-const SECTIONS: [&str; 14] = [
-    "name",
-    "description",
-    "properties",
-    "capabilities",
-    "requirements",
-    "operations",
-    "composition",
-    "references",
-    "relationships",
-    "metrics",
-    "policies",
-    "data-types",
-    "designerLayout",
-    "private-properties",
-];
-
 pub(crate) fn read(
     reader: &mut Reader<'_>,
     root: &Mapping,
     name: Option<Spanned<DescriptorName>>,
 ) -> AssemblyDescriptor {
-    reader.unknown_keys(root, &SECTIONS, "an assembly descriptor");
+    reader.unknown_keys(root, &keys::ASSEMBLY, "an assembly descriptor");
     if let Some(entry) = root.entry("private-properties") {
         let message = "an assembly has no private properties; they are ignored";
         let diagnostic = Diagnostic::warning(codes::MISPLACED_KEY, message)
@@ -78,7 +62,7 @@ pub(crate) fn read(
 fn promotion(reader: &mut Reader<'_>, body: &Body<'_>) -> Promotion {
     let mapping = reader.mapping(body.node, &format!("the operation `{}`", body.name));
     let node = mapping.and_then(|mapping| {
-        reader.unknown_keys(mapping, &["source-operation", "description"], "a promoted operation");
+        reader.unknown_keys(mapping, &keys::PROMOTION, "a promoted operation");
         mapping.get("source-operation")
     });
     let source = node.and_then(|node| {
@@ -101,8 +85,7 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
     let what = format!("the component `{}`", body.name);
     let mapping = reader.mapping(body.node, &what);
     if let Some(mapping) = mapping {
-        let known = ["type", "quantity", "cluster", "properties", "description"];
-        reader.entry_keys(mapping, &known, "a component", &what);
+        reader.entry_keys(mapping, &keys::COMPONENT, "a component", &what);
     }
     let field = |key: &str| mapping.and_then(|mapping| mapping.get(key));
     let kind = component_type(reader, field("type"), body, &what);
@@ -208,8 +191,7 @@ fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
 
 fn cluster(reader: &mut Reader<'_>, node: &Node) -> Option<ClusterDecl> {
     let mapping = reader.mapping(node, "`cluster`")?;
-    let known = ["initial-quantity", "minimum-nodes", "maximum-nodes", "scaling-increment"];
-    reader.unknown_keys(mapping, &known, "a cluster");
+    reader.unknown_keys(mapping, &keys::CLUSTER, "a cluster");
     let mut value = |key: &str| {
         let node = get(mapping, key).filter(|node| !node.is_null())?;
         Some(Value::read(reader.source, node, reader.diagnostics))
@@ -227,7 +209,7 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     let what = format!("the reference `{}`", body.name);
     let mapping = reader.mapping(body.node, &what);
     if let Some(mapping) = mapping {
-        reader.entry_keys(mapping, &["type", "properties", "description"], "a reference", &what);
+        reader.entry_keys(mapping, &keys::REFERENCE, "a reference", &what);
     }
     let field = |key: &str| mapping.and_then(|mapping| mapping.get(key));
     if field("type").is_none_or(Node::is_null) {
@@ -273,23 +255,11 @@ fn reference_type(reader: &mut Reader<'_>, text: &Spanned<String>) -> Option<Spa
     Some(Spanned { value, span: text.span })
 }
 
-const RELATIONSHIP_KEYS: [&str; 9] = [
-    "source-capabilities",
-    "target-requirements",
-    "source-state",
-    "target-state",
-    "source-state-modifier",
-    "target-state-modifier",
-    "properties",
-    "lifecycle",
-    "description",
-];
-
 fn relationship(reader: &mut Reader<'_>, body: &Body<'_>) -> RelationshipDecl {
     let what = format!("the relationship `{}`", body.name);
     let mapping = reader.mapping(body.node, &what);
     if let Some(mapping) = mapping {
-        reader.entry_keys(mapping, &RELATIONSHIP_KEYS, "a relationship", &what);
+        reader.entry_keys(mapping, &keys::RELATIONSHIP, "a relationship", &what);
     }
     if body.node.is_null() {
         reader.error(codes::EMPTY_ENTRY, body.name_span, format!("{what} is empty"));
@@ -300,7 +270,7 @@ fn relationship(reader: &mut Reader<'_>, body: &Body<'_>) -> RelationshipDecl {
     let ends = Ends { sources: &sources, targets: &targets };
     let lifecycle = field("lifecycle").and_then(|node| reader.mapping(node, "`lifecycle`"));
     if let Some(lifecycle) = lifecycle {
-        reader.unknown_keys(lifecycle, &["Create", "Cease"], "the lifecycle of a relationship");
+        reader.unknown_keys(lifecycle, &keys::RELATIONSHIP_LIFECYCLE, "the lifecycle of a relationship");
     }
     let calls = |key: &str| lifecycle.and_then(|lifecycle| lifecycle.get(key));
     RelationshipDecl {

@@ -1,5 +1,6 @@
 //! Descriptors as typed documents: what a file says, with the place of everything in it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -295,10 +296,18 @@ pub fn read(source: &Arc<Source>) -> Read {
 pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     let loaded = load_one(source, &LoadOptions::default());
     let mut diagnostics = loaded.diagnostics;
-    let mut reader = Reader { source, around, diagnostics: &mut diagnostics };
+    let mut found = Diagnostics::new();
+    let mut reader = Reader { source, around, diagnostics: &mut found };
     let descriptor = loaded.root.as_ref().and_then(|root| read_root(&mut reader, root));
+    // What begins where the syntax is wrong is wrong because of it.
+    let broken: BTreeSet<u32> = diagnostics.iter().filter(|said| said.is_error()).filter_map(start).collect();
+    diagnostics.extend(found.into_iter().filter(|said| start(said).is_none_or(|at| !broken.contains(&at))));
     diagnostics.sort();
     Read { descriptor, diagnostics }
+}
+
+fn start(diagnostic: &Diagnostic) -> Option<u32> {
+    diagnostic.place().map(|place| place.span().start)
 }
 
 fn read_root(reader: &mut Reader<'_>, root: &Node) -> Option<Descriptor> {

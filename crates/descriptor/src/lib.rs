@@ -19,6 +19,7 @@
 //! | [`compose`](mod@compose) | one flat, bound topology |
 //! | [`emit`](mod@emit) | descriptors as text in one canonical form |
 //! | [`resolve`](mod@resolve) | a descriptor with everything filled in that is known |
+//! | `schema` | JSON Schemas, with the feature of that name |
 //! | [`codes`] | the codes of all messages |
 
 mod assembly;
@@ -29,11 +30,14 @@ pub mod compose;
 mod cycle;
 pub mod document;
 pub mod emit;
+mod keys;
 pub mod metric;
 pub mod property;
 mod read;
 pub mod resolve;
 pub mod resource;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod scope;
 mod surroundings;
 pub mod template;
@@ -41,7 +45,7 @@ pub mod types;
 
 pub use catalog::{Catalog, MemoryCatalog};
 pub use check::{Missing, check};
-pub use compose::{Composed, Existing, ReferenceRequest, Request, compose};
+pub use compose::{Composed, Existing, ReferenceRequest, Request, compose, compose_given};
 pub use document::{AssemblyDescriptor, Descriptor, Read, read, read_in};
 pub use emit::emit;
 pub use read::Spanned;

@@ -4,24 +4,12 @@ use indexmap::IndexMap;
 use windlass_model::PropertyName;
 use windlass_source::{Diagnostic, Entry, Fix, Mapping, Node, Span, suggest};
 
-use crate::codes;
 use crate::read::{Reader, Spanned, get};
 use crate::template::Value;
+use crate::{codes, keys};
 
 /// A property section, in the order of declaration.
 pub type Properties = IndexMap<PropertyName, PropertyDecl>;
-
-const KEYS: [&str; 9] = [
-    "type",
-    "description",
-    "required",
-    "read-only",
-    "volatile",
-    "default",
-    "value",
-    "entry-schema",
-    "sensitive",
-];
 
 /// The type of a property that names none.
 pub(crate) const STRING: &str = "string";
@@ -145,7 +133,7 @@ fn read_property(reader: &mut Reader<'_>, entry: &Entry) -> PropertyDecl {
 }
 
 fn read_body(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) {
-    reader.unknown_keys(body, &KEYS, "a property");
+    reader.unknown_keys(body, &keys::PROPERTY, "a property");
     let read_only_type = read_type(reader, body, decl);
     decl.entry_schema = get(body, "entry-schema").and_then(|node| entry_schema(reader, node));
     decl.description = get(body, "description").and_then(|n| n.as_str()).map(str::to_owned);

@@ -8,34 +8,11 @@ use windlass_model::{DescriptorName, OperationName, Transition};
 use windlass_source::{Diagnostic, Entry, Mapping, Node, Reading, Source, Span};
 
 use crate::codes;
+use crate::keys;
 use crate::metric::{Metrics, Owner, Policies, read_metrics, read_policies};
 use crate::property::{Dots, Properties, read_properties};
 use crate::read::{Reader, Spanned, did_you_mean, get, names};
 use crate::types::{DataTypes, read_data_types};
-
-const SECTIONS: [&str; 21] = [
-    "name",
-    "description",
-    "properties",
-    "private-properties",
-    "lifecycle",
-    "default-driver",
-    "operations",
-    "capabilities",
-    "requirements",
-    "metrics",
-    "policies",
-    "infrastructure",
-    "queries",
-    "resource-manager-type",
-    "meta-type",
-    "data-types",
-    "designerLayout",
-    "template",
-    "discover",
-    "implements",
-    "type",
-];
 
 const OPERATION: &str = "an operation";
 
@@ -103,7 +80,7 @@ pub(crate) fn read(
     root: &Mapping,
     name: Option<Spanned<DescriptorName>>,
 ) -> ResourceDescriptor {
-    reader.unknown_keys(root, &SECTIONS, "a resource descriptor");
+    reader.unknown_keys(root, &keys::RESOURCE, "a resource descriptor");
     let properties = read_properties(reader, get(root, "properties"), Dots::Tolerated);
     let private_properties = read_properties(reader, get(root, "private-properties"), Dots::Tolerated);
     let queries = get(root, "queries").and_then(|node| reader.mapping(node, "`queries`"));

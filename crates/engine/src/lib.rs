@@ -21,6 +21,7 @@
 //! | `world` | the assembly in memory: resolving, applying reports, sealing secrets |
 //! | [`host`] | the only place that waits: commits, drivers, timers, stop |
 //! | `journal` | jobs that are written down before and after |
+//! | [`monitor`] | policies: samples and the time in, demands out |
 //! | [`places`] | what the engine asks of the project |
 //!
 //! The engine knows the trait `Driver` and no driver, plans and no TNC-O rule, a store and no SQL.
@@ -29,12 +30,13 @@ pub mod engine;
 pub mod error;
 pub mod host;
 mod journal;
+pub mod monitor;
 mod machine;
 pub mod places;
 mod runner;
 mod world;
 
-pub use engine::{Ask, Desired, Ended, Engine, Manner, Means, Options, Prepared, Preview, outputs};
+pub use engine::{Ask, Desired, Ended, Engine, Manner, Means, Options, Prepared, Preview, Seen, monitor_of, outputs};
 pub use error::{EngineError, Unplaced};
 pub use host::Stop;
 pub use machine::Tally;

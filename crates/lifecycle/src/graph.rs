@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::planner::Firmness;
 use windlass_plan::{Draft, Plan, PlanBuilder, PlanError, Reason, WaitKind, Work};
 
 /// A place in the order of phases; steps of one phase are taken before those of the next.
@@ -18,6 +19,8 @@ struct Node {
     /// The phase it belongs to; barriers belong to none.
     phase: Option<Phase>,
     waits: Vec<(At, WaitKind, Reason)>,
+    /// Waits that may be dropped.
+    wishes: Vec<(At, WaitKind, Reason)>,
     /// The steps that have to be taken as well if this one is.
     brings: Vec<At>,
 }
@@ -36,7 +39,7 @@ impl Graph {
     }
 
     fn add(&mut self, phase: Option<Phase>, work: Work) -> At {
-        self.nodes.push(Node { work, phase, waits: Vec::new(), brings: Vec::new() });
+        self.nodes.push(Node { work, phase, waits: Vec::new(), wishes: Vec::new(), brings: Vec::new() });
         At(self.nodes.len() - 1)
     }
 
@@ -48,6 +51,69 @@ impl Graph {
     /// Lets `step` wait for `on`.
     pub(crate) fn wait(&mut self, step: At, on: At, kind: WaitKind, reason: Reason) {
         self.nodes[step.0].waits.push((on, kind, reason));
+    }
+
+    /// Lets `step` wait for `on`, unless that is a wish and would close a circle.
+    pub(crate) fn wait_firmly(
+        &mut self,
+        step: At,
+        on: At,
+        kind: WaitKind,
+        firmness: Firmness,
+        reason: Reason,
+    ) {
+        let node = &mut self.nodes[step.0];
+        let waits = if firmness == Firmness::Rule { &mut node.waits } else { &mut node.wishes };
+        waits.push((on, kind, reason));
+    }
+
+    /// Turns wishes into waits, but for those that would close a circle.
+    ///
+    /// All steps are taken in order as if wishes were waits. Where no step is free, the first one that only wishes
+    /// keep back gives its wishes up. Each edge is looked at once.
+    pub(crate) fn settle_wishes(&mut self) {
+        if self.nodes.iter().all(|node| node.wishes.is_empty()) {
+            return;
+        }
+        let mut dependents: Vec<Vec<(usize, bool)>> = vec![Vec::new(); self.nodes.len()];
+        for (at, node) in self.nodes.iter().enumerate() {
+            node.waits.iter().for_each(|(on, _, _)| dependents[on.0].push((at, false)));
+            node.wishes.iter().for_each(|(on, _, _)| dependents[on.0].push((at, true)));
+        }
+        let mut waits: Vec<usize> = self.nodes.iter().map(|node| node.waits.len()).collect();
+        let mut wishes: Vec<usize> = self.nodes.iter().map(|node| node.wishes.len()).collect();
+        let mut taken = vec![false; self.nodes.len()];
+        let mut free: Vec<usize> = (0..self.nodes.len()).filter(|at| waits[*at] + wishes[*at] == 0).collect();
+        // Steps that only wishes keep back, first one first.
+        let mut kept_back: std::collections::BTreeSet<usize> =
+            (0..self.nodes.len()).filter(|at| waits[*at] == 0 && wishes[*at] > 0).collect();
+        loop {
+            let Some(at) = free.pop() else {
+                let Some(at) = kept_back.pop_first() else { break };
+                self.nodes[at].wishes.retain(|(on, _, _)| taken[on.0]);
+                wishes[at] = 0;
+                free.push(at);
+                continue;
+            };
+            if std::mem::replace(&mut taken[at], true) {
+                continue;
+            }
+            for (dependent, wish) in &dependents[at] {
+                let open = if *wish { &mut wishes[*dependent] } else { &mut waits[*dependent] };
+                *open = open.saturating_sub(1);
+                if waits[*dependent] == 0 && !taken[*dependent] {
+                    if wishes[*dependent] == 0 {
+                        kept_back.remove(dependent);
+                        free.push(*dependent);
+                    } else {
+                        kept_back.insert(*dependent);
+                    }
+                }
+            }
+        }
+        for node in &mut self.nodes {
+            node.waits.append(&mut node.wishes);
+        }
     }
 
     /// Says that who takes `step` has to take `then` as well: what is undone is done again.
@@ -98,7 +164,7 @@ impl Graph {
 
     /// Adds the barriers between phases and puts everything in order. `label` says what holds once a phase is over.
     pub(crate) fn build(self, label: impl Fn(Phase) -> String) -> Result<Plan, PlanError> {
-        let demanded = self.demanded();
+        let Some(demanded) = self.demanded() else { return self.without_phases() };
         let mut builder = PlanBuilder::new();
         let mut members: BTreeMap<Phase, Vec<Draft>> = BTreeMap::new();
         let mut edges = Vec::with_capacity(self.nodes.len());
@@ -141,20 +207,35 @@ impl Graph {
         builder.build()
     }
 
+    /// Puts everything in order without phases: what is asked of a draft that has a circle, to have it named as it is.
+    fn without_phases(self) -> Result<Plan, PlanError> {
+        let mut builder = PlanBuilder::new();
+        let (works, waits): (Vec<_>, Vec<_>) =
+            self.nodes.into_iter().map(|node| (node.work, node.waits)).unzip();
+        let drafts: Vec<Draft> = works.into_iter().map(|work| builder.step(work)).collect();
+        for (draft, waits) in drafts.iter().zip(waits) {
+            for (on, kind, reason) in waits {
+                builder.wait(*draft, drafts[on.0], kind, reason);
+            }
+        }
+        builder.build()
+    }
+
     /// Returns for each step the earliest phase in which somebody needs it: its own, or that of a step that needs it.
     ///
     /// This is what raises a part above the others: a step that an earlier phase needs, waits for that phase's
-    /// barrier instead of its own. Each edge is looked at once.
-    fn demanded(&self) -> Vec<Phase> {
+    /// barrier instead of its own. Each edge is looked at once. Nothing when there is a circle.
+    fn demanded(&self) -> Option<Vec<Phase>> {
         let mut demanded: Vec<Phase> = self.nodes.iter().map(|n| n.phase.unwrap_or(Phase::MAX)).collect();
         let mut open = vec![0_usize; self.nodes.len()];
         for (on, _, _) in self.nodes.iter().flat_map(|node| &node.waits) {
             open[on.0] += 1;
         }
-        // From the steps that nobody needs, back to those that are needed. Steps in a circle are never reached; the
-        // builder reports them.
+        // From the steps that nobody needs, back to those that are needed. Steps in a circle are never reached.
+        let mut seen = 0;
         let mut free: Vec<usize> = (0..self.nodes.len()).filter(|at| open[*at] == 0).collect();
         while let Some(at) = free.pop() {
+            seen += 1;
             for (on, _, _) in &self.nodes[at].waits {
                 demanded[on.0] = demanded[on.0].min(demanded[at]);
                 open[on.0] -= 1;
@@ -163,6 +244,6 @@ impl Graph {
                 }
             }
         }
-        demanded
+        (seen == self.nodes.len()).then_some(demanded)
     }
 }

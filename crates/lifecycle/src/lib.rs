@@ -28,6 +28,7 @@ mod graph;
 mod heal;
 mod merged;
 mod part;
+mod picture;
 mod planner;
 mod reads;
 mod scale;
@@ -47,6 +48,7 @@ pub use diff::{
 };
 pub use heal::{HealError, healable};
 pub use merged::merged;
+pub use picture::{draw_properties, draw_topology};
 pub use planner::plan;
 pub use scale::{Scale, ScaleError, resized, scaled};
 

@@ -102,8 +102,13 @@ impl<'a> Part<'a> {
         self.low < 2
     }
 
-    /// Returns the step in which it leaves a rank, or the next it takes after that.
+    /// Returns the step in which it leaves a rank, or the next it takes after that; none for a rank that it doesn't
+    /// have.
     pub(crate) fn leaving(&self, rank: u8) -> Option<At> {
+        let has_created = self.before.or(self.after).is_some_and(Element::has_created);
+        if rank == 0 || rank == 1 && !has_created {
+            return None;
+        }
         self.leave[1..=usize::from(rank.min(4))].iter().rev().find_map(|step| *step)
     }
 
@@ -111,7 +116,8 @@ impl<'a> Part<'a> {
     pub(crate) fn reaching(&self, rank: u8) -> Option<At> {
         let has_created = self.after.is_some_and(Element::has_created);
         if rank == 0 || rank == 1 && !has_created {
-            return None;
+            // It is there as soon as what was there before is gone.
+            return self.lowest.filter(|_| self.low == 0);
         }
         if self.low >= rank {
             // Whoever needs a broken part at rest, waits until it is known to be.

@@ -46,6 +46,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     planner.readers_down()?;
     planner.relationships()?;
     planner.finish_holds();
+    planner.graph.settle_wishes();
     planner.limit();
     let mut diff = Diff::new(&planner.parts, options, planner.relationships);
     if !options.target.is_empty() {
@@ -92,17 +93,33 @@ pub(crate) struct Planner<'a> {
 #[derive(Default)]
 struct Holds {
     order: Vec<(ElementName, u8)>,
-    by_element: HashMap<(ElementName, u8), Vec<(At, Reason)>>,
+    by_element: HashMap<(ElementName, u8), Vec<Hold>>,
+}
+
+/// What is waited for, how firmly, and why.
+struct Hold {
+    until: At,
+    firmness: Firmness,
+    reason: Reason,
+}
+
+/// Whether a wait may be dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Firmness {
+    /// It may not: the rules ask for it.
+    Rule,
+    /// It may where it would close a circle.
+    Wish,
 }
 
 impl Holds {
-    fn add(&mut self, name: &ElementName, rank: u8, until: At, reason: Reason) {
+    fn add(&mut self, name: &ElementName, rank: u8, hold: Hold) {
         let key = (name.clone(), rank);
         let holds = self.by_element.entry(key.clone()).or_default();
         if holds.is_empty() {
             self.order.push(key);
         }
-        holds.push((until, reason));
+        holds.push(hold);
     }
 }
 
@@ -167,24 +184,24 @@ impl<'a> Planner<'a> {
         let reader = &self.parts.list[reader];
         let Some(producer) = self.parts.get(producer) else { return };
         let Some(leaving) = producer.leaving(2) else { return };
-        // Who stays and is given other values has them before what it read from is gone for good.
-        let changed = reader.reconfigure.filter(|_| producer.end == 0);
-        let gone = reader.lowest.filter(|_| reader.low < 2);
-        if let Some(done) = gone.or(changed) {
-            let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
-            self.graph.wait(leaving, done, kind, reason);
+        let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
+        if let Some(gone) = reader.lowest.filter(|_| reader.low < 2) {
+            self.graph.wait(leaving, gone, kind, reason);
+        } else if let Some(changed) = reader.reconfigure.filter(|_| producer.end == 0) {
+            // Who stays should have other values before what it read from goes for good. Where those come from something
+            // that has to wait until that is gone, it can't.
+            self.graph.wait_firmly(leaving, changed, kind, Firmness::Wish, reason);
         }
     }
 
     /// Returns what to wait for until an element is at a rank; nothing when it is, or never will be.
     pub(crate) fn reached(&mut self, name: &ElementName, rank: u8) -> Option<At> {
-        if let Some(part) = self.parts.get(name) {
-            return part.reaching(rank);
-        }
         let topology = self.desired()?;
         let element = topology.get(name)?;
-        if element.kind == ElementKind::Reference {
-            return None;
+        match element.kind {
+            ElementKind::Resource => return self.parts.get(name)?.reaching(rank),
+            ElementKind::Reference => return None,
+            ElementKind::Assembly | ElementKind::Group => {}
         }
         let key = (name.clone(), rank);
         if let Some(known) = self.reached.get(&key) {
@@ -199,11 +216,12 @@ impl<'a> Planner<'a> {
 
     /// Returns what to wait for until an element has left a rank; nothing when it isn't there or stays.
     pub(crate) fn left(&mut self, name: &ElementName, rank: u8) -> Option<At> {
-        if let Some(part) = self.parts.get(name) {
-            return part.leaving(rank).filter(|_| part.low < rank);
-        }
         let topology = self.installed()?;
         let element = topology.get(name)?;
+        if element.kind == ElementKind::Resource {
+            let part = self.parts.get(name)?;
+            return part.leave[usize::from(rank.min(4))];
+        }
         let key = (name.clone(), rank);
         if let Some(known) = self.left.get(&key) {
             return *known;
@@ -229,12 +247,19 @@ impl<'a> Planner<'a> {
 
     /// Lets all parts of an element wait before they reach a rank.
     pub(crate) fn hold(&mut self, name: &ElementName, rank: u8, until: At, reason: Reason) {
-        self.holds.add(name, rank, until, reason);
+        self.holds.add(name, rank, Hold { until, firmness: Firmness::Rule, reason });
     }
 
     /// Lets all parts of an element wait before they leave a rank.
-    pub(crate) fn hold_leaving(&mut self, name: &ElementName, rank: u8, until: At, reason: Reason) {
-        self.releases.add(name, rank, until, reason);
+    pub(crate) fn hold_leaving(
+        &mut self,
+        name: &ElementName,
+        rank: u8,
+        until: At,
+        firmness: Firmness,
+        reason: Reason,
+    ) {
+        self.releases.add(name, rank, Hold { until, firmness, reason });
     }
 
     /// Turns holds into waits. An element with several parts that is held several times gets a gate of its own.
@@ -251,16 +276,16 @@ impl<'a> Planner<'a> {
             let steps = self.steps_at(name, *rank, up);
             if steps.len() < 2 || until.len() < 2 {
                 for (step, kind) in steps {
-                    for (until, reason) in &until {
-                        self.graph.wait(step, *until, kind, reason.clone());
+                    for hold in &until {
+                        self.graph.wait_firmly(step, hold.until, kind, hold.firmness, hold.reason.clone());
                     }
                 }
                 continue;
             }
             let word = if up { "may become" } else { "may leave" };
             let gate = self.graph.barrier(format!("{} {word} {}", name.local(), at_rank(*rank)));
-            for (until, reason) in until {
-                self.graph.need(gate, until, reason);
+            for Hold { until, firmness, reason } in until {
+                self.graph.wait_firmly(gate, until, WaitKind::Needs, firmness, reason);
             }
             for (step, kind) in steps {
                 self.graph.wait(step, gate, kind, Reason::Nesting { element: name.clone() });

@@ -15,7 +15,7 @@ use crate::fate::Later;
 use crate::graph::{At, Phase};
 use crate::least;
 use crate::part::{Stance, Way};
-use crate::planner::Planner;
+use crate::planner::{Firmness, Planner};
 use crate::reads::{Producers, Reads};
 use crate::steps::{at_rank, phase};
 
@@ -190,7 +190,7 @@ impl<'a> Planner<'a> {
         let rank = state.rank().unwrap_or(4);
         self.after_target_rests(old, target.element, rank, step);
         let rule = format!("it ends before target {} leaves {state}", target.element.name.local());
-        self.hold_leaving(&target.element.name, rank, step, because(old, rule));
+        self.hold_leaving(&target.element.name, rank, step, Firmness::Rule, because(old, rule));
         step
     }
 
@@ -238,7 +238,7 @@ impl<'a> Planner<'a> {
         for node in leaving {
             let name = &node.element.name;
             let rule = format!("it ends before source {} leaves {}", name.local(), old.source_state);
-            self.hold_leaving(name, rank, all, because(old, rule));
+            self.hold_leaving(name, rank, all, Firmness::Rule, because(old, rule));
         }
     }
 
@@ -415,8 +415,9 @@ impl<'a> Planner<'a> {
             first.ends.iter().filter_map(|end| self.left(&end.element, first.rank)).collect();
         let rule = format!("{} must leave {} first", first.names(), at_rank(first.rank));
         let Some(gate) = self.gate(old, waits, &rule, "is no longer needed") else { return };
+        // One step leaves both Inactive and Installed, so what was an order on the way up may be a circle on the way down.
         for end in then.ends {
-            self.hold_leaving(&end.element, then.rank, gate, because(old, rule.clone()));
+            self.hold_leaving(&end.element, then.least, gate, Firmness::Wish, because(old, rule.clone()));
         }
     }
 

@@ -20,7 +20,7 @@ pub const MAX_NAME: usize = 50;
 /// The separator between the parts of an element's name.
 pub const SEPARATOR: &str = "__";
 
-/// The roots of `${…}` that a component can't be named after.
+/// The roots of `${…}` that neither an assembly nor a component can be named after.
 pub const RESERVED: [&str; 3] = ["instance", "source", "target"];
 
 static WORD: LazyLock<Regex> =
@@ -113,6 +113,13 @@ fn check_length(kind: &'static str, name: &str) -> Result<(), NameError> {
     Ok(())
 }
 
+fn check_reserved(kind: &'static str, name: &str) -> Result<(), NameError> {
+    if RESERVED.contains(&name) {
+        return Err(NameError::Reserved { kind, name: name.to_owned() });
+    }
+    Ok(())
+}
+
 fn check_free(kind: &'static str, name: &str) -> Result<(), NameError> {
     if name.is_empty() {
         return Err(NameError::Empty { kind });
@@ -127,16 +134,14 @@ checked_text! {
     /// The name of an assembly in its store: 1 to 50 characters, as `h_bta`.
     AssemblyName: NameError = |name| {
         check_word("assembly", name)?;
-        check_length("assembly", name)
+        check_length("assembly", name)?;
+        check_reserved("assembly", name)
     };
 
     /// The name of an entry of a composition or of `references`, as `balancer`: any length, no dot, not reserved.
     ComponentName: NameError = |name| {
         check_word("component", name)?;
-        if RESERVED.contains(&name) {
-            return Err(NameError::Reserved { kind: "component", name: name.to_owned() });
-        }
-        Ok(())
+        check_reserved("component", name)
     };
 
     /// The name of a property: any text without blanks. Dots are legal in resource descriptors, with a warning.
@@ -296,7 +301,13 @@ impl FromStr for DescriptorName {
         let [kind, name, version] = parts[..] else {
             return Err(NameError::Parts(text.to_owned()));
         };
-        Ok(Self { kind: kind.parse()?, name: name.parse()?, version: version.parse()? })
+        let kind: DescriptorKind = kind.parse()?;
+        let name = match kind {
+            // Nothing is called after a resource's descriptor, so that its name can be any.
+            DescriptorKind::Resource if RESERVED.contains(&name) => AssemblyName(name.to_owned()),
+            _ => name.parse()?,
+        };
+        Ok(Self { kind, name, version: version.parse()? })
     }
 }
 
@@ -336,6 +347,7 @@ mod tests {
 
     #[rstest]
     #[case::empty("", "the assembly name is empty")]
+    #[case::reserved("source", "the assembly name `source` is reserved for `${source.…}`")]
     #[case::separator(
         "a__b",
         "the assembly name `a__b` has `__`, which separates the parts of an instance's name"

@@ -20,8 +20,8 @@ pub struct Draft(NodeIndex);
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Steps wait for each other in a circle.
-    #[error("steps wait for each other in a circle:\n{}", lines(.0))]
+    /// Steps wait for each other in a circle, told as the shortest one.
+    #[error("there is no order in which this can be done: {} wait for each other\n{}\n{}", count(.0), lines(.0), help(.0))]
     Cycle(Vec<CycleEdge>),
 }
 
@@ -43,6 +43,36 @@ impl fmt::Display for CycleEdge {
             Some(origin) => write!(f, " ({origin})"),
             None => Ok(()),
         }
+    }
+}
+
+fn count(edges: &[CycleEdge]) -> String {
+    match edges.len() {
+        1 => "a step and itself".to_owned(),
+        count => format!("{count} steps"),
+    }
+}
+
+/// Says what would break a circle, by the reasons that a user can change.
+fn help(edges: &[CycleEdge]) -> String {
+    let mut ways: Vec<String> = Vec::new();
+    for edge in edges {
+        let way = match &edge.reason {
+            Reason::Property { property, reader, .. } => {
+                format!("give `{property}` of {} a value that is known beforehand", reader.local())
+            }
+            Reason::Relationship { relationship, .. } => {
+                format!("give the relationship `{relationship}` another state or modifier")
+            }
+            Reason::Order { .. } | Reason::Phase { .. } | Reason::Nesting { .. } => continue,
+        };
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    match ways.len() {
+        0 => "help: one of these waits has to go".to_owned(),
+        _ => format!("help: {}", ways.join(", or ")),
     }
 }
 

@@ -21,7 +21,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use windlass_descriptor::{AssemblyDescriptor, Catalog, Descriptor, Read, read};
+use windlass_descriptor::{AssemblyDescriptor, Catalog, Descriptor, Read, read_in};
 use windlass_driver::Package;
 use windlass_model::DescriptorName;
 use windlass_source::{Diagnostic, Diagnostics, Place, Span, suggest};
@@ -29,6 +29,7 @@ use windlass_source::{Diagnostic, Diagnostics, Place, Span, suggest};
 use crate::codes;
 use crate::disk::shown;
 use crate::layout::package_of;
+use crate::lmproject::surroundings;
 use crate::overlay::Overlay;
 use crate::package;
 use crate::project::{Project, real};
@@ -258,7 +259,7 @@ impl DiskCatalog {
             Ok(source) => source,
             Err(diagnostic) => return Some(as_warning(*diagnostic)),
         };
-        let Read { descriptor, diagnostics } = read(&source);
+        let Read { descriptor, diagnostics } = read_in(&source, &surroundings(file));
         let descriptor = descriptor?;
         let Some(name) = descriptor.name().cloned() else { return unnamed(&descriptor, &diagnostics) };
         let found = Found { file: file.to_path_buf(), descriptor, diagnostics };

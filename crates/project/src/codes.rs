@@ -14,21 +14,83 @@ windlass_source::codes! {
     NOT_REPLACED = "WL0305", "file is not changed",
         "A repair is written as a new file that takes the place of the old one at once. That is refused for a link, for a file with several names, and for one that somebody else has changed in the meantime; nothing of it was changed then.";
     VERSION = "WL0310", "version of the document",
-        "`windlass.yaml` begins with `version: 1`, so that a later windlass can still read it. A higher number was written for a newer windlass.\n\n```yaml\nversion: 1\n```";
+        r"`windlass.yaml` begins with `version: 1`, so that a later windlass can still read it. A higher number was written for
+a newer windlass.
+
+```yaml
+locations: {}
+```
+
+Begin it with a line `version: 1`.";
     UNKNOWN_KEY = "WL0311", "unknown key",
-        "`windlass.yaml` is a document of windlass, so a key that means nothing is a mistake: what it should say would be missing.";
+        r"`windlass.yaml` is a document of windlass, so a key that means nothing is a mistake: what it should say would be missing.
+
+```yaml
+version: 1
+locatoins: {}
+```";
     WRONG_SORT = "WL0312", "wrong sort of value",
-        "A mapping, a list or a text was expected and something else was found.";
+        r"A mapping, a list or a text was expected, and something else was found.
+
+```yaml
+version: 1
+locations: [here, there]
+```
+
+`locations` is a mapping from names to what they are.";
     MISSING_KEY = "WL0313", "missing key",
-        "An entry of `existing` needs `type` and `name`:\n\n```yaml\nexisting:\n  - type: resource::network::1.0\n    name: VIDEO\n    properties: {id: net-1}\n```";
+        r"An entry of `existing` needs `type` and `name`.
+
+```yaml
+version: 1
+existing:
+  - type: resource::network::1.0
+    properties: {id: net-1}
+```
+
+Add `name: VIDEO`, or what it is called.";
     BAD_NAME = "WL0314", "bad name",
-        "The name of a location is what components give as `deploymentLocation`, and `type` is the name of a descriptor, as `resource::network::1.0`. A range of versions is for `references` of an assembly only: what exists is of one version.";
+        r"The name of a location is what components give as `deploymentLocation`, and `type` is the name of a descriptor, as
+`resource::network::1.0`. A range of versions is for `references` of an assembly only: what exists is of one version.
+
+```yaml
+version: 1
+existing:
+  - type: resource::network::^1.0
+    name: VIDEO
+```";
     UNKNOWN_RUNTIME = "WL0315", "unknown runtime",
-        "`runtime` says what runs the scripts of a location: `process` (on this host, as they are), `sandbox` (in an image, without an engine) or `docker` (in containers of an engine; `engine: podman` too). `kubernetes` is kept for a later version.";
+        r"`runtime` says what runs the scripts of a location: `process` (on this host, as they are), `sandbox` (in an image,
+without an engine) or `docker` (in containers of an engine; `engine: podman` too). `kubernetes` is kept for a later
+version.
+
+```yaml
+version: 1
+locations:
+  here: {runtime: dokcer}
+```";
     BAD_VOLUME = "WL0316", "bad volume",
-        "A volume is a name and the absolute path where container runtimes mount it. Its folder is chosen by the runtime. A folder of the host can't be named, so that a project does the same on every machine.\n\n```yaml\nvolumes:\n  state: /var/lib/demo\n```";
+        r"A volume is a name and the absolute path where container runtimes mount it. Its folder is chosen by the runtime. A
+folder of the host can't be named, so that a project does the same on every machine.
+
+```yaml
+version: 1
+locations:
+  here:
+    runtime: docker
+    volumes: {/srv/state: /var/lib/demo}
+```
+
+Right is `volumes: {state: /var/lib/demo}`.";
     SAME_EXISTING = "WL0317", "listed twice",
-        "Two entries of `existing` have the same type, name and place, so no reference could tell them apart. Remove one.";
+        r"Two entries of `existing` have the same type, name and place, so no reference could tell them apart. Remove one.
+
+```yaml
+version: 1
+existing:
+  - {type: 'resource::network::1.0', name: VIDEO}
+  - {type: 'resource::network::1.0', name: VIDEO}
+```";
     FILE_NAME = "WL0318", "project file with another name",
         "The project file is called `windlass.yaml`. One with another ending would be passed over in silence, and the folder above it would become the project.";
     NOT_USED = "WL0319", "key that has no effect yet",

@@ -6,10 +6,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_descriptor::{Read, read};
+use windlass_descriptor::{Read, read_in};
 use windlass_source::{Diagnostic, Source};
 
 use crate::codes;
+use crate::lmproject::surroundings;
 
 /// The most bytes that a document may have: what its reader takes.
 pub const MAX_DOCUMENT: u64 = 48 << 20;
@@ -59,7 +60,7 @@ pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnos
 /// ```
 pub fn load(path: &Path) -> Read {
     match source(path) {
-        Ok(source) => read(&source),
+        Ok(source) => read_in(&source, &surroundings(path)),
         Err(diagnostic) => Read { descriptor: None, diagnostics: vec![*diagnostic].into() },
     }
 }

@@ -28,10 +28,16 @@ pub const RUNTIMES: [&str; 3] = ["process", "sandbox", "docker"];
 const LATER: &str = "kubernetes";
 
 /// The most warm containers of a location.
-const POOL_LIMIT: u16 = 256;
+pub(crate) const POOL_LIMIT: u16 = 256;
 
 /// The version of the document that is read.
 const VERSION: &str = "1";
+
+/// The keys of the document; the schema lists the same.
+pub(crate) const ROOT_KEYS: [&str; 3] = ["version", "locations", "existing"];
+
+/// The keys of an entry of `existing`.
+pub(crate) const EXISTING_KEYS: [&str; 4] = ["type", "name", "properties", "package"];
 
 /// What a `windlass.yaml` says, as far as it could be read.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +69,7 @@ pub(crate) fn read(source: &Arc<Source>) -> (ProjectFile, Diagnostics) {
 }
 
 fn read_root(reader: &mut Reader<'_>, root: &Node) -> ProjectFile {
-    let Some(root) = reader.mapping(root, "`windlass.yaml`", &["version", "locations", "existing"]) else {
+    let Some(root) = reader.mapping(root, "`windlass.yaml`", &ROOT_KEYS) else {
         return ProjectFile::default();
     };
     version(reader, root);
@@ -97,7 +103,7 @@ fn missing_version(reader: &mut Reader<'_>, span: Span) {
     reader.diagnostics.push(diagnostic);
 }
 
-const LOCATION_KEYS: [&str; 9] = [
+pub(crate) const LOCATION_KEYS: [&str; 9] = [
     "resource-manager",
     "infrastructure-type",
     "runtime",
@@ -296,7 +302,7 @@ fn existing(reader: &mut Reader<'_>, node: &Node) -> Vec<Existing> {
 
 fn existing_entry(reader: &mut Reader<'_>, node: &Node) -> Option<Existing> {
     let what = "an entry of `existing`";
-    let body = reader.mapping(node, what, &["type", "name", "properties", "package"])?;
+    let body = reader.mapping(node, what, &EXISTING_KEYS)?;
     for key in ["type", "name"] {
         if body.get(key).is_none() {
             reader.error(codes::MISSING_KEY, node.span(), format!("{what} has no `{key}`"));

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// The folder of an assembly that has the packages of its parts.
 pub(crate) const CONTAINS: &str = "Contains";
 
+/// What that folder is called, now and in old projects.
+pub(crate) const CONTAINERS: [&str; 2] = [CONTAINS, "VNFCs"];
+
 /// Where an assembly descriptor may be in its package.
 pub(crate) const ASSEMBLY: [&str; 4] =
     ["assembly.yaml", "assembly.yml", "Descriptor/assembly.yml", "Descriptor/assembly.yaml"];
@@ -21,18 +24,25 @@ pub(crate) const RESOURCE: [&str; 4] =
     ["Definitions/lm/resource.yaml", "Definitions/lm/resource.yml", "resource.yaml", "resource.yml"];
 
 /// Folders of a package that have no packages in them.
-pub(crate) const INNER: [&str; 3] = ["Definitions", "Descriptor", "Lifecycle"];
+pub(crate) const INNER: [&str; 4] = ["Definitions", "Descriptor", "Lifecycle", "descriptor"];
 
 /// Returns the descriptors of a package folder: those of `layouts` that are there.
 pub(crate) fn descriptors_in(folder: &Path, layouts: &[&str]) -> Vec<PathBuf> {
     layouts.iter().map(|layout| folder.join(layout)).filter(|file| file.is_file()).collect()
 }
 
+/// Returns the descriptor of a resource in the layout of old packages, `web/descriptor/web.yml`.
+pub(crate) fn old_descriptor_in(folder: &Path) -> Option<PathBuf> {
+    let name = folder.file_name()?.to_str()?;
+    let files = ["yml", "yaml"].map(|ending| folder.join("descriptor").join(format!("{name}.{ending}")));
+    files.into_iter().find(|file| file.is_file())
+}
+
 /// Returns the package folder that a descriptor's file belongs to.
 pub(crate) fn package_of(file: &Path) -> PathBuf {
     let folder = file.parent().unwrap_or(Path::new(""));
     let depth = match folder.file_name().and_then(|name| name.to_str()) {
-        Some("Descriptor") => 1,
+        Some("Descriptor" | "descriptor") => 1,
         Some("lm") if folder.parent().is_some_and(|above| above.ends_with("Definitions")) => 2,
         _ => 0,
     };
@@ -56,6 +66,7 @@ mod tests {
             ("/p/Descriptor/assembly.yml", "/p"),
             ("/p/assembly.yaml", "/p"),
             ("/p/lm/resource.yaml", "/p/lm"),
+            ("/p/VNFCs/web/descriptor/web.yml", "/p/VNFCs/web"),
         ] {
             assert_eq!(package_of(Path::new(file)), Path::new(package), "{file}");
         }

@@ -18,6 +18,7 @@
 //! | [`project`] | the project that a file belongs to, and where its parts go |
 //! | [`catalog`] | descriptors on the disk, and the rule by which they are found |
 //! | [`package`] | which files of a folder are a package |
+//! | `schema` | the JSON Schema of a `windlass.yaml`, with the feature of that name |
 //! | [`codes`] | the codes of all messages |
 
 pub mod catalog;
@@ -26,10 +27,13 @@ pub mod disk;
 pub mod file;
 pub mod find;
 mod layout;
+mod lmproject;
 pub mod overlay;
 pub mod package;
 pub mod project;
 mod reader;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod walk;
 
 pub use catalog::DiskCatalog;

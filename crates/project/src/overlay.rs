@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_descriptor::{Read, read};
+use windlass_descriptor::{Read, read_in};
 use windlass_source::{Diagnostic, Source};
 
 use crate::disk::{shown, source, unreadable};
+use crate::lmproject::surroundings;
 
 /// Texts that stand for those of files: what an editor has open, or what a repair has not written yet.
 ///
@@ -34,7 +35,7 @@ impl Overlay {
     /// Reads a descriptor as [`load`] does.
     pub fn load(&self, path: &Path) -> Read {
         match self.source(path) {
-            Ok(source) => read(&source),
+            Ok(source) => read_in(&source, &surroundings(path)),
             Err(diagnostic) => Read { descriptor: None, diagnostics: vec![*diagnostic].into() },
         }
     }

@@ -8,7 +8,7 @@ use windlass_source::{Diagnostic, Diagnostics};
 
 use crate::codes;
 use crate::disk::{shown, unreadable};
-use crate::layout::{ASSEMBLY, CONTAINS, INNER, RESOURCE, descriptors_in, is_skipped};
+use crate::layout::{ASSEMBLY, CONTAINERS, INNER, RESOURCE, descriptors_in, is_skipped, old_descriptor_in};
 
 /// The most folders that are looked into.
 const MAX_FOLDERS: usize = 20_000;
@@ -46,9 +46,10 @@ impl Walk {
 
     /// Adds the packages that an assembly's package contains.
     pub(crate) fn contained_in(&mut self, package: &Path) {
-        let folder = package.join(CONTAINS);
-        if folder.is_dir() {
-            self.packages_in(&folder);
+        for folder in CONTAINERS.map(|name| package.join(name)) {
+            if folder.is_dir() {
+                self.packages_in(&folder);
+            }
         }
     }
 
@@ -65,7 +66,7 @@ impl Walk {
             let mut inside = self.folders_in(&folder);
             inside.retain(|child| match child.file_name().and_then(|name| name.to_str()) {
                 _ if !is_package => true,
-                Some(CONTAINS) => depth == 0 || contained == Contained::Open,
+                Some(name) if CONTAINERS.contains(&name) => depth == 0 || contained == Contained::Open,
                 Some(name) => depth == 0 && !INNER.contains(&name),
                 None => false,
             });
@@ -81,6 +82,7 @@ impl Walk {
     fn package(&mut self, folder: &Path) -> bool {
         let mut files = descriptors_in(folder, &RESOURCE);
         files.extend(descriptors_in(folder, &ASSEMBLY));
+        files.extend(old_descriptor_in(folder));
         self.files.extend(files.iter().filter_map(|file| file.canonicalize().ok()));
         !files.is_empty()
     }

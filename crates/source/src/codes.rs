@@ -1,89 +1,194 @@
 //! This crate's codes: what can be wrong with a text before anyone asks what it means.
+//!
+//! The first block of YAML of a page is a text that gets exactly this code: a test reads it out of here, and where a fix
+//! is offered, applies it and reads again.
 
 crate::codes! {
     SYNTAX = "WL0001", "not YAML",
-        "The text does not follow YAML's syntax, and the cause is none of those that have a code of their \
-         own. The place is where reading failed; the mistake is there or shortly before.";
+        r"The text does not follow YAML's syntax, and the cause is none of those that have a code of their own. The place is
+where reading failed; the mistake is there or shortly before.
+
+```yaml
+properties:
+  host: a
+  ...
+```
+
+Three dots end a document. Where they mean that something was left out, write a comment: `# …`.";
     NOT_UTF8 = "WL0002", "not UTF-8",
-        "The bytes are not text in UTF-8. The message gives the offset of the first byte that isn't.\n\n\
-         Save the file as UTF-8. Files that begin with `ff fe` or `fe ff` are UTF-16, as some editors on \
-         Windows write. Binary data goes into YAML as base64: `icon: !!binary iVBORw0…`.";
+        r"The bytes are not text in UTF-8. The message gives the offset of the first byte that isn't.
+
+Save the file as UTF-8. Files that begin with `ff fe` or `fe ff` are UTF-16, as some editors on Windows write. Binary
+data goes into YAML as base64: `icon: !!binary iVBORw0…`.";
     LIMIT = "WL0003", "limit met",
-        "The document has more bytes, more nodes, deeper nesting, or grows more by its aliases than is \
-         allowed. The limits keep a broken or hostile document from taking the machine down; no document \
-         made by people comes near.";
+        r"The document has more bytes, more nodes, deeper nesting, or grows more by its aliases than is allowed; or it has more
+problems than anybody reads. The limits keep a broken or hostile document from taking the machine down; no document made
+by people comes near.";
     EXTRA_DOCUMENT = "WL0004", "more than one document",
-        "A line `---` starts a new document, and a file of this kind holds one. A `---` before the first \
-         document is fine.\n\n\
-         Put each document into a file of its own.";
+        r"A line `---` starts a new document, and a file of this kind holds one. A `---` before the first document is fine.
+
+```yaml
+name: assembly::shop::1.0
+---
+name: assembly::depot::1.0
+```
+
+Put each document into a file of its own.";
     INVISIBLE_CHARACTER = "WL0005", "invisible character",
-        "The text has a character that can't be seen, as the zero-width space U+200B, or one that looks \
-         like a space and is none, as the no-break space U+00A0. They come with text copied from web pages \
-         and word processors. In front of a key they make another key of it, and as indentation they make \
-         the document unreadable.\n\n\
-         The fix removes them, or puts spaces in their place.";
+        "The text has a character that can't be seen, as the zero-width space U+200B, or one that looks like a space and is\n\
+         none, as the no-break space U+00A0. They come with text copied from web pages and word processors. In front of a\n\
+         key they make another key of it, and as indentation they make the document unreadable.\n\n\
+         ```yaml\n\u{200b}name: assembly::shop::1.0\n```\n\n\
+         Before `name` there is a zero-width space. The fix removes such characters, or puts spaces in their place.";
     TAB_INDENTATION = "WL0006", "tab as indentation",
         "YAML takes spaces for indentation, never tabs, since a tab has no fixed width.\n\n\
-         ```yaml\nproperties:\n→\thost: a     # wrong\n  host: a     # right\n```";
+         ```yaml\nproperties:\n\thost: a\n```\n\n\
+         The fix puts spaces in their place, where it is clear how many.";
     INDENTATION = "WL0007", "indentation that fits nowhere",
-        "A line is indented by an amount that no line around it has, so it belongs to nothing, or it is \
-         indented below a key that has its value already.\n\n\
-         ```yaml\nDelete: {}\n  drivers: a   # below `Delete`, which is `{}` already\n```";
+        r"A line is indented by an amount that no line around it has, so it belongs to nothing, or it is indented below a key
+that has its value already.
+
+```yaml
+Delete: {}
+  drivers: a
+```
+
+`drivers` is below `Delete`, which is `{}` already. Remove the braces, or the indentation.";
     MISSING_COLON = "WL0008", "missing colon",
-        "In a mapping each line is `key: value`, or `key:` with its value below. Here the colon is \
-         missing, or the space after it.\n\n\
-         ```yaml\nlifecycle      # wrong\nname:web       # wrong\nlifecycle:     # right\nname: web      # \
-         right\n```";
+        r"In a mapping each line is `key: value`, or `key:` with its value below. Here the colon is missing, or the space after
+it.
+
+```yaml
+name: resource::web::1.0
+lifecycle
+- Install
+```
+
+The fix writes `lifecycle:`.";
     COLON_IN_TEXT = "WL0009", "colon and space inside text",
-        "A colon followed by a space separates a key from its value, so text without quotes can't contain \
-         it.\n\n\
-         ```yaml\ntype: resource:: c_streamer::1.0     # wrong\ntype: resource::c_streamer::1.0      # \
-         right\ndescription: \"Note: not yet tested\"  # right\n```";
+        r"A colon followed by a space separates a key from its value, so text without quotes can't contain it.
+
+```yaml
+type: resource:: c_streamer::1.0
+```
+
+Right are `type: resource::c_streamer::1.0`, and, where the space is meant, quotes: `description: 'Note: not yet tested'`.";
     DUPLICATE_KEY = "WL0010", "key given twice",
-        "A mapping has the same key twice. Readers differ on which value counts, so neither is safe. \
-         Remove or rename one; both places are shown.\n\n\
-         Keys are compared as text: `1` and `\"1\"` are the same key.";
+        r"A mapping has the same key twice. Readers differ on which value counts, so neither is safe. Remove or rename one; both
+places are shown.
+
+```yaml
+host: a
+host: b
+```
+
+Keys are compared as text: `1` and `'1'` are the same key.";
     KEY_NOT_TEXT = "WL0011", "key is not text",
-        "A key must be a scalar; here it is a list or a mapping, which no data format but YAML knows. \
-         Often it is a value that begins with `{` or `[` and must be quoted: `\"{{ item }}\": a`.";
+        r"A key must be a scalar; here it is a list or a mapping, which no data format but YAML knows. Often it is a value that
+begins with `{` or `[` and must be quoted: `'{{ item }}': a`.
+
+```yaml
+? [a, b]
+: c
+```";
     MERGE_KEY = "WL0012", "merge key",
-        "The key `<<` takes over the entries of another mapping, given by an alias, or of a list of those: \
-         `<<: *defaults`. Here it has another value, or merge keys are not taken in this kind of document.";
+        r"The key `<<` takes over the entries of another mapping, given by an alias, or of a list of those: `<<: *defaults`.
+Here it has another value, or merge keys are not taken in this kind of document.
+
+```yaml
+web:
+  <<: defaults
+  host: a
+```";
     UNKNOWN_ANCHOR = "WL0013", "unknown anchor",
-        "An alias (`*name`) stands for the node that has the anchor `&name`, further up in the same \
-         document; here there is none. Text that begins with `*` must be quoted: `\"*.example.com\"`.";
+        r"An alias (`*name`) stands for the node that has the anchor `&name`, further up in the same document; here there is
+none. Text that begins with `*` must be quoted: `'*.example.com'`.
+
+```yaml
+host: *default
+```";
     REDEFINED_ANCHOR = "WL0014", "anchor defined again",
-        "Two nodes have the same anchor. YAML allows it: an alias means the nearest one above. It is \
-         seldom meant.";
+        r"Two nodes have the same anchor. YAML allows it: an alias means the nearest one above. It is seldom meant.
+
+```yaml
+a: &host one
+b: &host two
+c: *host
+```";
     RECURSIVE_ALIAS = "WL0015", "alias inside itself",
-        "An alias stands inside the node that it refers to, so the document would have no end.";
+        r"An alias stands inside the node that it refers to, so the document would have no end.
+
+```yaml
+a: &a
+  b: *a
+```";
     ESCAPED_COMMENT = "WL0016", "escaped comment",
-        "A line begins with `\\#`, as Markdown writes a `#` that is no heading. In YAML that is text, not \
-         a comment.\n\n\
-         The fix removes the backslash.";
+        r"A line begins with `\#`, as Markdown writes a `#` that is no heading. In YAML that is text, not a comment.
+
+```yaml
+properties:
+  host: a
+  \# not shown
+```
+
+The fix removes the backslash.";
     REFERENCE_IN_FLOW = "WL0017", "reference without quotes in `{…}` or `[…]`",
-        "Inside of `{…}` and `[…]`, braces have a meaning of their own, so a `${reference}` must be quoted \
-         there. Elsewhere it needs no quotes.\n\n\
-         ```yaml\nports: [${http.port}]      # wrong\nports: [\"${http.port}\"]    # right\nport: \
-         ${http.port}         # right\n```";
+        r"Inside of `{…}` and `[…]`, braces have a meaning of their own, so a `${reference}` must be quoted there. Elsewhere it
+needs no quotes.
+
+```yaml
+ports: [${http.port}]
+```
+
+Right are `ports: ['${http.port}']` and `port: ${http.port}`.";
     UNCLOSED_QUOTE = "WL0018", "quote that is not closed",
-        "A quoted text has no end, or goes on after it. In single quotes a quote is written twice \
-         (`'it''s'`), in double quotes with a backslash (`\"say \\\"yes\\\"\"`).";
+        r"A quoted text has no end, or goes on after it. In single quotes a quote is written twice (`'it''s'`), in double quotes
+with a backslash.
+
+```yaml
+description: 'the front
+host: a
+```";
     UNCLOSED_BRACKET = "WL0019", "bracket that is not closed",
-        "A `[` or `{` has no partner, or one of the other kind. What follows is read as part of the list \
-         or mapping that it opens. Text that begins with a bracket must be quoted.";
+        r"A `[` or `{` has no partner, or one of the other kind. Text that begins with a bracket must be quoted.
+
+```yaml
+lifecycle: [Install, Start
+host: a
+```";
     RESERVED_CHARACTER = "WL0020", "text that must be quoted",
-        "Text without quotes can't begin with `@`, `` ` ``, `%`, `*`, `&`, `!`, `|`, `>`, `{`, `[`, `,` \
-         and some more, since these mean something in YAML, or are kept for it.";
+        r"Text without quotes can't begin with `@`, `` ` ``, `%`, `*`, `&`, `!`, `|`, `>`, `{`, `[`, `,` and some more, since
+these mean something in YAML, or are kept for it.
+
+```yaml
+owner: @team
+```";
     ESCAPE = "WL0021", "unknown escape",
-        "In double quotes a backslash begins an escape such as `\\n` or `\\u00e9`. A backslash itself is \
-         written twice. In single quotes and without quotes it means nothing: `pattern: '\\d+'`.";
+        "In double quotes a backslash begins an escape such as `\\n` or `\\u00e9`. A backslash itself is written twice. In\n\
+         single quotes and without quotes it means nothing: `pattern: '\\d+'`.\n\n\
+         ```yaml\npattern: \"\\d+\"\n```";
     INVALID_JSON = "WL0030", "not JSON",
-        "The document must be JSON as RFC 8259 has it. Comments, single quotes, bare words and a comma \
-         after the last item are not, though YAML or JavaScript take some of them.";
+        r"The document must be JSON as RFC 8259 has it. Comments, single quotes, bare words and a comma after the last item are
+not, though YAML or JavaScript take some of them.
+
+```yaml
+{'name': 'web',}
+```";
     UNKNOWN_KEY = "WL0040", "unknown key",
-        "The key means nothing here. The message names the nearest known key, if one is near.";
+        r"The key means nothing here. The message names the nearest known key, if one is near.
+
+```yaml
+name: web
+prot: 80
+```
+
+Known here are `name` and `port`.";
     WRONG_TYPE = "WL0041", "value of the wrong type",
-        "The value is of another kind than is expected at its place: text instead of a number, a list \
-         instead of a mapping, or a mapping that lacks a key.";
+        r"The value is of another kind than is expected at its place: text instead of a number, a list instead of a mapping, or
+a mapping that lacks a key.
+
+```yaml
+name: web
+port: many
+```";
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass_descriptor::{AssemblyDescriptor, Catalog as _, Descriptor, Request, compose};
+use windlass_descriptor::{AssemblyDescriptor, Catalog as _, Descriptor, Request, compose_given};
 use windlass_driver::{Package, Registry};
 use windlass_engine::{Desired, Manner};
 use windlass_model::name::DriverKind;
@@ -23,6 +23,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) file: &'a Path,
     pub(crate) name: Option<&'a AssemblyName>,
     pub(crate) parameters: &'a BTreeMap<String, Value>,
+    /// Where the names of parameters stand that come from files.
+    pub(crate) places: &'a BTreeMap<String, Place>,
     /// The parameters whose values others could see.
     pub(crate) open: &'a [String],
     pub(crate) catalog: &'a [PathBuf],
@@ -84,7 +86,7 @@ pub(crate) fn desired(asked: &Asked<'_>) -> Result<(Desired, Diagnostics), Error
         return Err(Error::Input(diagnostics));
     };
     let name = asked.name.unwrap_or(&descriptor.name);
-    let composed = compose(
+    let composed = compose_given(
         &opened.assembly,
         Request {
             name,
@@ -92,6 +94,7 @@ pub(crate) fn desired(asked: &Asked<'_>) -> Result<(Desired, Diagnostics), Error
             catalog: &opened.catalog,
             existing: asked.project.existing(),
         },
+        asked.places,
     );
     diagnostics.extend(composed.diagnostics);
     let packages = packages(&opened.catalog, &composed.resources, asked.drivers, &mut diagnostics);

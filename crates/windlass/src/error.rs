@@ -74,6 +74,17 @@ pub enum Error {
     /// The state is somewhere this build can't keep it.
     #[error("this windlass was built without the feature `postgres`, so it can't keep its state at `{0}`")]
     NoSuchState(String),
+    /// Another process takes metrics.
+    #[error("another `windlass run` takes metrics at `{}`; stop it first", .0.display())]
+    SocketTaken(PathBuf),
+    /// A metric could not be delivered.
+    #[error("the metric was not taken at `{}`: {why}; is `windlass run` running in this project?", path.display())]
+    Unheard {
+        /// The socket.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
     /// A file can't be read.
     #[error("can't read `{}`", path.display())]
     File {
@@ -125,7 +136,11 @@ impl Error {
             ),
             Self::NoSuchState(_) => true,
             Self::Store(error) => matches!(error, StoreError::NoProcess { .. }),
-            Self::Runtime(_) | Self::NoRuntime(_) | Self::WorkingFolder(_) => false,
+            Self::Runtime(_)
+            | Self::NoRuntime(_)
+            | Self::WorkingFolder(_)
+            | Self::SocketTaken(_)
+            | Self::Unheard { .. } => false,
         }
     }
 

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass_engine::{Ask, Desired, Ended, Manner, Prepared, Stop};
+use windlass_engine::{Ask, Desired, Ended, EngineError, Manner, Prepared, Stop};
 use windlass_model::record::{EventRecord, InstanceRecord, ProcessRecord};
 use windlass_model::{AssemblyName, Element, ElementName, ProcessId, Seq, State, Topology};
 use windlass_plan::Plan;
-use windlass_source::Diagnostics;
+use windlass_source::{Diagnostics, Place};
 use windlass_store::{Store, Watch};
 
 use crate::desired::{Asked, desired};
 use crate::error::Error;
 use crate::open::Windlass;
-use crate::view::plan::PlanView;
+use crate::view::plan::{DriftView, PlanView};
 
 /// An assembly to bring up, or to plan.
 #[derive(Debug, Clone)]
@@ -24,6 +24,7 @@ pub struct Order {
     pub(crate) file: PathBuf,
     pub(crate) name: Option<AssemblyName>,
     pub(crate) parameters: BTreeMap<String, Value>,
+    pub(crate) places: BTreeMap<String, Place>,
     pub(crate) open: Vec<String>,
     pub(crate) catalog: Vec<PathBuf>,
     goal: State,
@@ -39,6 +40,7 @@ impl Order {
             file: file.into(),
             name: None,
             parameters: BTreeMap::new(),
+            places: BTreeMap::new(),
             open: Vec::new(),
             catalog: Vec::new(),
             goal: State::Active,
@@ -57,6 +59,12 @@ impl Order {
     /// Gives a property a value.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.parameters.insert(name.into(), value.into());
+        self
+    }
+
+    /// Says where the name of a parameter stands, for messages about it.
+    pub fn parameter_at(mut self, name: impl Into<String>, place: Place) -> Self {
+        self.places.insert(name.into(), place);
         self
     }
 
@@ -247,6 +255,20 @@ impl Windlass {
         Ok((PlanView::new(name, &preview.plan, preview.diff), warnings))
     }
 
+    /// Looks how the parts of an assembly are that are up, beside what is on record.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be read.
+    pub async fn drift(&self, name: &AssemblyName) -> Result<Vec<DriftView>, Error> {
+        let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
+        match self.engine(store).look(name).await {
+            Ok(seen) => Ok(seen.into_iter().map(DriftView::new).collect()),
+            Err(EngineError::Unknown { .. }) => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Says what [`change`](Self::change) would do, without changing anything.
     ///
     /// # Errors
@@ -311,19 +333,20 @@ impl Windlass {
         Ok((desired, warnings))
     }
 
-    fn asked<'a>(&'a self, order: &'a Order) -> Asked<'a> {
+    pub(crate) fn asked<'a>(&'a self, order: &'a Order) -> Asked<'a> {
         Asked {
             project: &self.project,
             drivers: self.drivers(),
             file: &order.file,
             name: order.name.as_ref(),
             parameters: &order.parameters,
+            places: &order.places,
             open: &order.open,
             catalog: &order.catalog,
         }
     }
 
-    async fn store_or_new(&self) -> Result<Arc<dyn Store>, Error> {
+    pub(crate) async fn store_or_new(&self) -> Result<Arc<dyn Store>, Error> {
         match self.store(true).await? {
             Some(store) => Ok(store),
             None => Err(Error::Store(windlass_store::StoreError::Closed)),

@@ -6,27 +6,35 @@
 //! |---|---|
 //! | [`open`](mod@open) | [`Windlass`]: a project with its store, drivers and runtimes |
 //! | [`intent`] | what can be asked: up, down, retry |
+//! | [`daemon`] | the long-running mode: metrics, policies, health |
 //! | [`check`](mod@check) | all problems of descriptors, packages and project files |
 //! | [`repair`](mod@repair) | repairs of what a check has found |
 //! | [`resolve`](mod@resolve) | a descriptor with what is known filled in |
+//! | [`schema`](mod@schema) | JSON Schemas of the documents that people write |
+//! | [`graph`] | pictures of assemblies and plans |
 //! | [`view`] | what can be looked at: status, log, plan; typed, versioned, ready for JSON |
 //! | [`doctor`] | what can run jobs on this machine, and how well it shuts them in |
+//! | [`images`](mod@images) | images for sandboxes, made and kept without an engine |
 //! | [`explain`](mod@explain) | the codes of all crates |
 //!
 //! The parts it puts together are re-exported under their own names: [`descriptor`], [`plan`], [`engine`], [`store`],
 //! [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
 
 pub mod check;
+pub mod daemon;
 mod desired;
 pub mod doctor;
 pub mod error;
 pub mod explain;
+pub mod images;
+pub mod graph;
 pub mod intent;
 pub mod open;
 mod places;
 pub mod repair;
 pub mod resolve;
 mod runtimes;
+pub mod schema;
 mod system;
 pub mod view;
 

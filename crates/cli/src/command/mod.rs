@@ -5,15 +5,19 @@ mod check;
 mod doctor;
 mod exec;
 mod explain;
+mod graph;
 mod history;
+mod image;
 mod log;
 mod plan;
 mod process;
 mod ps;
 mod resolve;
+mod schema;
 pub(crate) mod spiff;
 mod status;
 mod up;
+mod watch;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -47,17 +51,22 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Rollback(args) => Box::pin(change::rollback(args)).await,
         Command::Cancel(args) => change::cancel(args).await,
         Command::Ps(args) => ps::run(args).await,
+        Command::Run(args) => Box::pin(watch::run(args)).await,
+        Command::Metric(args) => watch::metric(args).await,
         Command::History(args) => history::run(args).await,
         Command::Diff(args) => history::diff(args).await,
         Command::Status(args) => status::run(args).await,
         Command::Log(args) => log::run(args).await,
         Command::Plan(args) => plan::run(args).await,
         Command::Check(args) => check::run(&args),
+        Command::Graph(args) => graph::run(&args).await,
         Command::Resolve(args) => resolve::run(&args),
         Command::Exec(args) => exec::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,
+        Command::Schema(args) => schema::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Spiff(args) => spiff::run(&args),
+        Command::Image(args) => image::run(args).await,
     }
 }
 
@@ -181,7 +190,7 @@ fn grace(run: &RunArgs) -> Duration {
 
 /// Makes an order of arguments, or prints what is wrong with them.
 fn order(args: &AssemblyArgs) -> Result<Order, ExitCode> {
-    let Parameters { values, open } =
+    let Parameters { values, places, open } =
         collect(&args.parameters, &args.params).map_err(|error| match error {
             ParameterError::Form(message) => {
                 tell!("error: {message}");
@@ -196,6 +205,9 @@ fn order(args: &AssemblyArgs) -> Result<Order, ExitCode> {
         } else {
             order.parameter(name, value)
         };
+    }
+    for (name, place) in places {
+        order = order.parameter_at(name, place);
     }
     Ok(order)
 }

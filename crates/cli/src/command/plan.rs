@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use windlass::lifecycle::{Diff, ElementChangeKind};
 use windlass::model::StepId;
 use windlass::plan::WaitKind;
-use windlass::view::plan::{PlanView, StepView};
+use windlass::view::plan::{DriftView, PlanView, StepView};
 
 use super::{fail, open, order, plural, print_json};
 use crate::args::{Format, PlanArgs};
-use crate::output::{BAD, DIM, GOOD, ODD, STRONG, say, styled};
+use crate::output::{BAD, DIM, GOOD, ODD, STRONG, say, styled, tell};
 use crate::{diagnostics, exit};
 
 pub(crate) async fn run(args: PlanArgs) -> ExitCode {
@@ -22,8 +22,20 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     match windlass.plan(&order).await {
-        Ok((plan, warnings)) => {
+        Ok((mut plan, warnings)) => {
             diagnostics::print(warnings.iter());
+            if args.refresh {
+                match windlass.drift(&plan.assembly).await {
+                    Ok(drift) => plan.drift = Some(drift),
+                    Err(error) => return fail(&error),
+                }
+                if let Err(error) = windlass.close().await {
+                    return fail(&error);
+                }
+            }
+            if let Some(step) = &args.why {
+                return why(&plan, step, args.format);
+            }
             show(&plan, args.format, args.detailed_exitcode)
         }
         Err(error) => fail(&error),
@@ -61,8 +73,56 @@ pub(crate) fn print_all_changes(changes: &Diff) {
     }
 }
 
+/// Prints the parts that are not as their records say, or that nobody can tell of.
+fn print_drift(drift: &[DriftView]) {
+    for part in drift.iter().filter(|part| part.well != Some(true)) {
+        let style = if part.well == Some(false) { BAD } else { ODD };
+        say!("  {}", styled(style, format!("! {}: {}", part.element.local(), part.seen)));
+    }
+    let well = drift.iter().filter(|part| part.well == Some(true)).count();
+    say!("{} looked at, {well} as on record", plural(drift.len(), "part"));
+}
+
+/// Explains one step, given as `s7` or `7`.
+fn why(plan: &PlanView, step: &str, format: Format) -> ExitCode {
+    let number = step.strip_prefix('s').unwrap_or(step).parse().ok().map(StepId);
+    let Some(why) = number.and_then(|id| plan.why(id)) else {
+        tell!("error: the plan has no step `{step}`: {}", steps(plan));
+        return exit::wrong_input();
+    };
+    if format == Format::Json {
+        return print_json(&why);
+    }
+    say!("{} {}", styled(DIM, &why.step.to_string()), styled(STRONG, &why.action));
+    for because in &why.waits {
+        let word = match because.kind {
+            WaitKind::Needs => "needs",
+            WaitKind::After => "after",
+        };
+        let indent = "  ".repeat(because.depth);
+        let origin = because.origin.as_ref().map(|origin| format!(" ({origin})")).unwrap_or_default();
+        let told = if because.told { " (see above)" } else { "" };
+        let reason = styled(DIM, format!("{}{origin}{told}", because.reason));
+        say!("{indent}{word} {} {}: {reason}", because.on, because.action);
+    }
+    if why.waits.is_empty() {
+        say!("  it waits for nothing");
+    }
+    exit::DONE
+}
+
+fn steps(plan: &PlanView) -> String {
+    match (plan.steps.first(), plan.steps.last()) {
+        (Some(first), Some(last)) => format!("its steps are {} to {}", first.id, last.id),
+        _ => "there is nothing to do".to_owned(),
+    }
+}
+
 fn print(plan: &PlanView) -> ExitCode {
     let name = styled(STRONG, &plan.assembly);
+    if let Some(drift) = &plan.drift {
+        print_drift(drift);
+    }
     let calling: Vec<&StepView> = plan.calling().collect();
     if calling.is_empty() {
         say!("{name}: nothing to {}", if plan.changes.is_empty() { "do" } else { "call" });

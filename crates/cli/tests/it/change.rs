@@ -271,3 +271,19 @@ fn what_exists_is_adopted() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
     assert_snapshot!(env.refuses(&["adopt", "small"]), @"error: small/assembly.yaml:3:3: `box` can't be placed: `resource::box::1.0` declares no Adopt, so it can't be taken over");
 }
+
+/// What somebody has removed behind our back is seen when it is looked for.
+#[test]
+fn what_differs_from_the_record_is_shown() {
+    let health = r#"if [ -e "$WINDLASS_VOLUME_STATE/gone" ]; then alive=false; else alive=true; fi
+id=$(printf '%s\n' "$input" | sed -n '/^instances:$/{n;s/^ *"\{0,1\}\([a-z0-9]*\)"\{0,1\}:.*/\1/p;}')
+printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n        converging: false\n        failed: false\n' "$id" "$alive""#;
+    let env =
+        TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Integrity", health), ("Uninstall", "")]);
+    env.ok(&["up", "small"]);
+    assert_snapshot!(env.ok(&["plan", "small", "--refresh"]).out(), @"");
+    env.write(".windlass/volumes/state/gone", "");
+    assert_snapshot!(env.ok(&["plan", "small", "--refresh"]).out(), @"");
+    assert_eq!(env.json(&["plan", "small", "--refresh"])["drift"][0]["well"], false);
+    env.ok(&["down", "small"]);
+}

@@ -29,11 +29,14 @@ fn the_main_help_lists_commands_and_exit_codes() {
       log        Show what was done for an assembly: steps, jobs, activity log
       plan       Show what up would do, and why each step waits
       check      Check descriptors, packages and project files, and report all problems at once
+      graph      Draw an assembly, its plan, or who reads whom in it
       resolve    Print an assembly's descriptor with everything filled in that is known
+      schema     Print the JSON Schema of a document, for editors and other tools
       retry      Go on with what was last asked of an assembly
       exec       Run one job by hand, as a driver would run a script
       doctor     Show what can run jobs here, how well it shuts them in, and what is missing
       explain    Explain the code of a message
+      image      Make and keep images for sandboxes, without an engine or a registry
       help       Print this message or the help of the given subcommand(s)
 
     Options:
@@ -49,6 +52,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       130  interrupted; the same command again goes on from there
 
     Environment:
+      XDG_CACHE_HOME     the folder with the folder windlass/images (default: ~/.cache)
       WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
       WINDLASS_STATE     where the state is kept, as --state says
       NO_COLOR           print without colours
@@ -78,11 +82,14 @@ fn each_command_has_examples(
         "log",
         "plan",
         "check",
+        "graph",
         "resolve",
+        "schema",
         "retry",
         "exec",
         "doctor",
-        "explain"
+        "explain",
+        "image"
     )]
     command: &str,
 ) {
@@ -119,11 +126,14 @@ fn every_command_has_a_help_that_was_tested() {
             "log",
             "plan",
             "check",
+            "graph",
             "resolve",
+            "schema",
             "retry",
             "exec",
             "doctor",
             "explain",
+            "image",
             "help"
         ]
     );

@@ -39,7 +39,7 @@ fn a_file_that_is_none() {
     error[WL0100]: this is a resource descriptor, and an assembly is needed
      --> h_bta/Contains/h_simple/Definitions/lm/resource.yaml:2:7
       |
-    2 | name: resource::h_simple::1.0
+    2 | name: resource::h_simple::1.0  # a server that others are related to
       |       ^^^^^^^^^^^^^^^^^^^^^^^
       |
       = help: name the assembly that the resource is part of
@@ -91,12 +91,6 @@ fn a_file_that_is_no_descriptor() {
       |
       = help: close it with `]`, or quote the text
 
-    error[WL0104]: `name` must be text, and this is a list
-     --> small/assembly.yaml:1:7
-      |
-    1 | name: [assembly
-      |       ^^^^^^^^^
-
     error[WL0019]: `{` is never closed
      --> small/assembly.yaml:2:14
       |
@@ -105,7 +99,7 @@ fn a_file_that_is_no_descriptor() {
       |
       = help: close it with `}`, or quote the text
 
-    3 errors; nothing was changed
+    2 errors; nothing was changed
     ");
     assert_snapshot!(up_of("just words\n"), @"
     error[WL0100]: a descriptor is a mapping with a `name`, and this is text
@@ -252,16 +246,20 @@ relationships:
 ",
     );
     assert_snapshot!(env.refuses(&["up", "small"]), @"
-    error: steps wait for each other in a circle:
+    error: there is no order in which this can be done: 4 steps wait for each other
       a (Inactive) waits for b (Active): back: b must be Active (small/assembly.yaml:13:3)
-      b (Active) waits for all parts are Inactive: all parts are Inactive
-      all parts are Inactive waits for a (Inactive): all parts are Inactive
+      b (Active) waits for b (Inactive): b is Inactive first
+      b (Inactive) waits for a (Active): there: a must be Active (small/assembly.yaml:8:3)
+      a (Active) waits for a (Inactive): a is Inactive first
+    help: give the relationship `back` another state or modifier, or give the relationship `there` another state or modifier
     ");
     assert_snapshot!(env.refuses(&["plan", "small"]), @"
-    error: steps wait for each other in a circle:
+    error: there is no order in which this can be done: 4 steps wait for each other
       a (Inactive) waits for b (Active): back: b must be Active (small/assembly.yaml:13:3)
-      b (Active) waits for all parts are Inactive: all parts are Inactive
-      all parts are Inactive waits for a (Inactive): all parts are Inactive
+      b (Active) waits for b (Inactive): b is Inactive first
+      b (Inactive) waits for a (Active): there: a must be Active (small/assembly.yaml:8:3)
+      a (Active) waits for a (Inactive): a is Inactive first
+    help: give the relationship `back` another state or modifier, or give the relationship `there` another state or modifier
     ");
 }
 
@@ -371,12 +369,20 @@ fn parameters() {
     env.write("params.yaml", "dta: x\nnumOfservers: 3\n");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "params.yaml"]), @"
     error[WL0150]: the assembly has no property `dta`
-     |
-     = help: did you mean `data`?
+     --> params.yaml:1:1
+      |
+    1 | dta: x
+      | ^^^
+      |
+      = help: did you mean `data`?
 
     error[WL0150]: the assembly has no property `numOfservers`
-     |
-     = help: did you mean `numOfServers`?
+     --> params.yaml:2:1
+      |
+    2 | numOfservers: 3
+      | ^^^^^^^^^^^^
+      |
+      = help: did you mean `numOfServers`?
 
     2 errors; nothing was changed
     ");
@@ -557,4 +563,30 @@ fn a_component_that_is_not_there() {
     for component in ["B", "B__1", "h_bta__B__1", "A"] {
         env.ok(&["log", "h_bta", component]);
     }
+}
+
+#[test]
+fn a_parameter_of_a_file_is_shown_where_it_stands() {
+    let env = small();
+    env.write("params.yaml", "# what differs here\nregoin: eu-1\n");
+    assert_snapshot!(env.refuses(&["up", "small", "--params", "params.yaml"]), @"
+    error[WL0150]: the assembly has no property `regoin`
+     --> params.yaml:2:1
+      |
+    2 | regoin: eu-1
+      | ^^^^^^
+      |
+      = help: it has none that can be set
+
+    1 error; nothing was changed
+    ");
+}
+
+#[test]
+fn an_assembly_is_not_called_like_a_root_of_references() {
+    assert_snapshot!(small().refuses(&["up", "small", "--name", "source"]), @"
+    error: invalid value 'source' for '--name <NAME>': the assembly name `source` is reserved for `${source.…}`
+
+    For more information, try '--help'.
+    ");
 }

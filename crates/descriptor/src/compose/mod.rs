@@ -102,7 +102,16 @@ pub struct Composed {
 
 /// Composes an assembly.
 pub fn compose(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Composed {
-    let mut composer = Composer::new(request);
+    compose_given(assembly, request, &BTreeMap::new())
+}
+
+/// Composes an assembly with parameters of files: `places` says where the name of each stands.
+pub fn compose_given(
+    assembly: &Arc<AssemblyDescriptor>,
+    request: Request<'_>,
+    places: &BTreeMap<String, Place>,
+) -> Composed {
+    let mut composer = Composer { given_at: places.clone(), ..Composer::new(request) };
     composer.examine(&Descriptor::Assembly(assembly.clone()));
     composer.root(assembly);
     if !composer.diagnostics.has_errors() {
@@ -113,6 +122,8 @@ pub fn compose(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Comp
 
 struct Composer<'a> {
     request: Request<'a>,
+    /// Where the names of parameters stand.
+    given_at: BTreeMap<String, Place>,
     diagnostics: Diagnostics,
     elements: Vec<Element>,
     places: HashMap<ElementName, usize>,
@@ -180,6 +191,7 @@ impl<'a> Composer<'a> {
     fn new(request: Request<'a>) -> Self {
         Self {
             request,
+            given_at: BTreeMap::new(),
             diagnostics: Diagnostics::new(),
             elements: Vec::new(),
             places: HashMap::new(),

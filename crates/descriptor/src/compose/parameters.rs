@@ -1,7 +1,7 @@
 //! What the user gives: only what the assembly declares, and everything that it requires.
 
 use windlass_model::PropertyName;
-use windlass_source::Diagnostic;
+use windlass_source::{Diagnostic, Place};
 
 use super::Composer;
 use crate::codes;
@@ -14,7 +14,7 @@ impl Composer<'_> {
     /// Checks the given parameters, and that none is missing.
     pub(super) fn parameters(&mut self, assembly: &AssemblyDescriptor) {
         for name in self.request.parameters.keys() {
-            self.diagnostics.extend(refused(assembly, name));
+            self.diagnostics.extend(refused(assembly, name, self.given_at.get(name)));
         }
         for (name, decl) in &assembly.properties {
             let given = self.request.parameters.get(name.as_str()).is_some_and(|value| !value.is_null());
@@ -30,17 +30,26 @@ impl Composer<'_> {
     }
 }
 
-/// Says why a value for a property can't be given, if it can't.
-pub(crate) fn refused(assembly: &AssemblyDescriptor, name: &str) -> Option<Diagnostic> {
-    match assembly.properties.get(name) {
-        None => Some(unknown(assembly, name)),
-        Some(decl) => fixed(assembly, name, decl),
-    }
+/// Says why a value for a property can't be given, if it can't; `place` is where its name stands, if in a file.
+pub(crate) fn refused(
+    assembly: &AssemblyDescriptor,
+    name: &str,
+    place: Option<&Place>,
+) -> Option<Diagnostic> {
+    let Some(decl) = assembly.properties.get(name) else { return Some(unknown(assembly, name, place)) };
+    let diagnostic = fixed(assembly, name, decl)?;
+    Some(match place {
+        Some(place) => diagnostic.related(place.clone(), "given here"),
+        None => diagnostic,
+    })
 }
 
-fn unknown(assembly: &AssemblyDescriptor, name: &str) -> Diagnostic {
+fn unknown(assembly: &AssemblyDescriptor, name: &str, place: Option<&Place>) -> Diagnostic {
     let message = format!("the assembly has no property `{name}`");
-    let diagnostic = Diagnostic::error(codes::UNKNOWN_PARAMETER, message);
+    let mut diagnostic = Diagnostic::error(codes::UNKNOWN_PARAMETER, message);
+    if let Some(place) = place {
+        diagnostic = diagnostic.at(place.clone());
+    }
     let settable = assembly.properties.iter().filter(|(_, decl)| !decl.read_only && decl.value.is_none());
     let names: Vec<&str> = settable.map(|(name, _)| PropertyName::as_str(name)).collect();
     let diagnostic = if names.is_empty() {

@@ -4,6 +4,7 @@ use windlass_source::{Entry, Mapping, Node};
 
 use super::{Body, Item};
 use crate::document::Descriptor;
+use crate::keys;
 use crate::read::canonical as meant;
 
 /// What a value's place says about the names in it.
@@ -44,60 +45,6 @@ pub(crate) trait Fill {
     }
 }
 
-/// The order of top-level sections.
-const SECTIONS: [&str; 22] = [
-    "name",
-    "description",
-    "type",
-    "implements",
-    "resource-manager-type",
-    "meta-type",
-    "data-types",
-    "properties",
-    "private-properties",
-    "capabilities",
-    "requirements",
-    "infrastructure",
-    "lifecycle",
-    "default-driver",
-    "operations",
-    "queries",
-    "composition",
-    "references",
-    "relationships",
-    "metrics",
-    "policies",
-    "designerLayout",
-];
-
-const PROPERTY: [&str; 9] = [
-    "type",
-    "entry-schema",
-    "description",
-    "required",
-    "read-only",
-    "volatile",
-    "sensitive",
-    "default",
-    "value",
-];
-
-const ENTRY: [&str; 5] = ["type", "description", "quantity", "cluster", "properties"];
-
-const CLUSTER: [&str; 4] = ["minimum-nodes", "initial-quantity", "maximum-nodes", "scaling-increment"];
-
-const RELATIONSHIP: [&str; 9] = [
-    "description",
-    "source-capabilities",
-    "target-requirements",
-    "source-state",
-    "source-state-modifier",
-    "target-state",
-    "target-state-modifier",
-    "properties",
-    "lifecycle",
-];
-
 const METRIC: [&str; 3] = ["type", "publication-period", "source-metric"];
 
 const POLICY: [&str; 4] = ["type", "metric", "target", "properties"];
@@ -107,8 +54,12 @@ pub(crate) fn canonical(descriptor: &Descriptor, root: Option<&Node>, fill: &mut
     let Some(mapping) = root.and_then(Node::as_mapping) else {
         return root.map_or(Item::new(Body::Map(Vec::new())), Item::of);
     };
+    let order: &[&str] = match descriptor {
+        Descriptor::Assembly(_) => &keys::ASSEMBLY,
+        Descriptor::Resource(_) => &keys::RESOURCE,
+    };
     let mut canonical = Canonical { values: fill };
-    let mut document = canonical.entries(mapping, &SECTIONS, |writer, key, node| match key {
+    let mut document = canonical.entries(mapping, order, |writer, key, node| match key {
         "properties" | "private-properties" => writer.properties(node, Position::Own),
         "composition" => {
             writer.section(node, |writer, name, node| writer.part(node, Position::Component(name)))
@@ -180,7 +131,7 @@ impl Canonical<'_> {
         self.section(node, |writer, name, node| {
             writer.values.enter(name, &position);
             let body = match node.as_mapping() {
-                Some(mapping) => writer.entries(mapping, &PROPERTY, |writer, key, node| match key {
+                Some(mapping) => writer.entries(mapping, &keys::PROPERTY, |writer, key, node| match key {
                     "default" | "value" => writer.values.fill(node, &position),
                     _ => Item::of(node),
                 }),
@@ -193,19 +144,18 @@ impl Canonical<'_> {
     }
 
     fn part(&mut self, node: &Node, position: Position<'_>) -> Item {
-        self.body(node, &ENTRY, |writer, key, node| match key {
+        self.body(node, &keys::COMPONENT, |writer, key, node| match key {
             "type" => writer.values.kind(node, &position),
             "quantity" => writer.values.fill(node, &Position::Number),
-            "cluster" => {
-                writer.body(node, &CLUSTER, |writer, _, node| writer.values.fill(node, &Position::Number))
-            }
+            "cluster" => writer
+                .body(node, &keys::CLUSTER, |writer, _, node| writer.values.fill(node, &Position::Number)),
             "properties" => writer.properties(node, position),
             _ => Item::of(node),
         })
     }
 
     fn relationship(&mut self, name: &str, node: &Node) -> Item {
-        self.body(node, &RELATIONSHIP, |writer, key, node| match key {
+        self.body(node, &keys::RELATIONSHIP, |writer, key, node| match key {
             "properties" => writer.properties(node, Position::Relationship(name)),
             "source-capabilities" | "target-requirements"
                 if node.as_scalar().is_some() && !node.is_null() =>

@@ -53,7 +53,7 @@ pub struct Left {
 pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Result<Resolved, Diagnostics> {
     let descriptor = Descriptor::Assembly(assembly.clone());
     let mut diagnostics = check(&descriptor, request.catalog, Missing::Tolerated);
-    diagnostics.extend(request.parameters.keys().filter_map(|name| refused(assembly, name)));
+    diagnostics.extend(request.parameters.keys().filter_map(|name| refused(assembly, name, None)));
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }

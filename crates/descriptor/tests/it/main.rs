@@ -10,6 +10,8 @@ mod messages;
 mod nesting;
 mod pages;
 mod parameters;
+mod policies;
+mod recall;
 mod recovery;
 mod references;
 mod resolving;

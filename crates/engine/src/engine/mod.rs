@@ -2,6 +2,7 @@
 
 mod ask;
 mod draft;
+mod look;
 mod means;
 mod settle;
 
@@ -24,9 +25,12 @@ use windlass_store::{Batch, Holder, Lease, Snapshot, Store};
 use crate::error::EngineError;
 use crate::host::{Host, JournalParts, Stop};
 use crate::machine::{Machine, Pace, Tally, Tools};
+use crate::monitor::Monitor;
 use crate::world::World;
 
 pub use ask::{Ask, Desired, Manner};
+pub(crate) use look::Look;
+pub use look::Seen;
 pub use means::Means;
 
 use draft::{Draft, Former};
@@ -342,6 +346,12 @@ impl Prepared {
             outputs: machine.world.outputs(),
         })
     }
+}
+
+/// Watches the policies of an assembly as the store remembers it.
+pub fn monitor_of(snapshot: Snapshot, now: Timestamp) -> Monitor {
+    let world = World::load(snapshot);
+    Monitor::new(world.topology(), &world, now)
 }
 
 /// Returns the output properties of an assembly as the store remembers it.

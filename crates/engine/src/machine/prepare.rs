@@ -1,12 +1,16 @@
 //! Makes calls ready: the driver, the place, the values.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use windlass_driver::{Binding, Call, Driver, Location, Package, Placement};
 use windlass_model::record::{Advance, CallRecord, CallState, Failure, FailureKind, PairKey};
-use windlass_model::{Action, CallId, ElementName, Side, Timestamp};
+use windlass_model::{
+    Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition,
+};
 
 use super::{CallRun, Machine, StepKey};
+use crate::engine::Look;
 
 /// A call as a step wants it.
 pub(super) struct CallSeed {
@@ -70,6 +74,45 @@ impl Machine {
         };
         let call = self.call(&record, driver.family(), Given { package, binding, location })?;
         Ok(Some(CallRun { record, call, driver, nature, recovering: false, polls: 0 }))
+    }
+
+    /// Makes a look at each part ready that is up and whose driver can look.
+    pub(crate) fn looks(&mut self) -> Vec<Look> {
+        let up = self.world.elements.values().filter(|record| record.state == State::Active);
+        let up: BTreeSet<ElementName> = up.map(|record| record.name.clone()).collect();
+        let topology = self.world.version(Side::Installed);
+        let actions: Vec<(ElementName, Action)> = topology
+            .elements()
+            .iter()
+            .filter(|element| up.contains(&element.name))
+            .filter_map(|element| {
+                let by = [Transition::Integrity, Transition::Start, Transition::Configure, Transition::Install];
+                let action = by.into_iter().find(|transition| element.declares(*transition))?;
+                Some((element.name.clone(), Action::Transition(action)))
+            })
+            .collect();
+        (1..).zip(actions).filter_map(|(number, (element, action))| self.look(number, element, action)).collect()
+    }
+
+    fn look(&mut self, number: u32, element: ElementName, action: Action) -> Option<Look> {
+        let key = (ProcessId(0), StepId(number));
+        let prepared = self.prepare(CallSeed {
+            id: CallId::of(&self.tools.store, key.0, key.1, 0),
+            key,
+            element: element.clone(),
+            action,
+            pair: None,
+            then: Advance::State(State::Active),
+            side: Side::Installed,
+            attempt: 1,
+            started: self.now,
+        });
+        let ready = match prepared {
+            Ok(Some(run)) if run.nature.observable => Ok((Box::new(run.call), run.driver)),
+            Ok(_) => return None,
+            Err(failure) => Err(failure),
+        };
+        Some(Look { element, state: State::Active, ready })
     }
 
     /// Finds a location, once for all calls of a run.

@@ -18,7 +18,7 @@ use crate::{
         input::Input,
         labels::{self, Record},
         lines::Line,
-        look::{self, LineStream},
+        look::{self, LineStream, Stage},
         runtime::Shared,
     },
 };
@@ -64,7 +64,7 @@ pub(crate) async fn launch(shared: &Shared, id: &JobId, job: &Job) -> Result<Lau
     Box::pin(attempt(shared, id, job, &image, &mut gone)).await
 }
 
-/// Tries once. `gone` is set when it failed for want of an anchor.
+/// Tries once. `gone` is set when it is worth another try: to the anchor that was not there, or to nothing.
 async fn attempt(
     shared: &Shared,
     id: &JobId,
@@ -109,7 +109,12 @@ async fn attempt(
     }
     match made {
         Err(error) if error.is_conflict() && error.to_string().contains("in use") => {
-            return Ok(Launched::Exists);
+            if !is_abandoned(shared, id).await? {
+                return Ok(Launched::Exists);
+            }
+            shared.tools.remove(&name(id)).await;
+            *gone = Some(String::new());
+            return Err(error);
         }
         Err(error) => {
             note_anchor(&error, anchor, gone);
@@ -126,6 +131,13 @@ async fn attempt(
             Err(error)
         }
     }
+}
+
+/// Tells whether a job's container is one that this very client asked for and took for not made, since the answer came
+/// too late: nobody has told it the job, and nobody will.
+async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> {
+    let looked = look::look(&shared.engine, id).await?;
+    Ok(looked.is_some_and(|looked| looked.stage == Stage::Made && looked.client == shared.client))
 }
 
 fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {

@@ -121,8 +121,10 @@ fn what_is_replaced_takes_its_readers_along() {
 
 fn valued(volatile: &str, value: &str) -> Topology {
     web(&format!(
-        "composition:
-  a: {{type: resource::live::1.0, properties: {{in: {{value: {value}, volatile: {volatile}}}}}}}
+        "properties:
+  size: {{default: {value}}}
+composition:
+  a: {{type: resource::live::1.0, properties: {{in: {{value: '${{size}}', volatile: {volatile}}}}}}}
   b: {{type: resource::r::1.0, properties: {{in: {{value: '${{a.in}}'}}}}}}
 "
     ))

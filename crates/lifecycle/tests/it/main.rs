@@ -2,5 +2,6 @@
 
 mod golden;
 mod intents;
+mod model;
 mod rules;
 mod support;

@@ -188,16 +188,36 @@ fn only_what_is_missing_is_done() {
 }
 
 #[test]
-fn a_circle_of_values_is_printed_edge_by_edge() {
-    let sections = "composition:
-  a: {type: resource::r::1.0, properties: {in: {value: '${b.out}'}}}
-  b: {type: resource::r::1.0, properties: {in: {value: '${a.out}'}}}
-";
-    let topology = assembly(&[("r", USUAL)], sections);
+fn a_circle_is_printed_edge_by_edge_with_what_would_break_it() {
+    let relationship = |name: &str, source: &str, target: &str| {
+        format!(
+            "  {name}:
+    source-capabilities: [{source}.cap]
+    target-requirements: [{target}.req]
+    source-state: Active
+    target-state: Installed
+"
+        )
+    };
+    let sections = format!(
+        "composition:
+  a: {{type: resource::r::1.0}}
+  b: {{type: resource::r::1.0}}
+relationships:
+{}{}",
+        relationship("first", "a", "b"),
+        relationship("second", "b", "a")
+    );
+    let topology = assembly(&[("r", USUAL)], &sections);
     assert_snapshot!(up(&Current::default(), &topology, &NothingYet).unwrap_err(), @"
-    steps wait for each other in a circle:
-      a Install waits for b Install: a reads `in` from b (`out`), known once b is installed (t.yaml:3:56)
-      b Install waits for a Install: b reads `in` from a (`out`), known once a is installed (t.yaml:4:56)
+    there is no order in which this can be done: 6 steps wait for each other
+      a Install waits for b Start: second: b must be Active (t.yaml:11:3)
+      b Start waits for b Configure: b is Inactive first
+      b Configure waits for b Install: b is Installed first
+      b Install waits for a Start: first: a must be Active (t.yaml:6:3)
+      a Start waits for a Configure: a is Inactive first
+      a Configure waits for a Install: a is Installed first
+    help: give the relationship `second` another state or modifier, or give the relationship `first` another state or modifier
     ");
 }
 

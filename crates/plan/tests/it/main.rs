@@ -119,3 +119,6 @@ proptest! {
         prop_assert!(plan.widest() * path.len() >= 40);
     }
 }
+
+mod draw;
+mod why;

@@ -342,3 +342,15 @@ fn what_no_cause_explains_is_said_in_the_parser_s_words() {
     read: {"b":"1"}
     "#);
 }
+
+#[test]
+fn an_open_bracket_of_several_lines_gives_one_error() {
+    assert_snapshot!(report("lifecycle: [Install,\n  Start,\n\nproperties:\n  a:\n    default: x\n"), @r#"
+    f.yaml:1:12: error[WL0019]: `[` is never closed
+      ^ 1:12 `[` opened here
+      - 4:1 `properties:` this was read as part of it
+      = close it with `]`, or quote the text
+    read: {"lifecycle":["Install","Start"],"properties":{"a":{"default":"x"}}}
+    fixed: "lifecycle: [Install,\n  Start,]\n\nproperties:\n  a:\n    default: x\n"
+    "#);
+}

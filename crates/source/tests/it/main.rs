@@ -9,6 +9,7 @@ mod inside;
 mod json;
 mod limits;
 mod nodes;
+mod pages;
 mod parsing;
 mod pyyaml;
 mod readings;

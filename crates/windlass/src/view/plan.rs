@@ -1,6 +1,8 @@
 //! A plan as it is shown.
 
 use serde::Serialize;
+use windlass_driver::Observation;
+use windlass_engine::Seen;
 use windlass_lifecycle::Diff;
 use windlass_model::{AssemblyName, ElementName, Origin, StepId};
 use windlass_plan::{Plan, Step, WaitKind, Work};
@@ -20,6 +22,72 @@ pub struct PlanView {
     pub widest: usize,
     /// What is different afterwards.
     pub changes: Diff,
+    /// How the parts that are up were found; none when nobody looked.
+    pub drift: Option<Vec<DriftView>>,
+    /// The plan itself, of which explanations are made.
+    #[serde(skip)]
+    plan: Plan,
+}
+
+/// How a part that is up was found, beside what is on record.
+#[derive(Debug, Clone, Serialize)]
+pub struct DriftView {
+    /// The part.
+    pub element: ElementName,
+    /// Whether it is as its record says; none when that can't be told.
+    pub well: Option<bool>,
+    /// What was seen, or why nothing was.
+    pub seen: String,
+}
+
+impl DriftView {
+    pub(crate) fn new(seen: Seen) -> Self {
+        let well = seen.is_well();
+        let seen_as = match &seen.sight {
+            Ok(Observation::Reached) => "as it should be".to_owned(),
+            Ok(Observation::Absent) => "it is not there any more".to_owned(),
+            Ok(Observation::Converging) => "it is on its way".to_owned(),
+            Ok(Observation::Differs(how)) => format!("it differs: {how}"),
+            Ok(Observation::CannotTell(why)) => format!("it can't be told: {why}"),
+            Ok(_) => "it can't be told".to_owned(),
+            Err(failure) => format!("it can't be looked at: {failure}"),
+        };
+        Self { element: seen.element, well, seen: seen_as }
+    }
+}
+
+/// Why a step waits, as it is shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct WhyView {
+    /// The version of this form.
+    pub version: u32,
+    /// The step.
+    pub step: StepId,
+    /// What it does.
+    pub action: String,
+    /// Its waits, each followed by those of what it waits for.
+    pub waits: Vec<BecauseView>,
+}
+
+/// One wait of an explanation.
+#[derive(Debug, Clone, Serialize)]
+pub struct BecauseView {
+    /// How far it is from the step: 1 for its own waits.
+    pub depth: usize,
+    /// The step that waits.
+    pub step: StepId,
+    /// What it waits for.
+    pub on: StepId,
+    /// What that does.
+    pub action: String,
+    /// Whether it must succeed, or only end.
+    pub kind: WaitKind,
+    /// Why.
+    pub reason: String,
+    /// Where the reason is declared.
+    pub origin: Option<Origin>,
+    /// Whether the waits of what is waited for were told before.
+    pub told: bool,
 }
 
 /// A step as it is shown.
@@ -60,7 +128,25 @@ impl PlanView {
             critical_path: plan.critical_path(),
             widest: plan.widest(),
             changes,
+            drift: None,
+            plan: plan.clone(),
         }
+    }
+
+    /// Explains a step, as far back as there is anything to wait for. Nothing for a step that isn't there.
+    pub fn why(&self, id: StepId) -> Option<WhyView> {
+        let action = self.plan.step(id)?.work.to_string();
+        let waits = self.plan.why(id, usize::MAX)?.into_iter().map(|because| BecauseView {
+            depth: because.depth,
+            step: because.step.id,
+            on: because.on.id,
+            action: because.on.work.to_string(),
+            kind: because.wait.kind,
+            reason: because.wait.reason.to_string(),
+            origin: because.wait.reason.origin().cloned(),
+            told: because.told,
+        });
+        Some(WhyView { version: 1, step: id, action, waits: waits.collect() })
     }
 
     /// Returns the steps that call a driver.

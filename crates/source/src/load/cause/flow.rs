@@ -87,7 +87,9 @@ pub(super) fn unclosed_bracket(site: &Site<'_>) -> Option<Cause> {
     let next = if at_end {
         line.below_all(site.text).find(|below| below.indent() <= line.indent())
     } else {
-        Some(here)
+        // The parser may have read on for some lines before it met what can't be in brackets.
+        let mut between = line.below_all(site.text).take_while(|below| below.start <= here.start);
+        between.find(|below| below.indent() <= line.indent()).or(Some(here))
     };
     if next.is_some_and(|next| next.indent() > line.indent()) {
         return None;

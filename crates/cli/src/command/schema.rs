@@ -1,0 +1,16 @@
+//! `windlass schema`.
+
+use std::process::ExitCode;
+
+use windlass::schema::{Document, schema};
+
+use super::print_json;
+use crate::args::{SchemaArgs, SchemaOf};
+
+pub(crate) fn run(args: &SchemaArgs) -> ExitCode {
+    print_json(&schema(match args.document {
+        SchemaOf::Assembly => Document::Assembly,
+        SchemaOf::Resource => Document::Resource,
+        SchemaOf::Project => Document::Project,
+    }))
+}

@@ -1,0 +1,98 @@
+//! `windlass run` and `windlass metric`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::mpsc;
+use windlass::daemon::socket::{MetricSocket, push};
+use windlass::daemon::{Notice, Watching};
+use windlass::model::record::ProcessStatus;
+
+use super::{fail, grace, open};
+use crate::args::{Format, MetricArgs, MetricCommand, WatchArgs};
+use crate::output::{BAD, GOOD, ODD, say, styled, tell};
+use crate::{exit, signals};
+
+/// How many readings may wait to be counted.
+const QUEUE: usize = 1024;
+
+pub(crate) async fn run(args: WatchArgs) -> ExitCode {
+    let windlass = match open(None, Some(&args.run), "run") {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let health = (args.health > 0).then(|| Duration::from_secs(args.health.into()));
+    let watching = Watching { health, ..Watching::default() };
+    if let Err(error) = windlass.make_state().await {
+        return fail(&error);
+    }
+    let mut socket = match MetricSocket::open(windlass.metric_socket()).await {
+        Ok(socket) => socket,
+        Err(error) => return fail(&error),
+    };
+    let human = args.run.format == Format::Human;
+    if human {
+        say!("metrics are taken at {}", socket.path().display());
+    }
+    let stop = signals::listen(grace(&args.run));
+    let (sender, samples) = mpsc::channel(QUEUE);
+    let tell_it = move |notice: Notice| print(&notice, human);
+    let watched = windlass.watch(&watching, samples, &tell_it, &stop);
+    let ended = tokio::select! {
+        ended = watched => ended,
+        broken = socket.serve(sender) => broken,
+    };
+    let code = match ended {
+        Ok(()) => exit::interrupted(),
+        Err(error) => fail(&error),
+    };
+    match windlass.close().await {
+        Ok(()) => code,
+        Err(error) => fail(&error),
+    }
+}
+
+fn print(notice: &Notice, human: bool) {
+    if !human {
+        let (event, assembly, text) = match notice {
+            Notice::Watches { assembly, metrics } => ("watches", Some(assembly), metrics.to_string()),
+            Notice::Acts { assembly, what, because } => ("acts", Some(assembly), format!("{what}: {because}")),
+            Notice::Refused { assembly, what, why } => ("refused", Some(assembly), format!("{what}: {why}")),
+            Notice::Ended { assembly, process, status } => ("ended", Some(assembly), format!("{process} {status}")),
+            Notice::Trouble(trouble) => ("trouble", None, trouble.clone()),
+            _ => return,
+        };
+        say!("{}", json!({"version": 1, "event": event, "assembly": assembly, "text": text}));
+        return;
+    }
+    match notice {
+        Notice::Watches { assembly, metrics } => say!("{assembly}: watching what {metrics} of its metrics say"),
+        Notice::Acts { assembly, what, because } => say!("{assembly}: {} since {because}", styled(ODD, what)),
+        Notice::Refused { assembly, what, why } => {
+            say!("{assembly}: {} {what}: {why}", styled(BAD, "not done:"));
+        }
+        Notice::Ended { assembly, process, status } => {
+            let style = if *status == ProcessStatus::Completed { GOOD } else { BAD };
+            say!("{assembly}: {process} {}", styled(style, status));
+        }
+        Notice::Trouble(trouble) => tell!("{trouble}; it is tried again"),
+        _ => {}
+    }
+}
+
+pub(crate) async fn metric(args: MetricArgs) -> ExitCode {
+    let MetricCommand::Push { metric, reading } = args.command;
+    let windlass = match open(None, None, "metric") {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let message = match reading.parse::<f64>() {
+        Ok(load) => json!({"metricId": metric, "load": load}),
+        Err(_) => json!({"metricId": metric, "integrity": reading}),
+    };
+    match push(&windlass.metric_socket(), &message).await {
+        Ok(()) => exit::DONE,
+        Err(error) => fail(&error),
+    }
+}

@@ -1,0 +1,67 @@
+//! `windlass image`: images made, brought in, listed and removed.
+
+use std::fs;
+
+use crate::env::TestEnv;
+
+/// A project with a folder that is to be an image.
+fn env() -> TestEnv {
+    let env = TestEnv::bare();
+    env.script("rootfs/bin/hello", "#!/bin/sh\necho hello\n");
+    env.write("rootfs/etc/demo.conf", "a=1\n");
+    env
+}
+
+#[test]
+fn an_image_of_a_folder_is_made_listed_and_removed() {
+    let env = env();
+    let built = env.ok(&["image", "build", "rootfs", "-t", "demo:1", "-o", "demo.tar"]);
+    assert!(built.stdout.trim_end().ends_with("  demo:1"), "{built}");
+    let listed = env.json(&["image", "ls"]);
+    let image = &listed["images"][0];
+    assert_eq!((&listed["version"], &image["names"][0]), (&1.into(), &"demo:1".into()));
+    assert_eq!(image["bytes"], 25);
+    let id = image["id"].as_str().unwrap();
+    assert!(built.stdout.starts_with(id), "{built}");
+
+    // The same files are the same image, wherever it comes from.
+    env.ok(&["image", "import", "demo.tar", "-t", "other"]);
+    let names = &env.json(&["image", "ls"])["images"][0]["names"];
+    assert_eq!(names, &serde_json::json!(["demo:1", "other:latest"]));
+
+    // A name that goes to another image leaves the first with the rest.
+    env.write("rootfs/etc/demo.conf", "a=22\n");
+    env.ok(&["image", "build", "rootfs", "-t", "demo:1"]);
+    env.ok(&["image", "build", "rootfs", "-t", "other"]);
+    assert_eq!(env.ok(&["image", "prune"]).stdout, format!("removed {id}\n1 image removed, 0.0 MiB freed\n"));
+    assert_eq!(env.json(&["image", "ls"])["images"].as_array().unwrap().len(), 1);
+    env.ok(&["image", "prune", "--all"]);
+    assert_eq!(env.ok(&["image", "ls"]).stdout, "");
+}
+
+#[test]
+fn the_folder_of_images_follows_the_environment() {
+    let env = env();
+    let mut command = env.command(&["image", "build", "rootfs", "-t", "demo:1"]);
+    command.env("XDG_CACHE_HOME", env.path("cache"));
+    let run = env.start(command).end();
+    assert_eq!(run.code(), Some(0), "{run}");
+    assert_eq!(fs::read_dir(env.path("cache/windlass/images/images")).unwrap().count(), 1);
+}
+
+#[test]
+fn what_is_no_image_is_refused() {
+    let env = env();
+    env.write("text", "no archive\n");
+    let refused = env.refuses(&["image", "import", "missing.tar"]);
+    assert_eq!(refused, "error: can't open `missing.tar`: No such file or directory (os error 2)\n");
+    let refused = env.refuses(&["image", "import", "rootfs"]);
+    assert!(
+        refused.starts_with("error: `rootfs` holds no image: it has neither a `manifest.json`"),
+        "{refused}"
+    );
+    assert!(env.refuses(&["image", "import", "text"]).contains("`the archive` in `text` can't be used"));
+    let refused = env.refuses(&["image", "build", "rootfs", "-t", "no name"]);
+    assert!(refused.starts_with("error: `no name` names no image: expected NAME[:TAG]"), "{refused}");
+    assert!(env.refuses(&["image", "build", "-t", "demo:1"]).contains("<DIR>"));
+}

@@ -1,0 +1,35 @@
+//! The long-running mode: metrics come in, policies act.
+
+use insta::assert_snapshot;
+
+use crate::env::{TestEnv, until};
+
+/// Three loads above the threshold let the cluster grow; a broken part is healed; the socket is its owner's alone.
+#[test]
+fn policies_act_on_metrics() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta", "-p", "scale_smoothing=3"]);
+    assert_snapshot!(env.run(&["metric", "push", "h_bta__A.load", "50"]), @"");
+    let watching = env.spawn(&["run", "--health", "0"]);
+    let said = |text: &str| watching.stdout().contains(text);
+    until("it watches", || said("watching what"));
+    let socket = std::fs::metadata(env.path(".windlass/metrics.sock")).unwrap();
+    assert_eq!(socket.permissions().mode() & 0o777, 0o600);
+    assert_snapshot!(env.run(&["run"]), @"");
+    for load in ["95", "90", "20", "95", "95"] {
+        env.ok(&["metric", "push", "h_bta__A.load", load]);
+    }
+    assert!(!said("scale out"), "two in a row are not three");
+    env.ok(&["metric", "push", "h_bta__A.load", "99"]);
+    until("it has scaled", || said("p2 completed"));
+    assert!(env.ok(&["status"]).stdout.contains("2 Active"), "{}", env.ok(&["status"]));
+    assert_snapshot!(env.run(&["metric", "push", "h_bta__A.load", "101"]), @"");
+    assert_snapshot!(env.run(&["metric", "push", "nonsense", "1"]), @"");
+    assert_snapshot!(env.run(&["metric", "push", "h_bta__A.integrity", "WELL"]), @"");
+    watching.signal(rustix::process::Signal::INT);
+    let run = watching.end();
+    assert_eq!(run.code(), Some(130), "{run}");
+    assert_snapshot!(run.out(), @"");
+    assert!(!env.path(".windlass/metrics.sock").exists());
+}

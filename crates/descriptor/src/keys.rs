@@ -1,0 +1,87 @@
+//! The keys of the language, section by section: what the reader knows, what the canonical form orders, and what the
+//! schemas list is the same.
+
+/// Of an assembly descriptor.
+pub(crate) const ASSEMBLY: [&str; 14] = [
+    "name",
+    "description",
+    "data-types",
+    "properties",
+    "private-properties",
+    "capabilities",
+    "requirements",
+    "operations",
+    "composition",
+    "references",
+    "relationships",
+    "metrics",
+    "policies",
+    "designerLayout",
+];
+
+/// Of a resource descriptor.
+pub(crate) const RESOURCE: [&str; 21] = [
+    "name",
+    "description",
+    "type",
+    "implements",
+    "resource-manager-type",
+    "meta-type",
+    "template",
+    "discover",
+    "data-types",
+    "properties",
+    "private-properties",
+    "capabilities",
+    "requirements",
+    "infrastructure",
+    "lifecycle",
+    "default-driver",
+    "operations",
+    "queries",
+    "metrics",
+    "policies",
+    "designerLayout",
+];
+
+/// Of a property.
+pub(crate) const PROPERTY: [&str; 9] = [
+    "type",
+    "entry-schema",
+    "description",
+    "required",
+    "read-only",
+    "volatile",
+    "sensitive",
+    "default",
+    "value",
+];
+
+/// Of a component.
+pub(crate) const COMPONENT: [&str; 5] = ["type", "description", "quantity", "cluster", "properties"];
+
+/// Of a cluster.
+pub(crate) const CLUSTER: [&str; 4] =
+    ["minimum-nodes", "initial-quantity", "maximum-nodes", "scaling-increment"];
+
+/// Of a reference.
+pub(crate) const REFERENCE: [&str; 3] = ["type", "description", "properties"];
+
+/// Of a relationship.
+pub(crate) const RELATIONSHIP: [&str; 9] = [
+    "description",
+    "source-capabilities",
+    "target-requirements",
+    "source-state",
+    "source-state-modifier",
+    "target-state",
+    "target-state-modifier",
+    "properties",
+    "lifecycle",
+];
+
+/// Of the lifecycle of a relationship.
+pub(crate) const RELATIONSHIP_LIFECYCLE: [&str; 2] = ["Create", "Cease"];
+
+/// Of an operation that an assembly promotes.
+pub(crate) const PROMOTION: [&str; 2] = ["description", "source-operation"];

@@ -1,0 +1,140 @@
+//! Looking how things really are, beside what is on record. Nothing is changed by it, so it needs no lease.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::{StreamExt as _, stream};
+use windlass_driver::{Call, Context, Driver, JobFailure, Observation, Report};
+use windlass_executor::{End, Job, JobId, Outcome, Owner, Runtime};
+use windlass_model::record::{Failure, FailureKind};
+use windlass_model::{AssemblyName, Clock, ElementName, State, Timestamp};
+
+use super::Engine;
+use super::draft;
+use crate::error::EngineError;
+use crate::machine::Machine;
+use crate::world::World;
+
+/// How an element was found.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// The element.
+    pub element: ElementName,
+    /// The state that is on record.
+    pub state: State,
+    /// What its driver sees of it, or why it can't look.
+    pub sight: Result<Observation, Failure>,
+}
+
+impl Seen {
+    /// Tells whether it is as its record says; none when that can't be told.
+    pub fn is_well(&self) -> Option<bool> {
+        match &self.sight {
+            Ok(Observation::Reached) => Some(true),
+            Ok(Observation::Absent | Observation::Differs(_)) => Some(false),
+            _ => None,
+        }
+    }
+}
+
+impl Engine {
+    /// Looks how the parts of an assembly are that are up, as far as their drivers can look. In the order of the assembly.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such assembly, or the store can't be read. That a part can't be looked at is in its answer.
+    pub async fn look(&self, name: &AssemblyName) -> Result<Vec<Seen>, EngineError> {
+        let Some(snapshot) = self.store.load(name).await? else {
+            return Err(self.unknown(name).await?);
+        };
+        let former = self.former(&super::Ask::Down, Some(&snapshot)).await?;
+        let mut world = World::load(snapshot);
+        world.installed = Some(draft::installed(&world.assembly, &former.versions, &world));
+        world.former = former.packages;
+        world.packages = world.pinned();
+        let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.means.clock.now());
+        let looks = machine.looks();
+        let seen = stream::iter(looks).map(|look| self.look_at(look)).buffered(self.options.parallelism.max(1));
+        Ok(seen.collect().await)
+    }
+
+    async fn look_at(&self, look: Look) -> Seen {
+        let Look { element, state, ready } = look;
+        let sight = match ready {
+            Ok((call, driver)) => self.ask(&call, &*driver).await,
+            Err(failure) => Err(failure),
+        };
+        Seen { element, state, sight }
+    }
+
+    async fn ask(&self, call: &Call, driver: &dyn Driver) -> Result<Observation, Failure> {
+        let runtime = self
+            .means
+            .places
+            .runtime(&call.location)
+            .await
+            .map_err(|why| Failure::new(FailureKind::Infrastructure, why))?;
+        let now = self.means.clock.now();
+        let context = Looking {
+            runtime,
+            round: format!("{}-w{}", call.id, now.as_millis()),
+            owner: self.store.id().as_str().parse().ok(),
+            clock: self.means.clock.clone(),
+        };
+        let mut answers = driver.observe(&context, std::slice::from_ref(call)).await;
+        match (answers.pop(), answers.is_empty()) {
+            (Some(answer), true) => answer.map(|observed| observed.observation),
+            _ => Err(Failure::new(FailureKind::Protocol, "the driver did not answer once to one call")),
+        }
+    }
+}
+
+/// An element to look at.
+pub(crate) struct Look {
+    pub(crate) element: ElementName,
+    pub(crate) state: State,
+    /// The call, and who can look; or why nobody can.
+    pub(crate) ready: Result<(Box<Call>, Arc<dyn Driver>), Failure>,
+}
+
+/// The world for a look: jobs run, and nothing is written down.
+struct Looking {
+    runtime: Arc<dyn Runtime>,
+    round: String,
+    owner: Option<Owner>,
+    clock: Arc<dyn Clock>,
+}
+
+/// The longest that a look may take.
+const LONGEST: Duration = Duration::from_secs(120);
+
+#[async_trait]
+impl Context for Looking {
+    async fn job(&self, name: &str, mut job: Job) -> Result<Outcome, JobFailure> {
+        let failed = |error: String| JobFailure::NotRun(Failure::new(FailureKind::Infrastructure, error));
+        let id: JobId =
+            format!("{}-{name}", self.round).parse().map_err(|error| failed(format!("its job has no id: {error}")))?;
+        if let Some(owner) = &self.owner {
+            job.owner = owner.clone();
+        }
+        job.limits.timeout = job.limits.timeout.min(LONGEST);
+        let outcome = self.runtime.run(&id, &job).await.map_err(|error| failed(error.to_string()))?;
+        match &outcome.end {
+            End::Lost(why) => Err(JobFailure::Lost(Failure::new(FailureKind::Lost, why.clone()))),
+            _ => Ok(outcome),
+        }
+    }
+
+    async fn checkpoint(&self, _: usize, _: Report) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}

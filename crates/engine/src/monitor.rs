@@ -1,0 +1,462 @@
+//! Policies: what is measured, and what follows from it. A pure machine: samples and the time in, demands out.
+//!
+//! A policy reads one metric. Each sample, or each publication period without one, is *in order*, a *breach*, or says
+//! nothing; `smoothing` breaches in a row fire the policy, and one that is in order forgets those before it.
+//!
+//! | policy | a breach | in order | a missing sample |
+//! |---|---|---|---|
+//! | heal | integrity `BROKEN` | `OK` | a breach |
+//! | scale | load above `scaleOut_threshold`, or below `scaleIn_threshold`, each counted apart | the rest | says nothing |
+//!
+//! The thresholds themselves are no breach. A policy that has fired starts anew, and while an intent runs on the
+//! assembly samples count for nothing: it changes what they measure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_lifecycle::Scale;
+use windlass_model::policy::{DEFAULT_PERIOD, MetricSource, Policy, PolicyKind, metric_id};
+use windlass_model::resolve::{Answer, Lookup, Resolver, text_of};
+use windlass_model::template::Template;
+use windlass_model::{ElementName, Timestamp, Topology};
+
+/// The most parts that a promoted metric is followed through.
+const DEEPEST: usize = 64;
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// Which metric, `<element>.<metric>`.
+    pub id: String,
+    /// What of it.
+    pub reading: Reading,
+}
+
+/// A measured value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Reading {
+    /// Whether the element is well.
+    Integrity(bool),
+    /// How busy it is, in percent.
+    Load(f64),
+}
+
+/// What a policy demands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Demand {
+    /// What is to be done.
+    pub act: Act,
+    /// Why, as a sentence fragment: `A.load was above 80 three times in a row`.
+    pub because: String,
+}
+
+/// What is to be done about something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    /// Stop and start this resource.
+    Heal(ElementName),
+    /// Change the size of this cluster.
+    Scale(ElementName, Scale),
+}
+
+/// Watches the policies of one assembly.
+#[derive(Debug, Default)]
+pub struct Monitor {
+    rules: Vec<Rule>,
+}
+
+/// A policy, with all of its values known.
+#[derive(Debug)]
+struct Rule {
+    /// The metrics that it reads: one, or one of each node of a group.
+    sources: BTreeSet<String>,
+    /// How the metric is called in messages.
+    label: String,
+    limits: Limits,
+    target: ElementName,
+    /// How long a sample is waited for, in milliseconds; none when the metric is not published.
+    period: Option<i64>,
+    /// When a sample is missing.
+    due: Option<Timestamp>,
+    /// What each source has said since the last count.
+    heard: BTreeMap<String, Reading>,
+    /// Breaches in a row: upwards or of integrity, and downwards.
+    high: u32,
+    low: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Limits {
+    Heal { smoothing: u32 },
+    Scale { above: f64, below: f64, smooth_out: u32, smooth_in: u32 },
+}
+
+impl Monitor {
+    /// Watches the policies of an assembly from now on.
+    pub fn new(topology: &Topology, lookup: &dyn Lookup, now: Timestamp) -> Self {
+        let mut resolver = Resolver::new(topology, lookup);
+        let rules = topology.policies().iter().filter_map(|policy| Rule::new(policy, topology, &mut resolver, now));
+        Self { rules: rules.collect() }
+    }
+
+    /// Tells whether there is nothing to watch.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Returns the ids of all metrics that policies read.
+    pub fn sources(&self) -> impl Iterator<Item = &str> {
+        self.rules.iter().flat_map(|rule| &rule.sources).map(String::as_str)
+    }
+
+    /// Takes a sample in, and returns what policies demand now.
+    pub fn sample(&mut self, now: Timestamp, sample: &Sample) -> Vec<Demand> {
+        let mut demands = self.time(now);
+        demands.extend(self.rules.iter_mut().filter_map(|rule| rule.sample(now, sample)));
+        demands
+    }
+
+    /// Counts the samples that are missing by now, and returns what policies demand.
+    pub fn time(&mut self, now: Timestamp) -> Vec<Demand> {
+        self.rules.iter_mut().filter_map(|rule| rule.time(now)).collect()
+    }
+
+    /// Returns when the next sample is missing.
+    pub fn due(&self) -> Option<Timestamp> {
+        self.rules.iter().filter_map(|rule| rule.due).min()
+    }
+}
+
+impl Rule {
+    fn new(policy: &Policy, topology: &Topology, resolver: &mut Resolver<'_>, now: Timestamp) -> Option<Self> {
+        let mut number = |name: &str| -> Option<f64> {
+            let value = policy.properties.get(name)?.value.as_ref()?;
+            number_of(value, resolver)
+        };
+        let limits = match policy.kind {
+            PolicyKind::Heal => Limits::Heal { smoothing: count(number("smoothing")) },
+            PolicyKind::Scale => {
+                let smoothing = number("smoothing");
+                Limits::Scale {
+                    above: number("scaleOut_threshold").unwrap_or(f64::INFINITY),
+                    below: number("scaleIn_threshold").unwrap_or(f64::NEG_INFINITY),
+                    smooth_out: count(number("scaleOut_smoothing").or(smoothing)),
+                    smooth_in: count(number("scaleIn_smoothing").or(smoothing)),
+                }
+            }
+            _ => return None,
+        };
+        let mut sources = BTreeSet::new();
+        let mut period = None;
+        for source in origins(topology, &policy.metric) {
+            let metric = topology.get(&source.element).and_then(|element| element.metrics.get(&source.metric));
+            let declared = metric.and_then(|metric| metric.period.as_ref());
+            period = period.or_else(|| declared.and_then(|value| number_of(value, resolver)));
+            sources.insert(metric_id(&source.element, &source.metric));
+        }
+        let seconds = period.unwrap_or(f64::from(DEFAULT_PERIOD));
+        #[expect(clippy::cast_possible_truncation, reason = "a period of years is cut to years")]
+        let period = (seconds > 0.0).then_some((seconds * 1000.0) as i64);
+        let mut rule = Self {
+            sources,
+            label: format!("{}.{}", policy.metric.element.local(), policy.metric.metric),
+            limits,
+            target: policy.target.clone(),
+            period,
+            due: None,
+            heard: BTreeMap::new(),
+            high: 0,
+            low: 0,
+        };
+        rule.wait(now);
+        Some(rule)
+    }
+
+    /// Waits for the next sample. A little longer than a period, so that one that is only late is not missing.
+    fn wait(&mut self, from: Timestamp) {
+        self.due = self.period.map(|period| from.plus_millis(period + period / 4));
+    }
+
+    fn sample(&mut self, now: Timestamp, sample: &Sample) -> Option<Demand> {
+        if !self.sources.contains(&sample.id) {
+            return None;
+        }
+        self.heard.insert(sample.id.clone(), sample.reading);
+        // Of a group, the nodes are heard one after the other and counted together.
+        if self.heard.len() < self.sources.len() {
+            return None;
+        }
+        self.wait(now);
+        self.count()
+    }
+
+    fn time(&mut self, now: Timestamp) -> Option<Demand> {
+        let mut demand = None;
+        while demand.is_none()
+            && let Some(due) = self.due.filter(|due| *due <= now)
+        {
+            demand = self.count();
+            match self.period {
+                Some(period) => self.due = Some(due.plus_millis(period)),
+                None => self.due = None,
+            }
+        }
+        demand
+    }
+
+    /// Counts what was heard since the last time, if anything.
+    fn count(&mut self) -> Option<Demand> {
+        let heard = std::mem::take(&mut self.heard);
+        match self.limits {
+            Limits::Heal { smoothing } => {
+                let well = !heard.is_empty() && heard.values().all(|reading| *reading != Reading::Integrity(false));
+                self.high = if well { 0 } else { self.high + 1 };
+                if self.high < smoothing {
+                    return None;
+                }
+                let times = std::mem::take(&mut self.high);
+                let because = format!("{} was broken or missing {}", self.label, in_a_row(times));
+                Some(Demand { act: Act::Heal(self.target.clone()), because })
+            }
+            Limits::Scale { above, below, smooth_out, smooth_in } => {
+                let loads: Vec<f64> = heard
+                    .values()
+                    .filter_map(|reading| match reading {
+                        Reading::Load(load) => Some(*load),
+                        Reading::Integrity(_) => None,
+                    })
+                    .collect();
+                if loads.is_empty() {
+                    return None;
+                }
+                let many = u32::try_from(loads.len()).unwrap_or(u32::MAX);
+                let load = loads.iter().sum::<f64>() / f64::from(many);
+                self.high = if load > above { self.high + 1 } else { 0 };
+                self.low = if load < below { self.low + 1 } else { 0 };
+                let (scale, word, limit, times) = if self.high >= smooth_out {
+                    (Scale::Out, "above", above, self.high)
+                } else if self.low >= smooth_in {
+                    (Scale::In, "below", below, self.low)
+                } else {
+                    return None;
+                };
+                (self.high, self.low) = (0, 0);
+                let because = format!("{} was {word} {limit} {}", self.label, in_a_row(times));
+                Some(Demand { act: Act::Scale(self.target.clone(), scale), because })
+            }
+        }
+    }
+}
+
+fn in_a_row(times: u32) -> String {
+    if times == 1 { "once".to_owned() } else { format!("{times} times in a row") }
+}
+
+/// Returns how many breaches fire a policy: at least one.
+fn count(number: Option<f64>) -> u32 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
+    number.map_or(1, |number| number.clamp(1.0, f64::from(u32::MAX)) as u32)
+}
+
+fn number_of(value: &Template, resolver: &mut Resolver<'_>) -> Option<f64> {
+    match resolver.template(value) {
+        Ok(Answer::Known(known)) => text_of(&known.value).trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// Follows a promoted metric to where it is measured, and a group to its nodes.
+fn origins(topology: &Topology, source: &MetricSource) -> Vec<MetricSource> {
+    let mut found = Vec::new();
+    let mut open = vec![(source.clone(), 0)];
+    while let Some((source, depth)) = open.pop() {
+        for node in topology.nodes(&source.element) {
+            let next = node.metrics.get(&source.metric).map(|metric| &metric.source);
+            match next {
+                Some(next) if next.element != node.name && depth < DEEPEST => open.push((next.clone(), depth + 1)),
+                Some(next) => found.push(next.clone()),
+                None => found.push(MetricSource { element: node.name.clone(), metric: source.metric.clone() }),
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use indexmap::IndexMap;
+    use windlass_model::assembly::{Element, ElementKind, Property};
+    use windlass_model::policy::{Metric, MetricKind};
+    use windlass_model::resolve::NothingYet;
+
+    use super::*;
+
+    fn element(name: &str, kind: ElementKind, parent: Option<&str>) -> Element {
+        let mut metrics = IndexMap::new();
+        if kind == ElementKind::Resource {
+            for (metric, kind) in [("load", MetricKind::Load), ("integrity", MetricKind::Integrity)] {
+                let source =
+                    MetricSource { element: name.parse().unwrap(), metric: metric.parse().unwrap() };
+                let period = Some(Template::literal("60"));
+                metrics.insert(metric.parse().unwrap(), Metric { kind, period, source, origin: None });
+            }
+        }
+        Element {
+            name: name.parse().unwrap(),
+            kind,
+            parent: parent.map(|parent| parent.parse().unwrap()),
+            component: None,
+            index: None,
+            descriptor: "resource::r::1.0".parse().unwrap(),
+            properties: IndexMap::new(),
+            metrics,
+            transitions: Vec::new(),
+            operations: IndexMap::new(),
+            cluster: None,
+            origin: None,
+        }
+    }
+
+    fn policy(kind: PolicyKind, metric: &str, target: &str, properties: &[(&str, &str)]) -> Policy {
+        let (element, metric) = metric.split_once('.').unwrap();
+        Policy {
+            name: "p".parse().unwrap(),
+            owner: "t".parse().unwrap(),
+            kind,
+            metric: MetricSource { element: element.parse().unwrap(), metric: metric.parse().unwrap() },
+            target: target.parse().unwrap(),
+            properties: properties
+                .iter()
+                .map(|(name, value)| {
+                    let value = Some(Template::literal(*value));
+                    (name.parse().unwrap(), Property { value, ..Property::default() })
+                })
+                .collect(),
+            origin: None,
+        }
+    }
+
+    /// An assembly with a resource and a cluster of two.
+    fn monitor(policy: Policy) -> Monitor {
+        let elements = vec![
+            element("t", ElementKind::Assembly, None),
+            element("t__a", ElementKind::Resource, Some("t")),
+            element("t__b", ElementKind::Group, Some("t")),
+            element("t__b__1", ElementKind::Resource, Some("t__b")),
+            element("t__b__2", ElementKind::Resource, Some("t__b")),
+        ];
+        let topology = Topology::new("t".parse().unwrap(), elements, Vec::new()).with_policies(vec![policy]);
+        Monitor::new(&topology, &NothingYet, minute(0))
+    }
+
+    fn minute(minute: i64) -> Timestamp {
+        Timestamp::from_millis(1_700_000_000_000).plus_millis(minute * 60_000)
+    }
+
+    /// Plays samples one a minute, and returns the minutes in which the policy has fired; a gap is a missing sample.
+    fn play(monitor: &mut Monitor, samples: &[Option<Reading>]) -> Vec<(i64, Act)> {
+        let mut fired = Vec::new();
+        for (at, sample) in (1..).zip(samples) {
+            let demands = match sample {
+                Some(reading) => {
+                    let id = monitor.sources().next().unwrap().to_owned();
+                    monitor.sample(minute(at), &Sample { id, reading: *reading })
+                }
+                // A little late, so that it is certain that nothing comes.
+                None => monitor.time(minute(at).plus_millis(20_000)),
+            };
+            fired.extend(demands.into_iter().map(|demand| (at, demand.act)));
+        }
+        fired
+    }
+
+    fn loads(loads: &[i32]) -> Vec<Option<Reading>> {
+        loads.iter().map(|load| (*load >= 0).then_some(Reading::Load(f64::from(*load)))).collect()
+    }
+
+    fn scaling() -> Monitor {
+        let limits = [("scaleOut_threshold", "80"), ("scaleIn_threshold", "20"), ("smoothing", "3")];
+        monitor(policy(PolicyKind::Scale, "t__a.load", "t__b", &limits))
+    }
+
+    fn out(at: i64) -> (i64, Act) {
+        (at, Act::Scale("t__b".parse().unwrap(), Scale::Out))
+    }
+
+    #[test]
+    fn three_breaches_in_a_row_fire() {
+        assert_eq!(play(&mut scaling(), &loads(&[50, 85, 90, 95, 50])), [out(4)]);
+    }
+
+    #[test]
+    fn two_breaches_and_one_in_order_do_nothing() {
+        assert_eq!(play(&mut scaling(), &loads(&[85, 90, 50, 85, 90, 70])), []);
+    }
+
+    #[test]
+    fn the_threshold_itself_is_no_breach() {
+        assert_eq!(play(&mut scaling(), &loads(&[80, 80, 80, 80])), []);
+        assert_eq!(play(&mut scaling(), &loads(&[20, 20, 20, 20])), []);
+    }
+
+    #[test]
+    fn after_it_has_fired_it_counts_anew() {
+        assert_eq!(play(&mut scaling(), &loads(&[99; 7])), [out(3), out(6)]);
+    }
+
+    #[test]
+    fn a_missing_load_says_nothing() {
+        assert_eq!(play(&mut scaling(), &loads(&[85, -1, 90, -1, -1, 95])), [out(6)]);
+    }
+
+    #[test]
+    fn shrinking_has_a_count_of_its_own() {
+        let limits = [
+            ("scaleOut_threshold", "80"),
+            ("scaleIn_threshold", "20"),
+            ("scaleOut_smoothing", "2"),
+            ("scaleIn_smoothing", "4"),
+        ];
+        let mut monitor = monitor(policy(PolicyKind::Scale, "t__a.load", "t__b", &limits));
+        let fired = play(&mut monitor, &loads(&[10, 10, 10, 90, 90, 10, 10, 10, 10]));
+        assert_eq!(fired, [out(5), (9, Act::Scale("t__b".parse().unwrap(), Scale::In))]);
+    }
+
+    #[test]
+    fn a_missing_or_broken_integrity_heals() {
+        let heal = || monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "3")]));
+        let (ok, broken) = (Some(Reading::Integrity(true)), Some(Reading::Integrity(false)));
+        let healed = |at| [(at, Act::Heal("t__a".parse().unwrap()))];
+        assert_eq!(play(&mut heal(), &[ok, broken, broken, broken, ok]), healed(4));
+        assert_eq!(play(&mut heal(), &[ok, None, None, None, ok]), healed(4));
+        assert_eq!(play(&mut heal(), &[ok, None, broken, ok, None, broken, ok]), []);
+    }
+
+    /// The clock alone is enough: nobody has to send anything.
+    #[test]
+    fn what_is_missing_is_counted_by_the_clock() {
+        let mut monitor = monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "3")]));
+        let mut fired = Vec::new();
+        while fired.is_empty() {
+            let due = monitor.due().unwrap();
+            fired = monitor.time(due);
+            assert!(due <= minute(5));
+        }
+        assert_eq!(fired[0].because, "a.integrity was broken or missing 3 times in a row");
+        let late = monitor.time(minute(60));
+        assert_eq!(late.len(), 1, "a long silence fires once: the rest is counted when it is asked again");
+    }
+
+    #[test]
+    fn the_nodes_of_a_group_are_counted_together() {
+        let limits = [("scaleOut_threshold", "80"), ("smoothing", "1")];
+        let mut monitor = monitor(policy(PolicyKind::Scale, "t__b.load", "t__b", &limits));
+        assert_eq!(monitor.sources().collect::<Vec<_>>(), ["t__b__1.load", "t__b__2.load"]);
+        let mut say = |at, node: u32, load| {
+            let sample = Sample { id: format!("t__b__{node}.load"), reading: Reading::Load(load) };
+            monitor.sample(minute(at), &sample).len()
+        };
+        assert_eq!((say(1, 1, 100.0), say(1, 2, 40.0)), (0, 0), "70 on average");
+        assert_eq!((say(2, 1, 100.0), say(2, 2, 70.0)), (0, 1), "85 on average");
+    }
+}

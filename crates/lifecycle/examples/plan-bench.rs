@@ -1,0 +1,103 @@
+//! Plans one assembly of a given size and prints what it took: `components seconds peak-bytes`. `scripts/bench-plan`
+//! runs it in a process of its own for each size, so that the peak is that size's.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use windlass_lifecycle::{Current, up};
+use windlass_model::assembly::{Element, ElementKind, Endpoint, OperationCall, Property, Relationship};
+use windlass_model::resolve::NothingYet;
+use windlass_model::template::End;
+use windlass_model::{Modifier, State, Template, Topology, Transition};
+
+#[expect(clippy::print_stdout, reason = "what it prints is what it is for")]
+fn main() {
+    let shape = std::env::args().nth(1).unwrap_or_default();
+    let count: usize = std::env::args().nth(2).and_then(|count| count.parse().ok()).unwrap_or(1_000);
+    let topology = if shape == "clusters" { clusters(count) } else { chained(count) };
+    let mut best = f64::MAX;
+    for _ in 0..if count > 20_000 { 3 } else { 9 } {
+        let start = Instant::now();
+        let plan = up(&Current::default(), &topology, &NothingYet).expect("there is a plan");
+        best = best.min(start.elapsed().as_secs_f64());
+        assert!(!plan.is_empty());
+    }
+    println!("{count} {best:.6} {}", peak().unwrap_or(0));
+}
+
+/// Returns the most memory that the process has had, in bytes.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+fn element(name: &str, kind: ElementKind, parent: Option<&str>) -> Element {
+    Element {
+        name: name.parse().expect("valid"),
+        kind,
+        parent: parent.map(|parent| parent.parse().expect("valid")),
+        component: None,
+        index: None,
+        descriptor: "resource::r::1.0".parse().expect("valid"),
+        properties: BTreeMap::new().into_iter().collect(),
+        transitions: vec![
+            Transition::Install,
+            Transition::Configure,
+            Transition::Start,
+            Transition::Stop,
+            Transition::Uninstall,
+        ],
+        operations: BTreeMap::new().into_iter().collect(),
+        cluster: None,
+        metrics: BTreeMap::new().into_iter().collect(),
+        origin: None,
+    }
+}
+
+/// Each component reads what the one ten before it publishes.
+fn chained(count: usize) -> Topology {
+    let mut elements = vec![element("t", ElementKind::Assembly, None)];
+    for at in 0..count {
+        let mut part = element(&format!("t__c{at}"), ElementKind::Resource, Some("t"));
+        if let Some(before) = at.checked_sub(10) {
+            let producer = format!("t__c{before}").parse().expect("valid");
+            let value = Some(Template::property(producer, "out".parse().expect("valid")));
+            part.properties.insert("in".parse().expect("valid"), Property { value, ..Property::default() });
+        }
+        let out = Property { read_only: true, ..Property::default() };
+        part.properties.insert("out".parse().expect("valid"), out);
+        elements.push(part);
+    }
+    Topology::new("t".parse().expect("valid"), elements, Vec::new())
+}
+
+/// Two clusters, each node of one related to each of the other.
+fn clusters(count: usize) -> Topology {
+    let mut elements = vec![element("t", ElementKind::Assembly, None)];
+    for group in ["t__a", "t__b"] {
+        elements.push(element(group, ElementKind::Group, Some("t")));
+        for at in 1..=count {
+            elements.push(element(&format!("{group}__{at}"), ElementKind::Resource, Some(group)));
+        }
+    }
+    let end = |name: &str| vec![Endpoint { element: name.parse().expect("valid"), capability: None }];
+    let call = |operation: &str| {
+        vec![OperationCall { end: End::Target, operation: operation.parse().expect("valid") }]
+    };
+    let relationship = Relationship {
+        name: "rel".parse().expect("valid"),
+        assembly: "t".parse().expect("valid"),
+        sources: end("t__a"),
+        targets: end("t__b"),
+        source_state: State::Active,
+        source_modifier: Modifier::Post,
+        target_state: State::Active,
+        target_modifier: Modifier::Pre,
+        properties: BTreeMap::new().into_iter().collect(),
+        create: call("Join"),
+        cease: call("Leave"),
+        origin: None,
+    };
+    Topology::new("t".parse().expect("valid"), elements, vec![relationship])
+}

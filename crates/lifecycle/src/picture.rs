@@ -1,0 +1,173 @@
+//! What an assembly looks like: its components and relationships, and who reads whom.
+
+use std::collections::HashMap;
+
+use windlass_model::assembly::{ElementKind, Endpoint};
+use windlass_model::{Element, ElementName, Part, Template, Topology};
+use windlass_plan::draw::{Drawing, Edge, Group, Line, Node, Shape};
+
+/// Draws components and relationships: one node a component, also for a cluster, and a frame around what is nested.
+pub fn draw_topology(topology: &Topology) -> Drawing {
+    let mut drawing = Drawing::new(format!("{}: components and relationships", topology.name()));
+    let places = components(topology, &mut drawing);
+    for relationship in topology.relationships() {
+        let ends = |ends: &[Endpoint]| -> Vec<usize> {
+            ends.iter().filter_map(|end| place(topology, &places, &end.element)).collect()
+        };
+        let (sources, targets) = (ends(&relationship.sources), ends(&relationship.targets));
+        let calls = !relationship.create.is_empty() || !relationship.cease.is_empty();
+        for from in &sources {
+            for to in &targets {
+                drawing.edges.push(Edge {
+                    from: *from,
+                    to: *to,
+                    label: format!(
+                        "{}: source {} ({}), target {} ({})",
+                        relationship.name,
+                        relationship.source_state,
+                        relationship.source_modifier,
+                        relationship.target_state,
+                        relationship.target_modifier
+                    ),
+                    line: if calls { Line::Solid } else { Line::Dashed },
+                });
+            }
+        }
+    }
+    drawing
+}
+
+/// Draws who reads whom: an edge from the component whose property is read to the one that reads it.
+pub fn draw_properties(topology: &Topology) -> Drawing {
+    let mut drawing = Drawing::new(format!("{}: who reads whom", topology.name()));
+    let places = components(topology, &mut drawing);
+    let mut reads: Vec<((usize, usize), Vec<String>)> = Vec::new();
+    let mut known: HashMap<(usize, usize), usize> = HashMap::new();
+    for element in topology.elements() {
+        let Some(to) = place(topology, &places, &element.name) else { continue };
+        for (name, property) in &element.properties {
+            for (producer, output) in property.value.iter().flat_map(read) {
+                let Some(from) = place(topology, &places, producer).filter(|from| *from != to) else {
+                    continue;
+                };
+                let at = *known.entry((from, to)).or_insert_with(|| {
+                    reads.push(((from, to), Vec::new()));
+                    reads.len() - 1
+                });
+                let line = format!("{name} ← {output}");
+                if !reads[at].1.contains(&line) {
+                    reads[at].1.push(line);
+                }
+            }
+        }
+    }
+    for ((from, to), lines) in reads {
+        drawing.edges.push(Edge { from, to, label: lines.join(", "), line: Line::Solid });
+    }
+    drawing
+}
+
+fn read(template: &Template) -> Vec<(&ElementName, &windlass_model::PropertyName)> {
+    let mut read = Vec::new();
+    template.for_each_part(&mut |part| {
+        if let Part::Property { element, property } = part {
+            read.push((element, property));
+        }
+    });
+    read
+}
+
+/// Adds a node for each component and a group for each nested assembly. Returns the node of each element that has one;
+/// nodes of a cluster share theirs.
+fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a ElementName, usize> {
+    let mut places: HashMap<&ElementName, usize> = HashMap::new();
+    let mut groups: HashMap<&ElementName, usize> = HashMap::new();
+    for element in topology.elements() {
+        // What is in a cluster is drawn once, as the cluster.
+        if let Some(inside) = element.parent.as_ref().and_then(|parent| places.get(parent)) {
+            places.insert(&element.name, *inside);
+            continue;
+        }
+        let parent = element.parent.as_ref().and_then(|parent| groups.get(parent)).copied();
+        if element.kind == ElementKind::Assembly && element.parent.is_some() {
+            let label =
+                element.component.as_ref().map_or_else(|| element.name.to_string(), ToString::to_string);
+            groups.insert(&element.name, drawing.groups.len());
+            drawing.groups.push(Group { label: format!("{label} ({})", element.descriptor), parent });
+            continue;
+        }
+        places.insert(&element.name, drawing.nodes.len());
+        drawing.nodes.push(node(topology, element, parent));
+        if element.kind == ElementKind::Assembly {
+            // The root is a node for what the assembly itself gives and reads, not a place for its parts.
+            groups.remove(&element.name);
+            places.remove(&element.name);
+            drawing.nodes.pop();
+        }
+    }
+    places
+}
+
+fn node(topology: &Topology, element: &Element, group: Option<usize>) -> Node {
+    let count = topology.children(&element.name).count();
+    let label = match element.kind {
+        ElementKind::Group => format!("{} × {count}\n{}", element.name.local(), element.descriptor),
+        _ => format!("{}\n{}", element.name.local(), element.descriptor),
+    };
+    let kind = match element.kind {
+        ElementKind::Reference => "reference",
+        ElementKind::Group => "cluster",
+        ElementKind::Resource | ElementKind::Assembly => "resource",
+    };
+    let mut details =
+        vec![("element".to_owned(), element.name.to_string()), ("is".to_owned(), kind.to_owned())];
+    details.extend(element.origin.iter().map(|origin| ("declared".to_owned(), origin.to_string())));
+    let like = match element.kind {
+        ElementKind::Group => topology.children(&element.name).next().unwrap_or(element),
+        _ => element,
+    };
+    for (name, property) in &like.properties {
+        let value = match &property.value {
+            _ if property.sensitive => "***".to_owned(),
+            Some(value) => written(value),
+            None if property.read_only => "(published by its driver)".to_owned(),
+            None => "(none)".to_owned(),
+        };
+        details.push((name.to_string(), value));
+    }
+    Node {
+        id: element.name.to_string(),
+        label,
+        shape: if element.kind == ElementKind::Reference { Shape::Round } else { Shape::Box },
+        group,
+        details,
+    }
+}
+
+/// Writes a template as a descriptor would.
+fn written(template: &Template) -> String {
+    match template {
+        Template::Null => "(none)".to_owned(),
+        Template::Text(parts) => parts.iter().map(ToString::to_string).collect(),
+        Template::List(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", ")),
+        Template::Map(entries) => {
+            let entries: Vec<String> =
+                entries.iter().map(|(key, value)| format!("{key}: {}", written(value))).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+    }
+}
+
+/// Returns the node that stands for an element: its own, or that of what it is in.
+fn place(topology: &Topology, places: &HashMap<&ElementName, usize>, name: &ElementName) -> Option<usize> {
+    if let Some(place) = places.get(name) {
+        return Some(*place);
+    }
+    // A nested assembly stands for its first part.
+    topology
+        .leaves(name)
+        .first()
+        .filter(|_| topology.get(name).is_some_and(|e| e.parent.is_some()))
+        .and_then(|leaf| places.get(&leaf.name))
+        .copied()
+}

@@ -1,0 +1,295 @@
+//! A layered layout: columns from left to right, nodes below each other within one.
+//!
+//! 1. Edges that close a circle are turned round for the layout (graphs of properties and relationships may have some).
+//! 2. Each node goes into the column behind the last of those it comes from (longest path).
+//! 3. An edge across several columns gets a bend in each, so that it goes around what is between.
+//! 4. Columns are sorted by the mean place of the neighbours (barycentres), to and fro, a fixed number of times.
+//! 5. Each column is moved so that edges are as level as their order allows.
+
+use super::Drawing;
+
+const CHAR: u32 = 7;
+const LINE: u32 = 17;
+const PAD: u32 = 10;
+const GAP_X: u32 = 70;
+const GAP_Y: u32 = 12;
+const SWEEPS: usize = 6;
+/// The most bends; beyond that edges are straight.
+const BENDS: usize = 100_000;
+
+/// Where everything is, in pixels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// The whole width.
+    pub width: u32,
+    /// The whole height.
+    pub height: u32,
+    /// The box of each node.
+    pub nodes: Vec<Place>,
+    /// The points that each edge goes through, from its beginning to its end.
+    pub edges: Vec<Vec<(u32, u32)>>,
+}
+
+/// A box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Place {
+    /// Its left edge.
+    pub x: u32,
+    /// Its upper edge.
+    pub y: u32,
+    /// Its width.
+    pub width: u32,
+    /// Its height.
+    pub height: u32,
+}
+
+/// A node of the layout: one of the drawing, or a bend.
+struct Item {
+    column: usize,
+    width: u32,
+    height: u32,
+    before: Vec<usize>,
+    after: Vec<usize>,
+    /// The middle of it, from the top.
+    y: u32,
+}
+
+/// Places a drawing.
+pub fn layout(drawing: &Drawing) -> Layout {
+    let turned = turned(drawing);
+    let columns = columns(drawing, &turned);
+    let mut items: Vec<Item> = drawing
+        .nodes
+        .iter()
+        .zip(&columns)
+        .map(|(node, column)| {
+            let longest = node.label.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            let lines = node.label.lines().count().max(1);
+            Item {
+                column: *column,
+                width: number(longest) * CHAR + 2 * PAD,
+                height: number(lines) * LINE + PAD,
+                before: Vec::new(),
+                after: Vec::new(),
+                y: 0,
+            }
+        })
+        .collect();
+    let chains = chains(drawing, &turned, &columns, &mut items);
+    let count = items.iter().map(|item| item.column + 1).max().unwrap_or(0);
+    let mut order: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (at, item) in items.iter().enumerate() {
+        order[item.column].push(at);
+    }
+    stack(&mut items, &order);
+    for sweep in 0..SWEEPS {
+        sort(&mut items, &mut order, sweep % 2 == 0);
+    }
+    for sweep in 0..SWEEPS {
+        level(&mut items, &order, sweep % 2 == 0);
+    }
+    place(drawing, &items, &order, &turned, &chains)
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX / 1024)
+}
+
+/// Finds the edges that close a circle, with a stack of its own.
+fn turned(drawing: &Drawing) -> Vec<bool> {
+    let count = drawing.nodes.len();
+    let mut out: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (at, edge) in drawing.edges.iter().enumerate() {
+        out[edge.from].push(at);
+    }
+    let mut turned = vec![false; drawing.edges.len()];
+    // 0: not seen, 1: on the way, 2: done.
+    let mut state = vec![0_u8; count];
+    for start in 0..count {
+        let mut stack = vec![(start, 0)];
+        while let Some((node, next)) = stack.pop() {
+            if next == 0 && state[node] != 0 {
+                continue;
+            }
+            state[node] = 1;
+            let Some(edge) = out[node].get(next).copied() else {
+                state[node] = 2;
+                continue;
+            };
+            stack.push((node, next + 1));
+            let to = drawing.edges[edge].to;
+            match state[to] {
+                0 => stack.push((to, 0)),
+                1 => turned[edge] = true,
+                _ => {}
+            }
+        }
+    }
+    turned
+}
+
+/// Returns the ends of an edge in the direction of the layout.
+fn ends(drawing: &Drawing, turned: &[bool], edge: usize) -> (usize, usize) {
+    let super::Edge { from, to, .. } = drawing.edges[edge];
+    if turned[edge] { (to, from) } else { (from, to) }
+}
+
+/// Puts each node behind the last of those it comes from.
+fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
+    let count = drawing.nodes.len();
+    let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
+    let mut open = vec![0_usize; count];
+    for edge in 0..drawing.edges.len() {
+        let (from, to) = ends(drawing, turned, edge);
+        if from != to {
+            after[from].push(to);
+            open[to] += 1;
+        }
+    }
+    let mut columns = vec![0; count];
+    let mut free: Vec<usize> = (0..count).filter(|at| open[*at] == 0).collect();
+    while let Some(node) = free.pop() {
+        for to in &after[node] {
+            columns[*to] = columns[*to].max(columns[node] + 1);
+            open[*to] -= 1;
+            if open[*to] == 0 {
+                free.push(*to);
+            }
+        }
+    }
+    columns
+}
+
+/// Adds the bends of edges, and returns for each edge the items it goes through.
+fn chains(drawing: &Drawing, turned: &[bool], columns: &[usize], items: &mut Vec<Item>) -> Vec<Vec<usize>> {
+    let mut chains = Vec::with_capacity(drawing.edges.len());
+    let mut bends = 0;
+    for edge in 0..drawing.edges.len() {
+        let (from, to) = ends(drawing, turned, edge);
+        let mut chain = vec![from];
+        if bends < BENDS {
+            for column in columns[from] + 1..columns[to] {
+                items.push(Item { column, width: 0, height: 4, before: Vec::new(), after: Vec::new(), y: 0 });
+                chain.push(items.len() - 1);
+                bends += 1;
+            }
+        }
+        chain.push(to);
+        for pair in chain.windows(2).filter(|pair| pair[0] != pair[1]) {
+            items[pair[0]].after.push(pair[1]);
+            items[pair[1]].before.push(pair[0]);
+        }
+        chains.push(chain);
+    }
+    chains
+}
+
+/// Puts the items of each column below each other.
+fn stack(items: &mut [Item], order: &[Vec<usize>]) {
+    for column in order {
+        let mut y = 0;
+        for at in column {
+            items[*at].y = y + items[*at].height / 2;
+            y += items[*at].height + GAP_Y;
+        }
+    }
+}
+
+/// Returns the mean place of an item's neighbours on one side.
+fn mean(items: &[Item], at: usize, before: bool) -> Option<u32> {
+    let item = &items[at];
+    let neighbours = if before { &item.before } else { &item.after };
+    let sum: u64 = neighbours.iter().map(|at| u64::from(items[*at].y)).sum();
+    let count = u64::try_from(neighbours.len()).unwrap_or(u64::MAX);
+    sum.checked_div(count).and_then(|mean| u32::try_from(mean).ok())
+}
+
+/// Sorts each column by the mean place of its neighbours in the column before, or behind.
+fn sort(items: &mut [Item], order: &mut [Vec<usize>], forward: bool) {
+    let count = order.len();
+    for step in 0..count {
+        let column = if forward { step } else { count - 1 - step };
+        let mut keyed: Vec<(u32, usize)> =
+            order[column].iter().map(|at| (mean(items, *at, forward).unwrap_or(items[*at].y), *at)).collect();
+        keyed.sort_by_key(|(key, _)| *key);
+        order[column] = keyed.into_iter().map(|(_, at)| at).collect();
+        let mut y = 0;
+        for at in &order[column] {
+            items[*at].y = y + items[*at].height / 2;
+            y += items[*at].height + GAP_Y;
+        }
+    }
+}
+
+/// Moves the items of each column towards their neighbours, as far as their order allows.
+fn level(items: &mut [Item], order: &[Vec<usize>], forward: bool) {
+    let count = order.len();
+    for step in 0..count {
+        let column = &order[if forward { step } else { count - 1 - step }];
+        let wanted: Vec<u32> =
+            column.iter().map(|at| mean(items, *at, forward).unwrap_or(items[*at].y)).collect();
+        // From the top each as near as may be below the one before; from the bottom pulled back where that was too far.
+        let mut bottom = 0;
+        for (at, wanted) in column.iter().zip(&wanted) {
+            let half = items[*at].height / 2;
+            items[*at].y = (*wanted).max(bottom + half);
+            bottom = items[*at].y + half + GAP_Y;
+        }
+        let mut top = u32::MAX;
+        for (at, wanted) in column.iter().zip(&wanted).rev() {
+            let half = items[*at].height / 2;
+            let most = top.saturating_sub(half);
+            // Never above where the ones before it end.
+            items[*at].y = items[*at].y.min(most).max((*wanted).min(items[*at].y));
+            top = items[*at].y.saturating_sub(half + GAP_Y);
+        }
+    }
+}
+
+fn place(
+    drawing: &Drawing,
+    items: &[Item],
+    order: &[Vec<usize>],
+    turned: &[bool],
+    chains: &[Vec<usize>],
+) -> Layout {
+    let widths: Vec<u32> =
+        order.iter().map(|column| column.iter().map(|at| items[*at].width).max().unwrap_or(0)).collect();
+    let mut lefts = Vec::with_capacity(widths.len());
+    let mut x = PAD;
+    for width in &widths {
+        lefts.push(x);
+        x += width + GAP_X;
+    }
+    let nodes: Vec<Place> = items[..drawing.nodes.len()]
+        .iter()
+        .map(|item| Place {
+            x: lefts[item.column],
+            y: PAD + item.y.saturating_sub(item.height / 2),
+            width: item.width,
+            height: item.height,
+        })
+        .collect();
+    let edges = chains.iter().zip(turned).map(|(chain, turned)| {
+        let last = chain.len() - 1;
+        let mut points = Vec::with_capacity(chain.len() + 1);
+        for (number, at) in chain.iter().enumerate() {
+            let (item, left) = (&items[*at], lefts[items[*at].column]);
+            let y = PAD + item.y;
+            if number == 0 {
+                points.push((left + item.width, y));
+            } else if number == last {
+                points.push((left, y));
+            } else {
+                points.push((left, y));
+                points.push((left + widths[item.column], y));
+            }
+        }
+        if *turned {
+            points.reverse();
+        }
+        points
+    });
+    let height = items.iter().map(|item| item.y + item.height).max().unwrap_or(0) + 2 * PAD;
+    Layout { width: x.saturating_sub(GAP_X) + PAD, height, nodes, edges: edges.collect() }
+}

@@ -1,0 +1,256 @@
+//! Pictures.
+
+use insta::assert_snapshot;
+use windlass_plan::draw::layout::{Place, layout};
+use windlass_plan::draw::{Drawing, Edge, Format, Group, Line, Node, Shape};
+use windlass_plan::{PlanBuilder, Reason, WaitKind};
+
+use crate::{reads, start};
+
+fn node(label: &str, group: Option<usize>) -> Node {
+    let details = vec![("says".to_owned(), label.to_owned())];
+    Node { id: label.to_owned(), label: label.to_owned(), shape: Shape::Box, group, details }
+}
+
+fn edge(from: usize, to: usize) -> Edge {
+    Edge { from, to, label: String::new(), line: Line::Solid }
+}
+
+fn plan() -> Drawing {
+    let mut builder = PlanBuilder::new();
+    let [a, b] = ["a", "b"].map(|name| start(&mut builder, name));
+    let all = builder.barrier("all parts are Active");
+    builder.wait(b, a, WaitKind::Needs, reads("b", "a"));
+    builder.wait(all, b, WaitKind::After, Reason::Phase { label: "Active".into() });
+    Drawing::of_plan("a plan", &builder.build().expect("it has an order"))
+}
+
+#[test]
+fn a_plan_is_drawn_as_text() {
+    assert_snapshot!(plan().render(Format::Dot), @r#"
+    digraph "a plan" {
+      rankdir=LR;
+      node [shape=box, fontname="sans-serif"];
+      n0 [label="s1 a Start, Integrity", style=bold, penwidth=2];
+      n1 [label="s2 b Start, Integrity", style=bold, penwidth=2];
+      n2 [label="all parts are Active", shape=plaintext, fontcolor=gray40];
+      n0 -> n1 [tooltip="b reads `peer` from a (`address`), known once a is installed"];
+      n1 -> n2 [tooltip="Active", style=dashed];
+    }
+    "#);
+    assert_snapshot!(plan().render(Format::Mermaid), @r#"
+    flowchart LR
+      n0["s1 a Start, Integrity"]
+      n1["s2 b Start, Integrity"]
+      n2{{"all parts are Active"}}
+      n0 --> n1
+      n1 -.-> n2
+      classDef bold stroke-width:3px
+      class n0,n1 bold
+    "#);
+    assert_snapshot!(plan().render(Format::Json), @r#"
+    {
+      "version": 1,
+      "title": "a plan",
+      "nodes": [
+        {
+          "id": "s1",
+          "label": "s1 a Start, Integrity",
+          "shape": "bold",
+          "group": null,
+          "details": [
+            [
+              "element",
+              "shop__a"
+            ],
+            [
+              "does",
+              "Start, Integrity"
+            ]
+          ]
+        },
+        {
+          "id": "s2",
+          "label": "s2 b Start, Integrity",
+          "shape": "bold",
+          "group": null,
+          "details": [
+            [
+              "element",
+              "shop__b"
+            ],
+            [
+              "does",
+              "Start, Integrity"
+            ],
+            [
+              "needs s1",
+              "b reads `peer` from a (`address`), known once a is installed (shop.yaml:7:5)"
+            ]
+          ]
+        },
+        {
+          "id": "s3",
+          "label": "all parts are Active",
+          "shape": "quiet",
+          "group": null,
+          "details": [
+            [
+              "does",
+              "all parts are Active"
+            ],
+            [
+              "after s2",
+              "Active"
+            ]
+          ]
+        }
+      ],
+      "edges": [
+        {
+          "from": 0,
+          "to": 1,
+          "label": "b reads `peer` from a (`address`), known once a is installed",
+          "line": "solid"
+        },
+        {
+          "from": 1,
+          "to": 2,
+          "label": "Active",
+          "line": "dashed"
+        }
+      ],
+      "groups": []
+    }
+    "#);
+}
+
+#[test]
+fn a_plan_is_drawn_as_a_picture() {
+    assert_snapshot!(plan().render(Format::Svg), @r##"
+    <svg xmlns="http://www.w3.org/2000/svg" width="654" height="60" viewBox="0 0 654 60" role="img">
+    <title>a plan</title>
+    <style>text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}.n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.bold rect{stroke:#b3261e;stroke-width:2.5}.round rect{fill:#eef6ee;stroke:#4f7d4f;rx:14}.quiet rect{fill:none;stroke:#b9c4ce;stroke-dasharray:2 3}.quiet text{fill:#5b6b78}.e{fill:none;stroke:#7d8c99;stroke-width:1.2}.dashed{stroke-dasharray:5 4;stroke:#b0bac3}</style>
+    <defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#7d8c99"/></marker></defs>
+    <g id="all">
+    <path class="e" data-from="0" data-to="1" d="M177 23L247 23" marker-end="url(#arrow)"><title>b reads `peer` from a (`address`), known once a is installed</title></path>
+    <path class="e dashed" data-from="1" data-to="2" d="M414 23L484 23" marker-end="url(#arrow)"><title>Active</title></path>
+    <g class="n bold" data-node="0"><rect x="10" y="10" width="167" height="27"/><text x="20" y="28">s1 a Start, Integrity</text></g>
+    <g class="n bold" data-node="1"><rect x="247" y="10" width="167" height="27"/><text x="257" y="28">s2 b Start, Integrity</text></g>
+    <g class="n quiet" data-node="2"><rect x="484" y="10" width="160" height="27"/><text x="494" y="28">all parts are Active</text></g>
+    </g>
+    </svg>
+    "##);
+}
+
+#[test]
+fn what_is_nested_is_framed() {
+    let mut drawing = Drawing::new("nested");
+    drawing.groups.push(Group { label: "outer".into(), parent: None });
+    drawing.groups.push(Group { label: "inner".into(), parent: Some(0) });
+    drawing.nodes = vec![node("a", None), node("b", Some(0)), node("c", Some(1))];
+    drawing.edges = vec![edge(0, 1), edge(1, 2)];
+    assert_snapshot!(drawing.render(Format::Dot), @r#"
+    digraph "nested" {
+      rankdir=LR;
+      node [shape=box, fontname="sans-serif"];
+      n0 [label="a"];
+      subgraph cluster_0 {
+        label="outer";
+        n1 [label="b"];
+        subgraph cluster_1 {
+          label="inner";
+          n2 [label="c"];
+        }
+      }
+      n0 -> n1 [tooltip=""];
+      n1 -> n2 [tooltip=""];
+    }
+    "#);
+    assert_snapshot!(drawing.render(Format::Mermaid), @r#"
+    flowchart LR
+      n0["a"]
+      subgraph g0["outer"]
+        n1["b"]
+        subgraph g1["inner"]
+          n2["c"]
+        end
+      end
+      n0 --> n1
+      n1 --> n2
+    "#);
+}
+
+#[test]
+fn no_text_becomes_markup_or_script() {
+    let evil = "</script><script>alert(1)</script> \"'&`#\n<img src=x onerror=alert(2)>\u{1}";
+    let mut drawing = Drawing::new(evil);
+    drawing.nodes = vec![node(evil, None), node("b", None)];
+    drawing.edges = vec![Edge { label: evil.to_owned(), ..edge(0, 1) }];
+    for format in [Format::Svg, Format::Html] {
+        let text = drawing.render(format);
+        assert!(!text.contains("alert(1)</script>") && !text.contains("<img"), "{text}");
+        assert!(!text.contains('\u{1}'), "{text}");
+    }
+    let html = drawing.render(Format::Html);
+    assert_eq!(html.matches("<script").count(), 2, "the data and the page's own");
+    assert_eq!(html.matches("</script").count(), 2);
+    assert!(
+        !html.contains("http://") || html.matches("http://").count() == 1,
+        "only the name of SVG's namespace"
+    );
+    let mermaid = drawing.render(Format::Mermaid);
+    assert!(!mermaid.contains("<script") && !mermaid.contains("<img"), "{mermaid}");
+    let dot = drawing.render(Format::Dot);
+    let inside: String = dot.replace("\\\\", "").replace("\\\"", "");
+    assert_eq!(inside.matches('"').count() % 2, 0, "every text is closed: {dot}");
+    assert_eq!(dot.lines().count(), 7, "no text breaks a line: {dot}");
+}
+
+#[test]
+fn boxes_of_a_column_do_not_overlap_and_edges_go_to_the_right() {
+    // A grid of 300 nodes with edges to the next column and one that skips several.
+    let mut drawing = Drawing::new("grid");
+    for at in 0..300 {
+        drawing.nodes.push(node(&format!("node {at}"), None));
+        for from in [at - 10, at - 9, at - 53] {
+            if let Ok(from) = usize::try_from(from) {
+                drawing.edges.push(edge(from, usize::try_from(at).unwrap()));
+            }
+        }
+    }
+    let placed = layout(&drawing);
+    for (at, a) in placed.nodes.iter().enumerate() {
+        for b in &placed.nodes[at + 1..] {
+            assert!(!overlap(a, b), "{a:?} {b:?}");
+        }
+        assert!(a.x + a.width <= placed.width && a.y + a.height <= placed.height, "{a:?}");
+    }
+    for (edge, points) in drawing.edges.iter().zip(&placed.edges) {
+        assert!(points.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{edge:?} {points:?}");
+    }
+    assert_eq!(placed, layout(&drawing), "the same graph, the same picture");
+}
+
+fn overlap(a: &Place, b: &Place) -> bool {
+    let apart = |a: u32, wa: u32, b: u32, wb: u32| a + wa <= b || b + wb <= a;
+    !apart(a.x, a.width, b.x, b.width) && !apart(a.y, a.height, b.y, b.height)
+}
+
+#[test]
+fn circles_can_be_drawn() {
+    let mut drawing = Drawing::new("circle");
+    drawing.nodes = vec![node("a", None), node("b", None), node("c", None)];
+    drawing.edges = vec![edge(0, 1), edge(1, 2), edge(2, 0), edge(1, 1)];
+    let placed = layout(&drawing);
+    assert_eq!(placed.nodes.iter().map(|place| place.x).collect::<std::collections::BTreeSet<_>>().len(), 3);
+    assert!(placed.edges.iter().all(|points| points.len() >= 2));
+}
+
+#[test]
+fn formats_are_words() {
+    for format in Format::ALL {
+        assert_eq!(format.as_str().parse(), Ok(format));
+    }
+    assert_snapshot!("pdf".parse::<Format>().unwrap_err(), @"`pdf` is no format of pictures: one of dot, mermaid, json, svg, html");
+}

@@ -1,0 +1,125 @@
+//! `lmproject.yml`, the file of the tool `lmctl`: names for the descriptors of a project, and what contains what.
+//!
+//! Such a project is a folder with the file at its top; what it contains lies in `Contains/<directory>` (`VNFCs/…` in
+//! old ones), which may contain more in the same way. The tool names each descriptor `kind::name-parent::version` when
+//! it builds, and replaces `$lmctl:/contains:/<name>:/descriptor_name` by such names. The same is done here while
+//! reading, so that a project can be checked and brought up as it lies in its repository.
+
+use std::path::{Path, PathBuf};
+
+use windlass_descriptor::Surroundings;
+use windlass_model::DescriptorName;
+use windlass_source::{LoadOptions, Mapping, Node, load_one};
+
+use crate::disk::source;
+use crate::layout::{CONTAINERS, package_of};
+
+/// What the file may be called.
+const FILE_NAMES: [&str; 2] = ["lmproject.yml", "lmproject.yaml"];
+
+/// The version of a project that gives none.
+const DEFAULT_VERSION: &str = "1.0";
+
+/// The deepest projects inside of each other.
+const MAX_DEPTH: usize = 16;
+
+/// Finds out what a descriptor's file takes from its project. A file without a project takes nothing.
+pub(crate) fn surroundings(file: &Path) -> Surroundings {
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
+    let package = package_of(&file);
+    let Some((root, way)) = package.ancestors().find_map(|folder| {
+        let file = FILE_NAMES.iter().map(|name| folder.join(name)).find(|file| file.is_file())?;
+        Some((file, package.strip_prefix(folder).ok()?.to_path_buf()))
+    }) else {
+        return Surroundings::default();
+    };
+    let project = read(&root);
+    project.as_ref().and_then(|project| project.below(&way)).map(Part::surroundings).unwrap_or_default()
+}
+
+/// A project, or one that another contains.
+struct Part {
+    name: String,
+    folder: String,
+    descriptor: Option<DescriptorName>,
+    contains: Vec<Part>,
+}
+
+impl Part {
+    /// Finds the part whose package lies at a path below this one's: pairs of `Contains` and a folder.
+    fn below(&self, way: &Path) -> Option<&Self> {
+        let names: Option<Vec<&str>> = way.iter().map(|name| name.to_str()).collect();
+        let mut part = self;
+        for pair in names?.chunks(2) {
+            let [container, folder] = pair else { return None };
+            let inside = CONTAINERS.contains(container);
+            part = part.contains.iter().find(|part| inside && part.folder == *folder)?;
+        }
+        Some(part)
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        let mut around = Surroundings { name: self.descriptor.clone(), ..Surroundings::default() };
+        for part in &self.contains {
+            around.contain(&part.name, &part.surroundings());
+        }
+        around
+    }
+}
+
+/// Reads the file as far as it can be understood; what is wrong with it is for the tool to say.
+fn read(file: &PathBuf) -> Option<Part> {
+    let source = source(file).ok()?;
+    let loaded = load_one(&source, &LoadOptions::default());
+    let root = loaded.root?;
+    let root = root.as_mapping()?;
+    let version = text(root, "version").unwrap_or(DEFAULT_VERSION);
+    part(root, None, version, 0)
+}
+
+fn text<'n>(mapping: &'n Mapping, key: &str) -> Option<&'n str> {
+    mapping.get(key).filter(|node| !node.is_null()).and_then(Node::as_str)
+}
+
+fn part(body: &Mapping, parent: Option<&str>, version: &str, depth: usize) -> Option<Part> {
+    let name = text(body, "name")?;
+    Some(named(name, body, parent, version, depth))
+}
+
+/// Reads a part whose name is known: of an entry of `contains`, or of the old `vnfcs`.
+fn named(name: &str, body: &Mapping, parent: Option<&str>, version: &str, depth: usize) -> Part {
+    let full = parent.map_or_else(|| name.to_owned(), |parent| format!("{name}-{parent}"));
+    let is_resource = text(body, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("resource"));
+    let kind = if is_resource { "resource" } else { "assembly" };
+    let mut contains = Vec::new();
+    if depth < MAX_DEPTH {
+        let items = body.get("contains").and_then(Node::as_sequence).unwrap_or_default();
+        contains.extend(
+            items.iter().filter_map(|item| part(item.as_mapping()?, Some(&full), version, depth + 1)),
+        );
+        contains.extend(old_parts(body, &full, version));
+    }
+    Part {
+        name: name.to_owned(),
+        folder: text(body, "directory").unwrap_or(name).to_owned(),
+        descriptor: format!("{kind}::{full}::{version}").parse().ok(),
+        contains,
+    }
+}
+
+/// Reads `vnfcs`, as the first versions of the file have it: resources by name, in `VNFCs/`.
+fn old_parts(body: &Mapping, parent: &str, version: &str) -> Vec<Part> {
+    let definitions = body.get("vnfcs").and_then(|vnfcs| vnfcs.get("definitions")).and_then(Node::as_mapping);
+    let entries = definitions.map(Mapping::entries).unwrap_or_default();
+    let part = |entry: &windlass_source::Entry| {
+        let name = entry.key.text();
+        let folder = entry.value.as_mapping().and_then(|body| text(body, "directory"));
+        Part {
+            name: name.to_owned(),
+            folder: folder.unwrap_or(name).to_owned(),
+            descriptor: format!("resource::{name}-{parent}::{version}").parse().ok(),
+            contains: Vec::new(),
+        }
+    };
+    entries.iter().map(part).collect()
+}

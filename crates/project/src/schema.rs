@@ -1,0 +1,179 @@
+//! The JSON Schema of `windlass.yaml`, for editors and for other tools.
+//!
+//! The document is not read through these types, since that would lose the places of everything and stop at the first
+//! mistake. They mirror what the reader takes, as strictly; a test holds their keys against the reader's own tables.
+
+#![expect(dead_code, reason = "types that only say what a document may have")]
+
+use std::collections::BTreeMap;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::Value;
+
+use crate::file::{POOL_LIMIT, RUNTIMES};
+
+/// Returns the schema of `windlass.yaml`, of the draft 2020-12.
+pub fn project() -> Value {
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<ProjectFile>();
+    schema.insert("title".to_owned(), "windlass.yaml".into());
+    schema.to_value()
+}
+
+/// A project: the places where parts go, and what exists beside them.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct ProjectFile {
+    /// The version of this form: 1.
+    #[schemars(schema_with = "version")]
+    version: u32,
+    /// The places where parts go, by the name that components give as `deploymentLocation`.
+    locations: Option<BTreeMap<String, Option<Location>>>,
+    /// What references may resolve to, beside assemblies.
+    existing: Option<Vec<Existing>>,
+}
+
+fn version(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": [1, "1"]})
+}
+
+/// A place where parts go.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", deny_unknown_fields)]
+struct Location {
+    /// The resource manager that it belongs to; where none is named, it takes the components of any.
+    resource_manager: Option<Text>,
+    /// What the selectors of drivers choose by; `Local` where nothing is said.
+    infrastructure_type: Option<Text>,
+    /// What runs the scripts; `process` where nothing is said.
+    runtime: Option<Runtime>,
+    /// The container engine: `docker`, `podman`, `context:<name>`, or an address such as `unix:///run/x.sock`.
+    engine: Option<Engine>,
+    /// How many warm containers are kept for short jobs.
+    pool: Option<Pool>,
+    /// Named volumes, and where container runtimes mount them.
+    volumes: Option<Volumes>,
+    /// The image that container runtimes start from.
+    image: Option<Text>,
+    /// The network of containers: `none`, `bridge`, `host`, or the name of one.
+    network: Option<Text>,
+    /// Handed to the drivers as their configuration.
+    properties: Option<BTreeMap<String, Value>>,
+}
+
+struct Runtime;
+
+impl JsonSchema for Runtime {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Runtime".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words: Vec<Value> = RUNTIMES.iter().map(|word| (*word).into()).chain([Value::Null]).collect();
+        json_schema!({"enum": words})
+    }
+}
+
+struct Engine;
+
+impl JsonSchema for Engine {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Engine".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["string", "null"],
+            "pattern": r"^(docker|podman|((unix|tcp|https?|ssh)://|context:)\S+)$",
+        })
+    }
+}
+
+struct Pool;
+
+impl JsonSchema for Pool {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Pool".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["integer", "string", "null"], "minimum": 1, "maximum": POOL_LIMIT, "pattern": "^[1-9][0-9]*$"})
+    }
+}
+
+struct Volumes;
+
+impl JsonSchema for Volumes {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Volumes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["object", "null"],
+            "propertyNames": {"pattern": VOLUME},
+            "additionalProperties": {"type": "string", "pattern": r"^/(?!(.*/)?\.\.(/|$))."},
+        })
+    }
+}
+
+/// The form of the name of a volume.
+const VOLUME: &str = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$";
+
+/// Something that exists and that references may resolve to.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Existing {
+    /// What it is: the name of a descriptor.
+    #[schemars(rename = "type", schema_with = "descriptor")]
+    kind: String,
+    /// Its name.
+    name: Text,
+    /// Its properties.
+    properties: Option<BTreeMap<String, Value>>,
+    /// Has no effect yet.
+    package: Option<Value>,
+}
+
+fn descriptor(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": r"^(assembly|resource)::(?!\S*__)(?![A-Za-z0-9_-]{51})[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?::[0-9]+(\.[0-9]+)*$",
+    })
+}
+
+/// Text; a scalar keeps its spelling, whatever another reader takes it for.
+struct Text;
+
+impl JsonSchema for Text {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Text".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "number", "boolean"], "pattern": r"\S"})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::{EXISTING_KEYS, LOCATION_KEYS, ROOT_KEYS};
+
+    fn is_listed(part: &Value, keys: &[&str]) {
+        let mut listed: Vec<&str> =
+            part["properties"].as_object().expect("it has keys").keys().map(String::as_str).collect();
+        let mut keys = keys.to_vec();
+        listed.sort_unstable();
+        keys.sort_unstable();
+        assert_eq!(listed, keys);
+    }
+
+    #[test]
+    fn the_keys_are_those_of_the_reader() {
+        let schema = project();
+        is_listed(&schema, &ROOT_KEYS);
+        is_listed(&schema["$defs"]["Location"], &LOCATION_KEYS);
+        is_listed(&schema["$defs"]["Existing"], &EXISTING_KEYS);
+    }
+}

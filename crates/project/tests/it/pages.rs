@@ -1,0 +1,33 @@
+//! The pages of what can be wrong with a `windlass.yaml`: each example gets exactly its code.
+
+use windlass_project::{Project, codes};
+
+use crate::folder::Folder;
+
+/// The codes of the project file; those of folders and files have tests with folders and files.
+const OF_THE_FILE: std::ops::RangeInclusive<&str> = "WL0310"..="WL0317";
+
+#[test]
+fn every_page_of_the_project_file_has_an_example_that_gets_its_code() {
+    let mut wrong = Vec::new();
+    let mut pages = 0;
+    for info in codes::CODES.iter().filter(|info| OF_THE_FILE.contains(&info.code.as_str())) {
+        let code = info.code.as_str();
+        let example = info.explanation.split_once("```yaml\n").and_then(|(_, rest)| rest.split_once("```"));
+        let Some((example, _)) = example else {
+            wrong.push(format!("{code}: no example"));
+            continue;
+        };
+        pages += 1;
+        let folder = Folder::with(&[("windlass.yaml", example)]);
+        let found = match Project::open(&folder.path("windlass.yaml"), &folder.path("")) {
+            Ok(project) => project.warnings().clone(),
+            Err(problems) => problems,
+        };
+        if found.is_empty() || found.iter().any(|found| found.code != info.code) {
+            wrong.push(format!("{code}: the example gets {}", folder.show(&found)));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(pages, 8);
+}

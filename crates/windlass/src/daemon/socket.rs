@@ -1,0 +1,126 @@
+//! `POST /metrics` on a socket that only its owner can reach.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::StatusCode;
+use axum::routing::post;
+use http_body_util::{BodyExt as _, Full};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+use windlass_engine::monitor::Sample;
+
+use super::Message;
+use crate::error::Error;
+
+/// The largest body that is read, in bytes: some thousands of messages.
+const LARGEST: usize = 1 << 20;
+
+/// A socket that takes metrics. It goes with the value.
+pub struct MetricSocket {
+    path: PathBuf,
+    listener: Option<UnixListener>,
+}
+
+impl MetricSocket {
+    /// Opens the socket, which only its owner may reach (mode 0600). One that a dead process has left is replaced.
+    ///
+    /// # Errors
+    ///
+    /// When another process listens there, or the folder can't be written.
+    pub async fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
+        let path = path.into();
+        if UnixStream::connect(&path).await.is_ok() {
+            return Err(Error::SocketTaken(path));
+        }
+        let failed = |source| Error::File { path: path.clone(), source };
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&path).map_err(failed)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
+        Ok(Self { path, listener: Some(listener) })
+    }
+
+    /// Returns where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes metrics until the future is dropped, and passes them on.
+    ///
+    /// # Errors
+    ///
+    /// When the socket breaks.
+    pub async fn serve(&mut self, samples: mpsc::Sender<Sample>) -> Result<(), Error> {
+        let Some(listener) = self.listener.take() else { return Ok(()) };
+        let router = Router::new()
+            .route("/metrics", post(take))
+            .layer(DefaultBodyLimit::max(LARGEST))
+            .with_state(samples);
+        let served = axum::serve(listener, router).await;
+        served.map_err(|source| Error::File { path: self.path.clone(), source })
+    }
+}
+
+impl Drop for MetricSocket {
+    fn drop(&mut self) {
+        // What can't be removed is replaced by the next.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Takes one message or a list of them: all, or none with what is wrong.
+async fn take(State(samples): State<mpsc::Sender<Sample>>, body: String) -> Result<StatusCode, (StatusCode, String)> {
+    let refuse = |why: String| (StatusCode::BAD_REQUEST, format!("{why}\n"));
+    let body: Value = serde_json::from_str(&body).map_err(|error| refuse(format!("the body is no JSON: {error}")))?;
+    let messages = match body {
+        Value::Array(messages) => messages,
+        message => vec![message],
+    };
+    let mut taken = Vec::with_capacity(messages.len());
+    for message in messages {
+        let message: Message =
+            serde_json::from_value(message).map_err(|error| refuse(format!("a message can't be read: {error}")))?;
+        taken.push(message.sample().map_err(refuse)?);
+    }
+    for sample in taken {
+        let closed = |_| (StatusCode::SERVICE_UNAVAILABLE, "nobody watches any more\n".to_owned());
+        samples.send(sample).await.map_err(closed)?;
+    }
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// Sends one message to whoever listens at a socket.
+///
+/// # Errors
+///
+/// When nobody listens there, or the message is refused: with the reason.
+pub async fn push(path: &Path, message: &Value) -> Result<(), Error> {
+    let unheard = |why: String| Error::Unheard { path: path.to_owned(), why };
+    let stream = UnixStream::connect(path).await.map_err(|error| unheard(error.to_string()))?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| unheard(error.to_string()))?;
+    let connected = tokio::spawn(connection);
+    let request = Request::post("/metrics")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(message.to_string())))
+        .map_err(|error| unheard(error.to_string()))?;
+    let answer = sender.send_request(request).await.map_err(|error| unheard(error.to_string()))?;
+    let status = answer.status();
+    let body = answer.into_body().collect().await.map_err(|error| unheard(error.to_string()))?.to_bytes();
+    connected.abort();
+    if status.is_success() {
+        return Ok(());
+    }
+    Err(unheard(String::from_utf8_lossy(&body).trim().to_owned()))
+}

@@ -1,0 +1,76 @@
+//! Pictures of assemblies and plans.
+
+use windlass_engine::Ask;
+use windlass_lifecycle::{draw_properties, draw_topology};
+use windlass_model::AssemblyName;
+use windlass_plan::Plan;
+use windlass_plan::draw::Drawing;
+use windlass_source::Diagnostics;
+
+use crate::desired::desired;
+use crate::error::Error;
+use crate::intent::Order;
+use crate::open::Windlass;
+
+/// What is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GraphView {
+    /// Components and relationships.
+    Topology,
+    /// Steps and waits.
+    Plan,
+    /// Who reads whom.
+    Properties,
+}
+
+impl Windlass {
+    /// Draws what an order asks for; its plan as it would be now.
+    ///
+    /// # Errors
+    ///
+    /// Everything that stands against planning it.
+    pub async fn graph(&self, order: &Order, view: GraphView) -> Result<(Drawing, Diagnostics), Error> {
+        let (desired, warnings) = desired(&self.asked(order))?;
+        let drawing = match view {
+            GraphView::Topology => draw_topology(&desired.topology),
+            GraphView::Properties => draw_properties(&desired.topology),
+            GraphView::Plan => {
+                let name = desired.topology.name().clone();
+                let title = format!("{name}: plan");
+                let preview = match self.store(false).await? {
+                    Some(store) => self.engine(store).preview(&name, Ask::Up(Box::new(desired))).await?,
+                    None => self.means().preview_new(desired)?,
+                };
+                Drawing::of_plan(title, &preview.plan)
+            }
+        };
+        Ok((drawing, warnings))
+    }
+
+    /// Draws an assembly that is known already, as it was asked for; its plan is that of its last process.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such assembly, or the store can't be read.
+    pub async fn graph_of(&self, name: &AssemblyName, view: GraphView) -> Result<Drawing, Error> {
+        let store = self.store_of(name).await?;
+        let Some(snapshot) = store.load(name).await? else {
+            let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
+            return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+        };
+        let topology = &snapshot.assembly.topology;
+        Ok(match view {
+            GraphView::Topology => draw_topology(topology),
+            GraphView::Properties => draw_properties(topology),
+            GraphView::Plan => {
+                let title = format!("{name}: plan of the last process");
+                let last = snapshot.processes.last();
+                match last.and_then(|process| serde_json::from_str::<Plan>(process.plan.as_str()).ok()) {
+                    Some(plan) => Drawing::of_plan(title, &plan),
+                    None => Drawing::new(title),
+                }
+            }
+        })
+    }
+}

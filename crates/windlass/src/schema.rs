@@ -1,0 +1,38 @@
+//! JSON Schemas of the documents that people write.
+
+use serde_json::Value;
+
+/// A kind of document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Document {
+    /// An assembly descriptor.
+    Assembly,
+    /// A resource descriptor.
+    Resource,
+    /// A `windlass.yaml`.
+    Project,
+}
+
+impl Document {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Assembly, Self::Resource, Self::Project];
+
+    /// Returns the name of the file that its schema is published in, in the folder `schemas`.
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::Assembly => "assembly.schema.json",
+            Self::Resource => "resource.schema.json",
+            Self::Project => "windlass.schema.json",
+        }
+    }
+}
+
+/// Returns the JSON Schema of a kind of document, of the draft 2020-12.
+pub fn schema(document: Document) -> Value {
+    match document {
+        Document::Assembly => windlass_descriptor::schema::assembly(),
+        Document::Resource => windlass_descriptor::schema::resource(),
+        Document::Project => windlass_project::schema::project(),
+    }
+}
