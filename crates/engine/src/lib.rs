@@ -30,13 +30,15 @@ pub mod engine;
 pub mod error;
 pub mod host;
 mod journal;
-pub mod monitor;
 mod machine;
+pub mod monitor;
 pub mod places;
 mod runner;
 mod world;
 
-pub use engine::{Ask, Desired, Ended, Engine, Manner, Means, Options, Prepared, Preview, Seen, monitor_of, outputs};
+pub use engine::{
+    Ask, Desired, Ended, Engine, Manner, Means, Options, Prepared, Preview, Seen, monitor_of, outputs,
+};
 pub use error::{EngineError, Unplaced};
 pub use host::Stop;
 pub use machine::Tally;

@@ -95,7 +95,8 @@ impl Monitor {
     /// Watches the policies of an assembly from now on.
     pub fn new(topology: &Topology, lookup: &dyn Lookup, now: Timestamp) -> Self {
         let mut resolver = Resolver::new(topology, lookup);
-        let rules = topology.policies().iter().filter_map(|policy| Rule::new(policy, topology, &mut resolver, now));
+        let rules =
+            topology.policies().iter().filter_map(|policy| Rule::new(policy, topology, &mut resolver, now));
         Self { rules: rules.collect() }
     }
 
@@ -128,7 +129,12 @@ impl Monitor {
 }
 
 impl Rule {
-    fn new(policy: &Policy, topology: &Topology, resolver: &mut Resolver<'_>, now: Timestamp) -> Option<Self> {
+    fn new(
+        policy: &Policy,
+        topology: &Topology,
+        resolver: &mut Resolver<'_>,
+        now: Timestamp,
+    ) -> Option<Self> {
         let mut number = |name: &str| -> Option<f64> {
             let value = policy.properties.get(name)?.value.as_ref()?;
             number_of(value, resolver)
@@ -149,7 +155,8 @@ impl Rule {
         let mut sources = BTreeSet::new();
         let mut period = None;
         for source in origins(topology, &policy.metric) {
-            let metric = topology.get(&source.element).and_then(|element| element.metrics.get(&source.metric));
+            let metric =
+                topology.get(&source.element).and_then(|element| element.metrics.get(&source.metric));
             let declared = metric.and_then(|metric| metric.period.as_ref());
             period = period.or_else(|| declared.and_then(|value| number_of(value, resolver)));
             sources.insert(metric_id(&source.element, &source.metric));
@@ -209,7 +216,8 @@ impl Rule {
         let heard = std::mem::take(&mut self.heard);
         match self.limits {
             Limits::Heal { smoothing } => {
-                let well = !heard.is_empty() && heard.values().all(|reading| *reading != Reading::Integrity(false));
+                let well =
+                    !heard.is_empty() && heard.values().all(|reading| *reading != Reading::Integrity(false));
                 self.high = if well { 0 } else { self.high + 1 };
                 if self.high < smoothing {
                     return None;
@@ -273,9 +281,13 @@ fn origins(topology: &Topology, source: &MetricSource) -> Vec<MetricSource> {
         for node in topology.nodes(&source.element) {
             let next = node.metrics.get(&source.metric).map(|metric| &metric.source);
             match next {
-                Some(next) if next.element != node.name && depth < DEEPEST => open.push((next.clone(), depth + 1)),
+                Some(next) if next.element != node.name && depth < DEEPEST => {
+                    open.push((next.clone(), depth + 1))
+                }
                 Some(next) => found.push(next.clone()),
-                None => found.push(MetricSource { element: node.name.clone(), metric: source.metric.clone() }),
+                None => {
+                    found.push(MetricSource { element: node.name.clone(), metric: source.metric.clone() })
+                }
             }
         }
     }
@@ -295,8 +307,7 @@ mod tests {
         let mut metrics = IndexMap::new();
         if kind == ElementKind::Resource {
             for (metric, kind) in [("load", MetricKind::Load), ("integrity", MetricKind::Integrity)] {
-                let source =
-                    MetricSource { element: name.parse().unwrap(), metric: metric.parse().unwrap() };
+                let source = MetricSource { element: name.parse().unwrap(), metric: metric.parse().unwrap() };
                 let period = Some(Template::literal("60"));
                 metrics.insert(metric.parse().unwrap(), Metric { kind, period, source, origin: None });
             }

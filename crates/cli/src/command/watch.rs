@@ -57,9 +57,13 @@ fn print(notice: &Notice, human: bool) {
     if !human {
         let (event, assembly, text) = match notice {
             Notice::Watches { assembly, metrics } => ("watches", Some(assembly), metrics.to_string()),
-            Notice::Acts { assembly, what, because } => ("acts", Some(assembly), format!("{what}: {because}")),
+            Notice::Acts { assembly, what, because } => {
+                ("acts", Some(assembly), format!("{what}: {because}"))
+            }
             Notice::Refused { assembly, what, why } => ("refused", Some(assembly), format!("{what}: {why}")),
-            Notice::Ended { assembly, process, status } => ("ended", Some(assembly), format!("{process} {status}")),
+            Notice::Ended { assembly, process, status } => {
+                ("ended", Some(assembly), format!("{process} {status}"))
+            }
             Notice::Trouble(trouble) => ("trouble", None, trouble.clone()),
             _ => return,
         };
@@ -67,7 +71,9 @@ fn print(notice: &Notice, human: bool) {
         return;
     }
     match notice {
-        Notice::Watches { assembly, metrics } => say!("{assembly}: watching what {metrics} of its metrics say"),
+        Notice::Watches { assembly, metrics } => {
+            say!("{assembly}: watching what {metrics} of its metrics say")
+        }
         Notice::Acts { assembly, what, because } => say!("{assembly}: {} since {because}", styled(ODD, what)),
         Notice::Refused { assembly, what, why } => {
             say!("{assembly}: {} {what}: {why}", styled(BAD, "not done:"));

@@ -278,8 +278,10 @@ fn what_differs_from_the_record_is_shown() {
     let health = r#"if [ -e "$WINDLASS_VOLUME_STATE/gone" ]; then alive=false; else alive=true; fi
 id=$(printf '%s\n' "$input" | sed -n '/^instances:$/{n;s/^ *"\{0,1\}\([a-z0-9]*\)"\{0,1\}:.*/\1/p;}')
 printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n        converging: false\n        failed: false\n' "$id" "$alive""#;
-    let env =
-        TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Integrity", health), ("Uninstall", "")]);
+    let env = TestEnv::small(
+        "effect: repeatable",
+        &[("Install", "answer"), ("Integrity", health), ("Uninstall", "")],
+    );
     env.ok(&["up", "small"]);
     assert_snapshot!(env.ok(&["plan", "small", "--refresh"]).out(), @"");
     env.write(".windlass/volumes/state/gone", "");

@@ -55,7 +55,8 @@ impl Engine {
         world.packages = world.pinned();
         let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.means.clock.now());
         let looks = machine.looks();
-        let seen = stream::iter(looks).map(|look| self.look_at(look)).buffered(self.options.parallelism.max(1));
+        let seen =
+            stream::iter(looks).map(|look| self.look_at(look)).buffered(self.options.parallelism.max(1));
         Ok(seen.collect().await)
     }
 
@@ -113,8 +114,9 @@ const LONGEST: Duration = Duration::from_secs(120);
 impl Context for Looking {
     async fn job(&self, name: &str, mut job: Job) -> Result<Outcome, JobFailure> {
         let failed = |error: String| JobFailure::NotRun(Failure::new(FailureKind::Infrastructure, error));
-        let id: JobId =
-            format!("{}-{name}", self.round).parse().map_err(|error| failed(format!("its job has no id: {error}")))?;
+        let id: JobId = format!("{}-{name}", self.round)
+            .parse()
+            .map_err(|error| failed(format!("its job has no id: {error}")))?;
         if let Some(owner) = &self.owner {
             job.owner = owner.clone();
         }

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use windlass_driver::{Binding, Call, Driver, Location, Package, Placement};
 use windlass_model::record::{Advance, CallRecord, CallState, Failure, FailureKind, PairKey};
-use windlass_model::{
-    Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition,
-};
+use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition};
 
 use super::{CallRun, Machine, StepKey};
 use crate::engine::Look;
@@ -86,12 +84,16 @@ impl Machine {
             .iter()
             .filter(|element| up.contains(&element.name))
             .filter_map(|element| {
-                let by = [Transition::Integrity, Transition::Start, Transition::Configure, Transition::Install];
+                let by =
+                    [Transition::Integrity, Transition::Start, Transition::Configure, Transition::Install];
                 let action = by.into_iter().find(|transition| element.declares(*transition))?;
                 Some((element.name.clone(), Action::Transition(action)))
             })
             .collect();
-        (1..).zip(actions).filter_map(|(number, (element, action))| self.look(number, element, action)).collect()
+        (1..)
+            .zip(actions)
+            .filter_map(|(number, (element, action))| self.look(number, element, action))
+            .collect()
     }
 
     fn look(&mut self, number: u32, element: ElementName, action: Action) -> Option<Look> {

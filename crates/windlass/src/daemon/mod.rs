@@ -109,7 +109,11 @@ impl Message {
         let id = match (&self.metric_id, &self.metric_key, &self.metric_name) {
             (_, Some(key), Some(name)) => format!("{key}.{name}"),
             (Some(id), _, _) if id.contains('.') => id.clone(),
-            _ => return Err("`metricKey` and `metricName` are needed, or `metricId` as `<key>.<name>`".to_owned()),
+            _ => {
+                return Err(
+                    "`metricKey` and `metricName` are needed, or `metricId` as `<key>.<name>`".to_owned()
+                );
+            }
         };
         let reading = match (self.integrity.as_deref(), self.load) {
             (Some("OK"), None) => Reading::Integrity(true),
@@ -197,10 +201,10 @@ impl Windlass {
             timer.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         }
         loop {
-            let due = daemon.watched.values().filter(|watched| !watched.busy).filter_map(|w| w.monitor.due()).min();
-            let wait = due.map_or(Duration::from_secs(3600), |due| {
-                Duration::from_millis(due.millis_since(self.now()))
-            });
+            let due =
+                daemon.watched.values().filter(|watched| !watched.busy).filter_map(|w| w.monitor.due()).min();
+            let wait = due
+                .map_or(Duration::from_secs(3600), |due| Duration::from_millis(due.millis_since(self.now())));
             tokio::select! {
                 () = stop.soon.cancelled() => break,
                 _ = refresh.tick() => daemon.refresh().await,
@@ -229,7 +233,8 @@ impl<'a> Daemon<'a> {
 
     async fn find(&mut self) -> Result<(), StoreError> {
         let there = self.store.assemblies().await?;
-        self.watched.retain(|name, watched| watched.busy || there.iter().any(|assembly| assembly.name == *name));
+        self.watched
+            .retain(|name, watched| watched.busy || there.iter().any(|assembly| assembly.name == *name));
         for assembly in there {
             let known = self.watched.get(&assembly.name);
             let same = known.is_some_and(|known| known.busy || known.mark.0 == assembly.updated);

@@ -78,17 +78,21 @@ impl Drop for MetricSocket {
 }
 
 /// Takes one message or a list of them: all, or none with what is wrong.
-async fn take(State(samples): State<mpsc::Sender<Sample>>, body: String) -> Result<StatusCode, (StatusCode, String)> {
+async fn take(
+    State(samples): State<mpsc::Sender<Sample>>,
+    body: String,
+) -> Result<StatusCode, (StatusCode, String)> {
     let refuse = |why: String| (StatusCode::BAD_REQUEST, format!("{why}\n"));
-    let body: Value = serde_json::from_str(&body).map_err(|error| refuse(format!("the body is no JSON: {error}")))?;
+    let body: Value =
+        serde_json::from_str(&body).map_err(|error| refuse(format!("the body is no JSON: {error}")))?;
     let messages = match body {
         Value::Array(messages) => messages,
         message => vec![message],
     };
     let mut taken = Vec::with_capacity(messages.len());
     for message in messages {
-        let message: Message =
-            serde_json::from_value(message).map_err(|error| refuse(format!("a message can't be read: {error}")))?;
+        let message: Message = serde_json::from_value(message)
+            .map_err(|error| refuse(format!("a message can't be read: {error}")))?;
         taken.push(message.sample().map_err(refuse)?);
     }
     for sample in taken {
