@@ -23,6 +23,8 @@ fn the_main_help_lists_commands_and_exit_codes() {
       rollback   Make an assembly again what it was before
       cancel     Ask a process to stop, as Ctrl-C does where it runs
       ps         List processes, or show one step by step
+      run        Watch assemblies: apply their policies to metrics, and look at their health
+      metric     Send a metric to `windlass run`
       history    List what an assembly was asked to be, and what changed each time
       diff       Show what is different between two versions of an assembly
       status     Show how assemblies are: their components, states, outputs
@@ -36,6 +38,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       exec       Run one job by hand, as a driver would run a script
       doctor     Show what can run jobs here, how well it shuts them in, and what is missing
       explain    Explain the code of a message
+      spiff      Process spiff templates, the YAML template language of OCM's packages
       image      Make and keep images for sandboxes, without an engine or a registry
       help       Print this message or the help of the given subcommand(s)
 
@@ -56,6 +59,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
       WINDLASS_STATE     where the state is kept, as --state says
       NO_COLOR           print without colours
+      SPIFF_FEATURES, SPIFF_ENCRYPTION_KEY  for `windlass spiff`, as the original has them
 
     Examples:
       windlass up fixtures/assemblies/h_bta
@@ -120,6 +124,8 @@ fn every_command_has_a_help_that_was_tested() {
             "rollback",
             "cancel",
             "ps",
+            "run",
+            "metric",
             "history",
             "diff",
             "status",
@@ -133,6 +139,7 @@ fn every_command_has_a_help_that_was_tested() {
             "exec",
             "doctor",
             "explain",
+            "spiff",
             "image",
             "help"
         ]

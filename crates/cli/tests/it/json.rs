@@ -87,7 +87,8 @@ fn plan() {
           }
         ],
         "relationships": []
-      }
+      },
+      "drift": null
     }
     "#);
 }
