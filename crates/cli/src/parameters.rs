@@ -70,22 +70,18 @@ fn read_file(path: &Path) -> Result<Vec<(String, Value, Place)>, ParameterError>
         return Err(input(loaded.diagnostics));
     }
     let Some(root) = loaded.root.filter(|root| !root.is_null()) else { return Ok(Vec::new()) };
-    match root.as_mapping() {
-        Some(mapping) => Ok(mapping
-            .iter()
-            .map(|entry| {
-                let value = entry.value.to_value(Reading::Text);
-                (entry.key.text().to_owned(), value, source.place(entry.key.span()))
-            })
-            .collect()),
-        None => {
-            let diagnostic = Diagnostic::error(
-                windlass::descriptor::codes::WRONG_SORT,
-                "a file of parameters is a mapping of names to values",
-            );
-            Err(input(vec![diagnostic.at(source.place(root.span()))].into()))
-        }
-    }
+    let Some(mapping) = root.as_mapping() else {
+        let diagnostic = Diagnostic::error(
+            windlass::descriptor::codes::WRONG_SORT,
+            "a file of parameters is a mapping of names to values",
+        );
+        return Err(input(vec![diagnostic.at(source.place(root.span()))].into()));
+    };
+    let entry = |entry: &windlass::source::Entry| {
+        let value = entry.value.to_value(Reading::Text);
+        (entry.key.text().to_owned(), value, source.place(entry.key.span()))
+    };
+    Ok(mapping.iter().map(entry).collect())
 }
 
 /// Reads a value; one line break at the end does not belong to it.

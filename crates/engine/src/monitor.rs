@@ -282,11 +282,11 @@ fn origins(topology: &Topology, source: &MetricSource) -> Vec<MetricSource> {
             let next = node.metrics.get(&source.metric).map(|metric| &metric.source);
             match next {
                 Some(next) if next.element != node.name && depth < DEEPEST => {
-                    open.push((next.clone(), depth + 1))
+                    open.push((next.clone(), depth + 1));
                 }
                 Some(next) => found.push(next.clone()),
                 None => {
-                    found.push(MetricSource { element: node.name.clone(), metric: source.metric.clone() })
+                    found.push(MetricSource { element: node.name.clone(), metric: source.metric.clone() });
                 }
             }
         }

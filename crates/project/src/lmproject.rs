@@ -5,7 +5,7 @@
 //! it builds, and replaces `$lmctl:/contains:/<name>:/descriptor_name` by such names. The same is done here while
 //! reading, so that a project can be checked and brought up as it lies in its repository.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use windlass_descriptor::Surroundings;
 use windlass_model::DescriptorName;
@@ -68,7 +68,7 @@ impl Part {
 }
 
 /// Reads the file as far as it can be understood; what is wrong with it is for the tool to say.
-fn read(file: &PathBuf) -> Option<Part> {
+fn read(file: &Path) -> Option<Part> {
     let source = source(file).ok()?;
     let loaded = load_one(&source, &LoadOptions::default());
     let root = loaded.root?;

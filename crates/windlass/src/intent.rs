@@ -236,7 +236,8 @@ impl Windlass {
         stop: &Stop,
     ) -> Result<Started, Error> {
         let from = store.last_event().await?;
-        let prepared = self.engine(store.clone()).prepare(name, ask, &self.holder(), stop).await?;
+        // On the heap: a future of this size would make all that wait for it as large.
+        let prepared = Box::pin(self.engine(store.clone()).prepare(name, ask, &self.holder(), stop)).await?;
         Ok(Started { prepared, warnings, store, from })
     }
 
@@ -249,7 +250,7 @@ impl Windlass {
         let (desired, warnings) = self.desired(order)?;
         let name = desired.topology.name().clone();
         let preview = match self.store(false).await? {
-            Some(store) => self.engine(store).preview(&name, Ask::Up(Box::new(desired))).await?,
+            Some(store) => Box::pin(self.engine(store).preview(&name, Ask::Up(Box::new(desired)))).await?,
             None => self.means().preview_new(desired)?,
         };
         Ok((PlanView::new(name, &preview.plan, preview.diff), warnings))
@@ -276,7 +277,7 @@ impl Windlass {
     /// Everything that stands against it.
     pub async fn preview(&self, name: &AssemblyName, ask: Ask) -> Result<PlanView, Error> {
         let store = self.store_of(name).await?;
-        let preview = self.engine(store).preview(name, ask).await?;
+        let preview = Box::pin(self.engine(store).preview(name, ask)).await?;
         Ok(PlanView::new(name.clone(), &preview.plan, preview.diff))
     }
 

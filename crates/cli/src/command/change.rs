@@ -41,7 +41,7 @@ impl Change<'_> {
             };
         }
         let stop = signals::listen(grace(self.run));
-        match Box::pin(process::patiently(windlass.change(self.name, ask, &stop))).await {
+        match process::patiently(windlass.change(self.name, ask, &stop)).await {
             Ok(started) => process::run(&windlass, started, &stop, self.run.format).await,
             Err(error) => process::give_up(&windlass, &error).await,
         }

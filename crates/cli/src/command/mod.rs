@@ -138,7 +138,6 @@ fn environment(name: &str) -> Option<OsString> {
 }
 
 /// Reads all variables of the environment whose names and values are text.
-#[expect(clippy::disallowed_methods, reason = "the one home of the environment")]
 fn environment_all() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -93,7 +93,7 @@ fn why(plan: &PlanView, step: &str, format: Format) -> ExitCode {
     if format == Format::Json {
         return print_json(&why);
     }
-    say!("{} {}", styled(DIM, &why.step.to_string()), styled(STRONG, &why.action));
+    say!("{} {}", styled(DIM, why.step.to_string()), styled(STRONG, &why.action));
     for because in &why.waits {
         let word = match because.kind {
             WaitKind::Needs => "needs",

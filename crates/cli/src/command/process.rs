@@ -43,8 +43,7 @@ pub(crate) async fn run(windlass: &Windlass, started: Started, stop: &Stop, form
         print_plan(&started, &plan);
     }
     let silent: Vec<StepId> = plan.steps.iter().filter(|step| !step.calls).map(|step| step.id).collect();
-    let running = started.run(stop);
-    tokio::pin!(running);
+    let mut running = Box::pin(started.run(stop));
     let mut follows = human;
     let ended = loop {
         tokio::select! {

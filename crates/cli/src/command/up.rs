@@ -44,7 +44,7 @@ async fn bring_up(
         };
     }
     let stop = signals::listen(grace(run));
-    match Box::pin(process::patiently(windlass.up(order, &stop))).await {
+    match process::patiently(windlass.up(order, &stop)).await {
         Ok(started) => process::run(&windlass, started, &stop, run.format).await,
         Err(error) => process::give_up(&windlass, &error).await,
     }

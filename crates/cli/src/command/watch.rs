@@ -72,7 +72,7 @@ fn print(notice: &Notice, human: bool) {
     }
     match notice {
         Notice::Watches { assembly, metrics } => {
-            say!("{assembly}: watching what {metrics} of its metrics say")
+            say!("{assembly}: watching what {metrics} of its metrics say");
         }
         Notice::Acts { assembly, what, because } => say!("{assembly}: {} since {because}", styled(ODD, what)),
         Notice::Refused { assembly, what, why } => {

@@ -222,7 +222,7 @@ impl Windlass {
     }
 }
 
-impl<'a> Daemon<'a> {
+impl Daemon<'_> {
     /// Finds out which assemblies there are, and what they are like now.
     async fn refresh(&mut self) {
         match self.find().await {

@@ -14,20 +14,19 @@ pub(super) fn define(map: &mut Map, definition: &str) -> Result<(), String> {
 
 /// Splits a path at its dots; `\.` is a dot in a name.
 fn steps(path: &str) -> Result<Vec<String>, String> {
-    let mut steps = vec![String::new()];
+    let (mut steps, mut last) = (Vec::new(), String::new());
     let mut chars = path.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
             '\\' if chars.peek() == Some(&'.') => {
                 chars.next();
-                steps.last_mut().map(|step| step.push('.'));
+                last.push('.');
             }
-            '.' => steps.push(String::new()),
-            c => {
-                steps.last_mut().map(|step| step.push(c));
-            }
+            '.' => steps.push(std::mem::take(&mut last)),
+            c => last.push(c),
         }
     }
+    steps.push(last);
     if steps.iter().any(String::is_empty) {
         return Err(format!("empty path component in \"{path}\""));
     }
