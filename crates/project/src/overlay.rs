@@ -32,7 +32,7 @@ impl Overlay {
         if self.0.is_empty() { None } else { self.0.get(&path.canonicalize().ok()?) }
     }
 
-    /// Reads a descriptor as [`load`] does.
+    /// Reads a descriptor as [`load`](crate::load) does.
     pub fn load(&self, path: &Path) -> Read {
         match self.source(path) {
             Ok(source) => read_in(&source, &surroundings(path)),
