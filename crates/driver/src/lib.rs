@@ -43,6 +43,6 @@ pub mod package;
 
 pub use call::{Call, Input, Observation, Observed, Report, Settled};
 pub use contract::{Context, Driver, JobFailure, Nature, Registry};
-pub use location::{Location, Placement};
+pub use location::{Location, Placement, PoolSecrets};
 pub use package::{Binding, Bindings, Package};
 pub use windlass_model::record::{Effect, Failure, FailureKind};

@@ -37,6 +37,9 @@ pub struct Location {
     /// How many warm containers are kept for short jobs, for the runtime `docker`; none are where it isn't given.
     #[serde(default)]
     pub pool: Option<u16>,
+    /// Whether jobs that are given secrets may have one of these.
+    #[serde(default)]
+    pub pool_secrets: PoolSecrets,
     /// The image for container runtimes.
     pub image: Option<String>,
     /// The network of its jobs.
@@ -45,6 +48,18 @@ pub struct Location {
     pub volumes: BTreeMap<String, String>,
     /// Configuration for the driver.
     pub properties: BTreeMap<String, Value>,
+}
+
+/// Where jobs run that are given secrets, in a location with warm containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum PoolSecrets {
+    /// In a container of their own, where no job was before or will be.
+    #[default]
+    Fresh,
+    /// In warm containers as any other: the location has said that its jobs may trust each other.
+    Shared,
 }
 
 impl Location {
@@ -57,6 +72,7 @@ impl Location {
             runtime: "process".to_owned(),
             engine: None,
             pool: None,
+            pool_secrets: PoolSecrets::default(),
             image: None,
             network: None,
             volumes: BTreeMap::new(),

@@ -102,7 +102,7 @@ existing:
     BAD_ENGINE = "WL0322", "bad engine",
         "`engine` says which engine makes the containers of a location: `docker` (what the Docker client would use: `DOCKER_HOST`, its current context, the usual socket), `podman`, `context:NAME`, or an address.\n\n```yaml\nruntime: docker\nengine: ssh://build@machine\n```";
     BAD_POOL = "WL0323", "bad pool",
-        "`pool` is how many warm containers are kept for short jobs that can be repeated, from 1 to 256.\n\n```yaml\nruntime: docker\npool: 4\n```";
+        "`pool` is how many warm containers are kept for short jobs that can be repeated, from 1 to 256. A job that is given a secret gets a container of its own all the same (`pool-secrets: fresh`, which is the default), unless the jobs of the location may trust each other (`pool-secrets: shared`).\n\n```yaml\nruntime: docker\npool: 4\npool-secrets: shared\n```";
     OTHER_RUNTIME = "WL0324", "key of another runtime",
         "The key means something for other runtimes only, so what it says would not be done: `engine` and `pool` are for `runtime: docker`, `image` and a `network` other than the host's for `sandbox` and `docker`.";
     BAD_NETWORK = "WL0325", "bad network",

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::Value;
 use windlass_descriptor::Existing;
-use windlass_driver::Location;
 use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
+use windlass_driver::{Location, PoolSecrets};
 use windlass_executor::VolumeName;
 use windlass_model::DescriptorName;
 use windlass_source::{
@@ -103,12 +103,13 @@ fn missing_version(reader: &mut Reader<'_>, span: Span) {
     reader.diagnostics.push(diagnostic);
 }
 
-pub(crate) const LOCATION_KEYS: [&str; 9] = [
+pub(crate) const LOCATION_KEYS: [&str; 10] = [
     "resource-manager",
     "infrastructure-type",
     "runtime",
     "engine",
     "pool",
+    "pool-secrets",
     "volumes",
     "image",
     "network",
@@ -132,9 +133,11 @@ fn location(reader: &mut Reader<'_>, entry: &Entry) -> Option<(String, Declared)
     location.image = text("image");
     let asked = field("runtime").map(|node| runtime(reader, node));
     let known = !matches!(asked, Some(None));
-    location.runtime = asked.flatten().unwrap_or(location.runtime);
+    location.runtime = asked.flatten().unwrap_or_else(|| usual_runtime(&field).to_owned());
     location.engine = field("engine").and_then(|node| engine(reader, node));
     location.pool = field("pool").and_then(|node| pool(reader, node));
+    location.pool_secrets =
+        field("pool-secrets").and_then(|node| pool_secrets(reader, node)).unwrap_or_default();
     location.network = field("network").and_then(|node| network(reader, node));
     if known {
         of_runtime(reader, &location.runtime, field);
@@ -143,6 +146,15 @@ fn location(reader: &mut Reader<'_>, entry: &Entry) -> Option<(String, Declared)
     location.properties =
         field("properties").map(|node| properties(reader, node, Reading::Script)).unwrap_or_default();
     Some((name, Declared { location, place: reader.place(entry.key.span()) }))
+}
+
+/// The runtime of a location that names none: what its other keys need. An image without an engine needs none.
+fn usual_runtime<'n>(field: &impl Fn(&str) -> Option<&'n Node>) -> &'static str {
+    match (field("image"), field("engine").or_else(|| field("pool"))) {
+        (None, _) => "process",
+        (Some(_), None) => "sandbox",
+        (Some(_), Some(_)) => "docker",
+    }
 }
 
 fn runtime(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
@@ -198,6 +210,19 @@ fn pool(reader: &mut Reader<'_>, node: &Node) -> Option<u16> {
     size
 }
 
+/// Reads `pool-secrets`: one of two words.
+fn pool_secrets(reader: &mut Reader<'_>, node: &Node) -> Option<PoolSecrets> {
+    match reader.text(node, "`pool-secrets`")? {
+        "fresh" => Some(PoolSecrets::Fresh),
+        "shared" => Some(PoolSecrets::Shared),
+        text => {
+            let message = format!("`pool-secrets` is `fresh` or `shared`, and this is `{text}`");
+            reader.error(codes::BAD_POOL, node.span(), message);
+            None
+        }
+    }
+}
+
 /// Reads `network`: a word or a name of the engine.
 fn network(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let text = reader.text(node, "`network`")?;
@@ -221,6 +246,7 @@ fn of_runtime<'n>(reader: &mut Reader<'_>, runtime: &str, field: impl Fn(&str) -
     let fits = [
         ("engine", runtime == "docker"),
         ("pool", runtime == "docker"),
+        ("pool-secrets", field("pool").is_some()),
         ("image", isolates),
         ("network", field("network").and_then(Node::as_str).is_none_or(network)),
     ];
@@ -230,6 +256,10 @@ fn of_runtime<'n>(reader: &mut Reader<'_>, runtime: &str, field: impl Fn(&str) -
             "engine" | "pool" => (
                 format!("`{key}` has no meaning for the runtime `{runtime}`"),
                 "set `runtime: docker`, or remove it",
+            ),
+            "pool-secrets" => (
+                format!("`{key}` has no meaning without `pool`"),
+                "say with `pool` how many warm containers are kept, or remove it",
             ),
             _ => (
                 format!("the runtime `{runtime}` can't give `{key}`: scripts run on this host as they are"),

@@ -45,12 +45,14 @@ struct Location {
     resource_manager: Option<Text>,
     /// What the selectors of drivers choose by; `Local` where nothing is said.
     infrastructure_type: Option<Text>,
-    /// What runs the scripts; `process` where nothing is said.
+    /// What runs the scripts. Where nothing is said: `process`; with an image `sandbox`; with an image and an engine `docker`.
     runtime: Option<Runtime>,
     /// The container engine: `docker`, `podman`, `context:<name>`, or an address such as `unix:///run/x.sock`.
     engine: Option<Engine>,
     /// How many warm containers are kept for short jobs.
     pool: Option<Pool>,
+    /// Where jobs with secrets run: `fresh`, in a container of their own (the default), or `shared`, in warm ones.
+    pool_secrets: Option<PoolSecrets>,
     /// Named volumes, and where container runtimes mount them.
     volumes: Option<Volumes>,
     /// The image that container runtimes start from.
@@ -98,6 +100,18 @@ impl JsonSchema for Pool {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": ["integer", "string", "null"], "minimum": 1, "maximum": POOL_LIMIT, "pattern": "^[1-9][0-9]*$"})
+    }
+}
+
+struct PoolSecrets;
+
+impl JsonSchema for PoolSecrets {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "PoolSecrets".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"enum": ["fresh", "shared", null]})
     }
 }
 

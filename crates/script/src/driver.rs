@@ -139,7 +139,7 @@ impl Run<'_> {
     fn job(&self, call: &Call) -> Result<Job, Failure> {
         let job = job::job(self.script, &call.package, &call.location, self.settings)
             .map_err(|refusal| refused(&self.reporter, &refusal))?;
-        Ok(job
+        Ok(job::with_secrets_of(call, job)
             .stdin(input::text(&input::document(&self.role, call)))
             .on_owner_death(job::fate(&self.role))
             .label("element", call.element.as_str())

@@ -1,7 +1,7 @@
 //! From a script to the job that runs it.
 
 use thiserror::Error;
-use windlass_driver::{Location, Package};
+use windlass_driver::{Call, Location, Package, PoolSecrets};
 use windlass_executor::{Job, NameError, Network, OnOwnerDeath, VolumeName, WorkPath, WorkPathError};
 
 use crate::role::Role;
@@ -62,6 +62,14 @@ pub(crate) fn job(
         Some(image) => job.image(image),
         None => job,
     })
+}
+
+/// Keeps the secrets of a call out of containers that other jobs were in or will be in, unless the location lets them in.
+pub(crate) fn with_secrets_of(call: &Call, job: Job) -> Job {
+    match call.location.pool_secrets {
+        PoolSecrets::Fresh if !call.secrets().is_empty() => job.alone(),
+        _ => job,
+    }
 }
 
 /// Returns what becomes of the job of a script when its owner dies.

@@ -50,6 +50,7 @@ existing:
         runtime: "docker",
         engine: None,
         pool: None,
+        pool_secrets: Fresh,
         image: Some(
             "windlass/python:1",
         ),
@@ -163,11 +164,7 @@ fn values_of_the_wrong_sort() {
         @"
     windlass.yaml:3:6: error[WL0312]: the location `a` must be a mapping, and this is text
     windlass.yaml:4:14: error[WL0312]: `image` must be text, and this is a list
-    windlass.yaml:4:14: error[WL0324]: the runtime `process` can't give `image`: scripts run on this host as they are
-        help: set `runtime: docker` or `runtime: sandbox`, or remove it
     windlass.yaml:4:28: error[WL0312]: `network` must be text, and this is empty
-    windlass.yaml:4:28: error[WL0324]: the runtime `process` can't give `network`: scripts run on this host as they are
-        help: set `runtime: docker` or `runtime: sandbox`, or remove it
     windlass.yaml:4:44: error[WL0312]: `properties` must be a mapping, and this is text
     "
     );
@@ -273,19 +270,19 @@ locations:
 fn keys_of_other_runtimes() {
     let text = "version: 1
 locations:
-  a: {engine: docker, pool: 2, image: 'demo:1', network: none}
+  a: {runtime: process, engine: docker, pool: 2, image: 'demo:1', network: none}
   b: {runtime: sandbox, engine: docker, pool: 2, image: 'demo:1', network: none}
   c: {runtime: vm, engine: docker, pool: 2}
   d: {network: host}
 ";
     assert_snapshot!(messages(text), @"
-    windlass.yaml:3:15: error[WL0324]: `engine` has no meaning for the runtime `process`
+    windlass.yaml:3:33: error[WL0324]: `engine` has no meaning for the runtime `process`
         help: set `runtime: docker`, or remove it
-    windlass.yaml:3:29: error[WL0324]: `pool` has no meaning for the runtime `process`
+    windlass.yaml:3:47: error[WL0324]: `pool` has no meaning for the runtime `process`
         help: set `runtime: docker`, or remove it
-    windlass.yaml:3:39: error[WL0324]: the runtime `process` can't give `image`: scripts run on this host as they are
+    windlass.yaml:3:57: error[WL0324]: the runtime `process` can't give `image`: scripts run on this host as they are
         help: set `runtime: docker` or `runtime: sandbox`, or remove it
-    windlass.yaml:3:58: error[WL0324]: the runtime `process` can't give `network`: scripts run on this host as they are
+    windlass.yaml:3:76: error[WL0324]: the runtime `process` can't give `network`: scripts run on this host as they are
         help: set `runtime: docker` or `runtime: sandbox`, or remove it
     windlass.yaml:4:33: error[WL0324]: `engine` has no meaning for the runtime `sandbox`
         help: set `runtime: docker`, or remove it
@@ -293,6 +290,37 @@ locations:
         help: set `runtime: docker`, or remove it
     windlass.yaml:5:16: error[WL0315]: there is no runtime `vm`
         help: there are `process`, `sandbox` and `docker`
+    ");
+}
+
+#[test]
+fn an_image_needs_no_engine() {
+    for (keys, runtime) in [
+        ("{}", "process"),
+        ("{image: 'demo:1'}", "sandbox"),
+        ("{image: 'demo:1', network: none, volumes: {state: /var/state}}", "sandbox"),
+        ("{image: 'demo:1', runtime: docker}", "docker"),
+        ("{image: 'demo:1', engine: podman}", "docker"),
+        ("{image: 'demo:1', pool: 2}", "docker"),
+        ("{image: 'demo:1', pool: 2, pool-secrets: shared}", "docker"),
+    ] {
+        let (_folder, project) = open(&format!("version: 1\nlocations:\n  a: {keys}\n"));
+        let project = project.unwrap();
+        assert_eq!(project.locations().next().unwrap().runtime, runtime, "{keys}");
+    }
+}
+
+#[test]
+fn secrets_in_pools() {
+    let text = "version: 1
+locations:
+  a: {image: 'demo:1', pool-secrets: fresh}
+  b: {image: 'demo:1', pool: 2, pool-secrets: some}
+";
+    assert_snapshot!(messages(text), @"
+    windlass.yaml:3:38: error[WL0324]: `pool-secrets` has no meaning without `pool`
+        help: say with `pool` how many warm containers are kept, or remove it
+    windlass.yaml:4:47: error[WL0323]: `pool-secrets` is `fresh` or `shared`, and this is `some`
     ");
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_driver::contract::Query;
-use windlass_driver::{Call, Driver, FailureKind, Location};
+use windlass_driver::{Call, Driver, FailureKind, Location, PoolSecrets};
 use windlass_executor::{Network, OnOwnerDeath};
 use windlass_script::Script;
 
@@ -216,6 +216,21 @@ async fn the_location_says_what_the_job_may_use() {
     let job = place.last_job();
     assert_eq!((job.image.as_deref(), job.network), (Some("demo:1"), Network::Bridge));
     assert_eq!((job.volumes[0].name.as_str(), job.volumes[0].path.as_str()), ("state", "/var/state"));
+}
+
+#[tokio::test]
+async fn a_job_with_secrets_is_alone_unless_the_location_shares() {
+    let place = Place::new();
+    let plain = call("Configure").property("size", "4");
+    let secret = call("Configure").secret("password", "hunter22");
+    let mut shared = secret.clone();
+    shared.location = Location { pool_secrets: PoolSecrets::Shared, ..Location::local("here") }.into();
+    for (call, alone) in [(plain, false), (secret, true), (shared, false)] {
+        Script.observe(&place, &[call.clone()]).await.remove(0).unwrap();
+        assert_eq!(place.last_job().alone, alone, "a health check with {:?}", call.properties);
+        Script.perform(&place, &[call.clone()]).await.remove(0).unwrap();
+        assert_eq!(place.last_job().alone, alone, "a script with {:?}", call.properties);
+    }
 }
 
 #[tokio::test]
