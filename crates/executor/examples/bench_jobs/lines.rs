@@ -11,16 +11,21 @@ use std::{
 use async_trait::async_trait;
 use windlass_executor::{
     Job, OnOwnerDeath, Runtime,
+    docker::{DockerOptions, DockerRuntime, Engine, EngineChoice, Environment, WarmContainers},
     image::{Store, build::ImageBuilder},
+    pool::PoolRuntime,
     process::{ProcessRuntime, SupervisorCommand},
     sandbox::{SandboxOptions, SandboxRuntime, probe},
 };
 
-use crate::{Contestant, Crowd, Failure, Phases};
+use crate::{CROWD, Contestant, Crowd, Failure, Phases};
 
 const SCRIPT: &str = "read line; echo \"status: $line\"";
 const INPUT: &str = "ok\n";
 const OUTPUT: &str = "status: ok\n";
+
+/// How often those run that take a tenth of a second and more.
+const SLOW: usize = 50;
 
 /// The image that sandboxes and engines run the script in.
 const IMAGE: &str = "windlass-bench/busybox:1";
@@ -33,59 +38,93 @@ pub(crate) struct Contestants {
     /// Who isn't there, and why.
     pub(crate) absent: Vec<(&'static str, String)>,
     pub(crate) crowds: Vec<Crowd>,
+    pool: Option<(Arc<PoolRuntime>, Arc<DockerRuntime>)>,
 }
 
 /// Finds out who takes part, with `dir` for their files.
-pub(crate) fn contestants(dir: &Path) -> Result<Contestants, Failure> {
+pub(crate) async fn contestants(dir: &Path) -> Result<Contestants, Failure> {
     let mut all = Contestants::default();
     all.running.push(Box::new(Program::new("bare", "sh", &["-c", SCRIPT], crate::ROUNDS)));
     let supervisor = SupervisorCommand::this_program(["--supervise-jobs"]);
     let process = Arc::new(ProcessRuntime::open(dir.join("jobs"), supervisor.clone())?);
     let job = Job::command("sh").args(["-c", SCRIPT]).stdin(INPUT);
-    all.add("process", process.clone(), &job);
-    all.crowds.push(("process", process.clone(), job.clone()));
-    all.add("process, finish", process, &job.clone().on_owner_death(OnOwnerDeath::Finish));
+    all.add("process", &process, &job);
+    all.crowd("process", &process, &job, CROWD);
+    all.add("process, finish", &process, &job.clone().on_owner_death(OnOwnerDeath::Finish));
 
     let busybox = ["/bin/busybox", "/usr/bin/busybox"].iter().map(Path::new).find(|path| path.exists());
     let Some(busybox) = busybox else {
-        for name in ["sandbox", "docker run", "docker exec"] {
+        for name in ["sandbox", "docker", "pool", "docker run", "docker exec"] {
             all.absent.push((name, "there is no static busybox (package busybox-static)".to_owned()));
         }
         return Ok(all);
     };
     let archive = dir.join("busybox.tar");
-    std::fs::write(&archive, ImageBuilder::new(IMAGE).busybox(busybox)?.build()?.archive())?;
+    let image = ImageBuilder::new(IMAGE).busybox(busybox)?.build()?;
+    std::fs::write(&archive, image.archive())?;
+    let job = job.image(IMAGE);
     match probe(Path::new("bwrap")) {
         Ok(_) => {
             let options = SandboxOptions::new(dir.join("rooms"), dir.join("images"), supervisor);
             let sandbox = Arc::new(SandboxRuntime::open(options)?);
             Store::open(dir.join("images"))?.import(&archive, None)?;
-            let job = job.image(IMAGE);
-            all.add("sandbox", sandbox.clone(), &job);
-            all.crowds.push(("sandbox", sandbox, job));
+            all.add("sandbox", &sandbox, &job);
+            all.crowd("sandbox", &sandbox, &job, CROWD);
         }
         Err(why) => all.absent.push(("sandbox", why)),
     }
-    all.add_docker(&archive);
+    match engine().await {
+        Ok(engine) => {
+            engine.load_image(image.archive().to_vec()).await?;
+            all.add_containers(engine, dir, &job).await?;
+            all.add_docker();
+        }
+        Err(why) => all.absent.push(("docker, pool, docker run, docker exec", why.to_string())),
+    }
     Ok(all)
 }
 
+/// The engine that the command line would use too.
+async fn engine() -> Result<Engine, Failure> {
+    #[expect(clippy::disallowed_methods, reason = "it is the program that reads the environment")]
+    let variables = Environment::READ.into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)));
+    Ok(Engine::connect(&"docker".parse::<EngineChoice>()?, &variables.collect()).await?)
+}
+
 impl Contestants {
-    fn add(&mut self, name: &'static str, runtime: Arc<dyn Runtime>, job: &Job) {
-        self.running.push(Box::new(OnRuntime { name, runtime, job: job.clone() }));
+    fn add<R: Runtime + 'static>(&mut self, name: &'static str, runtime: &Arc<R>, job: &Job) {
+        self.running.push(Box::new(OnRuntime::new(name, runtime, job)));
     }
 
-    /// The command line of an engine, if one answers.
-    fn add_docker(&mut self, archive: &Path) {
+    fn crowd<R: Runtime + 'static>(&mut self, name: &'static str, runtime: &Arc<R>, job: &Job, jobs: usize) {
+        self.crowds.push(Crowd { name, runtime: runtime.clone(), job: job.clone(), jobs });
+    }
+
+    /// Fresh containers and warm ones, as a location has them.
+    async fn add_containers(&mut self, engine: Engine, dir: &Path, job: &Job) -> Result<(), Failure> {
+        let fresh = Arc::new(DockerRuntime::open(engine.clone(), DockerOptions::new()).await?);
+        self.running.push(Box::new(OnRuntime { rounds: SLOW, ..OnRuntime::new("docker", &fresh, job) }));
+        let warm = Arc::new(WarmContainers::open(engine, dir.join("pool"))?);
+        let size = std::thread::available_parallelism()?.get();
+        let pool = Arc::new(PoolRuntime::new(fresh.clone(), warm, size, dir.join("pool-output")));
+        self.add("pool", &pool, job);
+        self.crowd("pool", &pool, job, CROWD);
+        self.crowd("docker", &fresh, job, CROWD / 2);
+        self.pool = Some((pool, fresh));
+        Ok(())
+    }
+
+    /// The command line of an engine, which has the image.
+    fn add_docker(&mut self) {
         let docker = |args: &[&str]| Command::new("docker").args(args).stdin(Stdio::null()).output();
-        let load = docker(&["load", "-q", "-i", &archive.to_string_lossy()]);
-        if !load.is_ok_and(|output| output.status.success()) {
-            self.absent.push(("docker run, docker exec", "no Docker engine answers".to_owned()));
+        if !docker(&["image", "inspect", IMAGE]).is_ok_and(|output| output.status.success()) {
+            self.absent
+                .push(("docker run, docker exec", "there is no `docker` command for this engine".to_owned()));
             return;
         }
         let run = |name, network: &'static [&'static str]| {
             let args = [&["run", "--rm", "-i"], network, &[IMAGE, "sh", "-c", SCRIPT]].concat();
-            Box::new(Program::new(name, "docker", &args, 50))
+            Box::new(Program::new(name, "docker", &args, SLOW))
         };
         self.running.push(run("docker run", &[]));
         self.running.push(run("docker run, no network", &["--network", "none"]));
@@ -93,10 +132,22 @@ impl Contestants {
         if let Some(output) = started.ok().filter(|output| output.status.success()) {
             let container = String::from_utf8_lossy(&output.stdout).trim().to_owned();
             let mut exec =
-                Program::new("docker exec", "docker", &["exec", "-i", &container, "sh", "-c", SCRIPT], 50);
+                Program::new("docker exec", "docker", &["exec", "-i", &container, "sh", "-c", SCRIPT], SLOW);
             exec.container = Some(container);
             self.running.push(Box::new(exec));
         }
+    }
+
+    /// Removes everything that was made for them.
+    pub(crate) async fn close(self) -> Result<(), Failure> {
+        for contestant in self.running {
+            contestant.close().await?;
+        }
+        if let Some((pool, fresh)) = self.pool {
+            pool.close().await;
+            fresh.close().await;
+        }
+        Ok(())
     }
 }
 
@@ -105,6 +156,13 @@ struct OnRuntime {
     name: &'static str,
     runtime: Arc<dyn Runtime>,
     job: Job,
+    rounds: usize,
+}
+
+impl OnRuntime {
+    fn new<R: Runtime + 'static>(name: &'static str, runtime: &Arc<R>, job: &Job) -> Self {
+        Self { name, runtime: runtime.clone(), job: job.clone(), rounds: crate::ROUNDS }
+    }
 }
 
 #[async_trait(?Send)]
@@ -114,7 +172,7 @@ impl Contestant for OnRuntime {
     }
 
     async fn once(&mut self, round: usize) -> Result<Phases, Failure> {
-        let id = format!("bench-{round}").parse()?;
+        let id = format!("bench-{}-{round}", self.name.replace([' ', ','], "-")).parse()?;
         let begun = Instant::now();
         self.runtime.submit(&id, &self.job).await?;
         let submitted = Instant::now();
@@ -126,6 +184,10 @@ impl Contestant for OnRuntime {
             return Err(format!("{}: {:?} {}", self.name, outcome.end, outcome.stderr.text()).into());
         }
         Ok(Phases([submitted - begun, waited - submitted, removed - waited]))
+    }
+
+    fn rounds(&self) -> usize {
+        self.rounds
     }
 }
 

@@ -12,6 +12,7 @@
 
 mod goals;
 mod lines;
+mod row;
 
 use std::{
     env,
@@ -24,16 +25,19 @@ use std::{
 use async_trait::async_trait;
 use windlass_executor::{Job, Runtime, process::supervise};
 
-use crate::lines::Contestants;
+use crate::{goals::Goal, lines::Contestants};
 
 /// How often each contestant runs.
-const ROUNDS: usize = 100;
-
-/// How many jobs in a row show whether the last costs what the first did.
-const ROW: usize = 1000;
+const ROUNDS: usize = 200;
 
 /// How many jobs run for each number at once.
 const CROWD: usize = 256;
+
+/// How often the crowds are compared.
+const CROWD_ROUNDS: usize = 5;
+
+/// What two measurements of the same differ by on a machine that does other things too.
+const SAME: f64 = 0.9;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -97,42 +101,42 @@ fn main() -> ExitCode {
 async fn measure() -> Result<bool, Failure> {
     let dir = tempfile::tempdir()?;
     let mut out = io::stdout();
-    let Contestants { mut running, absent, crowds } = lines::contestants(dir.path())?;
-    for (name, why) in &absent {
+    let mut all = lines::contestants(dir.path()).await?;
+    for (name, why) in &all.absent {
         writeln!(out, "SKIPPED: {name}: {why}")?;
     }
+    let measured = compare(&mut out, &mut all).await;
+    all.close().await?;
+    let goals = measured?;
+    Ok(goals::print(&mut out, &goals)?)
+}
+
+async fn compare(out: &mut impl Write, all: &mut Contestants) -> Result<Vec<Goal>, Failure> {
+    let running = &mut all.running;
     let mut times: Vec<Vec<Phases>> = running.iter().map(|_| Vec::new()).collect();
+    // The first round pays for connections, supervisors and warm containers.
+    for contestant in running.iter_mut() {
+        contestant.once(ROUNDS).await?;
+    }
     for round in 0..ROUNDS {
         for (contestant, times) in running.iter_mut().zip(&mut times) {
-            if round < contestant.rounds() {
+            // Those with fewer rounds have theirs spread over all.
+            if round % (ROUNDS / contestant.rounds()) == 0 {
                 times.push(contestant.once(round).await?);
             }
         }
     }
     let lines: Vec<Line> =
         running.iter().zip(&times).map(|(contestant, times)| line(contestant.name(), times)).collect();
-    print_table(&mut out, &lines)?;
+    print_table(out, &lines)?;
     let mut goals = goals::of_medians(&lines);
-    for (name, runtime, template) in &crowds {
-        let few = crowd(&**runtime, template, name, 8).await?;
-        let many = crowd(&**runtime, template, name, 64).await?;
-        writeln!(out, "{name}: {few:.0} jobs a second at 8 at once, {many:.0} at 64")?;
-        // A tenth is what two measurements of the same differ by.
-        goals.push(goals::at_least(&format!("{name}: 64 at once as fast a job as 8"), many / few, 0.9));
+    for crowd in &all.crowds {
+        goals.push(crowd.compare(out).await?);
     }
-    if let Some((name, runtime, template)) = crowds.first() {
-        let (first, last) = row(&**runtime, template).await?;
-        writeln!(out, "{name}: p95 of the first 100 of {ROW} {first:.2?}, of the last 100 {last:.2?}")?;
-        goals.push(goals::at_most(
-            &format!("{name}: p95 after {ROW} jobs"),
-            last.as_secs_f64() / first.as_secs_f64(),
-            1.2,
-        ));
+    for crowd in all.crowds.iter().filter(|crowd| crowd.name != "docker") {
+        goals.extend(row::row(out, crowd).await?);
     }
-    for contestant in running {
-        contestant.close().await?;
-    }
-    Ok(goals::print(&mut out, &goals)?)
+    Ok(goals)
 }
 
 fn line(name: &'static str, times: &[Phases]) -> Line {
@@ -171,35 +175,45 @@ fn print_table(out: &mut impl Write, lines: &[Line]) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs many jobs, so many at a time, and returns how many a second were done.
-async fn crowd(runtime: &dyn Runtime, template: &Job, name: &str, at_once: usize) -> Result<f64, Failure> {
-    let begun = Instant::now();
-    let next = std::cell::Cell::new(0);
-    let worker = || async {
-        while next.get() < CROWD {
-            let number = next.replace(next.get() + 1);
-            let id = format!("crowd-{}-{at_once}-{number}", name.replace(' ', "-")).parse()?;
-            runtime.run(&id, template).await?;
-        }
-        Ok::<(), Failure>(())
-    };
-    futures::future::try_join_all((0..at_once).map(|_| worker())).await?;
-    #[expect(clippy::cast_precision_loss, reason = "it is a few hundred")]
-    Ok(CROWD as f64 / begun.elapsed().as_secs_f64())
-}
-
-/// Runs many jobs one after the other; returns the p95 of the first and of the last hundred.
-async fn row(runtime: &dyn Runtime, template: &Job) -> Result<(Duration, Duration), Failure> {
-    let mut times = Vec::with_capacity(ROW);
-    for number in 0..ROW {
-        let begun = Instant::now();
-        runtime.run(&format!("row-{number}").parse()?, template).await?;
-        times.push(begun.elapsed());
-    }
-    let last = times.split_off(ROW - 100);
-    times.truncate(100);
-    Ok((quantile(times, 95), quantile(last, 95)))
-}
-
 /// A runtime, and the job that is the script on it, for what is measured beside the table.
-pub(crate) type Crowd = (&'static str, Arc<dyn Runtime>, Job);
+pub(crate) struct Crowd {
+    pub(crate) name: &'static str,
+    pub(crate) runtime: Arc<dyn Runtime>,
+    pub(crate) job: Job,
+    /// How many jobs are run.
+    pub(crate) jobs: usize,
+}
+
+impl Crowd {
+    /// Compares 64 at once with 8 at once, in turns.
+    async fn compare(&self, out: &mut impl Write) -> Result<Goal, Failure> {
+        let (mut few, mut many) = (Vec::new(), Vec::new());
+        for round in 0..CROWD_ROUNDS {
+            few.push(self.run(round, 8).await?);
+            many.push(self.run(round, 64).await?);
+        }
+        let (few, many) = (quantile(few, 50), quantile(many, 50));
+        let rate =
+            |took: Duration| f64::from(u32::try_from(self.jobs).unwrap_or(u32::MAX)) / took.as_secs_f64();
+        let name = self.name;
+        writeln!(out, "{name}: {:.0} jobs a second at 8 at once, {:.0} at 64", rate(few), rate(many))?;
+        let ratio = few.as_secs_f64() / many.as_secs_f64();
+        Ok(goals::at_least(&format!("{name}: 64 at once as fast a job as 8"), ratio, SAME))
+    }
+
+    /// Runs all jobs, so many at a time, and returns how long it took.
+    async fn run(&self, round: usize, at_once: usize) -> Result<Duration, Failure> {
+        let begun = Instant::now();
+        let next = std::cell::Cell::new(0);
+        let worker = || async {
+            while next.get() < self.jobs {
+                let number = next.replace(next.get() + 1);
+                let id = format!("crowd-{}-{round}-{at_once}-{number}", self.name).parse()?;
+                self.runtime.run(&id, &self.job).await?;
+            }
+            Ok::<(), Failure>(())
+        };
+        futures::future::try_join_all((0..at_once).map(|_| worker())).await?;
+        Ok(begun.elapsed())
+    }
+}

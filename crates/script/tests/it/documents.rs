@@ -226,9 +226,10 @@ async fn a_job_with_secrets_is_alone_unless_the_location_shares() {
     let mut shared = secret.clone();
     shared.location = Location { pool_secrets: PoolSecrets::Shared, ..Location::local("here") }.into();
     for (call, alone) in [(plain, false), (secret, true), (shared, false)] {
-        Script.observe(&place, &[call.clone()]).await.remove(0).unwrap();
+        let calls = std::slice::from_ref(&call);
+        Script.observe(&place, calls).await.remove(0).unwrap();
         assert_eq!(place.last_job().alone, alone, "a health check with {:?}", call.properties);
-        Script.perform(&place, &[call.clone()]).await.remove(0).unwrap();
+        Script.perform(&place, calls).await.remove(0).unwrap();
         assert_eq!(place.last_job().alone, alone, "a script with {:?}", call.properties);
     }
 }

@@ -1,0 +1,93 @@
+//! A thousand jobs in a row: whether the last ones cost what the first did, and whether anything grows.
+
+use std::{
+    fs,
+    io::Write,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Crowd, Failure,
+    goals::{Goal, at_most},
+    quantile,
+};
+
+/// How many jobs show it.
+const ROW: usize = 1000;
+
+/// What of them is the beginning, and what the end.
+const PART: usize = 100;
+
+/// What the memory of a process may be more without that meaning anything, in KiB: an allocator keeps what it was given.
+const SLACK: f64 = 1024.0;
+
+/// What a job may leave behind.
+#[derive(Debug, Clone, Copy, Default)]
+struct Held {
+    /// Of this process and all below it, in KiB.
+    memory: u32,
+    descriptors: u32,
+}
+
+/// Runs the row and says what it has shown.
+pub(crate) async fn row(out: &mut impl Write, crowd: &Crowd) -> Result<Vec<Goal>, Failure> {
+    let name = crowd.name;
+    let mut times = Vec::with_capacity(ROW);
+    let mut before = Held::default();
+    for number in 0..ROW {
+        if number == PART {
+            before = held();
+        }
+        let begun = Instant::now();
+        crowd.runtime.run(&format!("row-{name}-{number}").parse()?, &crowd.job).await?;
+        times.push(begun.elapsed());
+    }
+    let after = held();
+    let p95 = |times: &[Duration]| quantile(times.to_vec(), 95);
+    let (first, last) = (p95(&times[..PART]), p95(&times[ROW - PART..]));
+    writeln!(
+        out,
+        "{name}: p95 of the first {PART} of {ROW} {first:.2?}, of the last {PART} {last:.2?}; memory {} and {} KiB, \
+         descriptors {} and {}",
+        before.memory, after.memory, before.descriptors, after.descriptors
+    )?;
+    let ratio = last.as_secs_f64() / first.as_secs_f64();
+    let memory = f64::from(after.memory) - f64::from(before.memory);
+    Ok(vec![
+        at_most(&format!("{name}: p95 after {ROW} jobs, as before"), ratio, 1.2),
+        at_most(&format!("{name}: KiB more after {ROW} jobs"), memory, SLACK),
+        at_most(
+            &format!("{name}: descriptors after {ROW} jobs, as before"),
+            f64::from(after.descriptors) / f64::from(before.descriptors),
+            1.0,
+        ),
+    ])
+}
+
+/// What this process and its children hold: the owner, and its supervisors.
+fn held() -> Held {
+    let me = std::process::id();
+    let below = fs::read_to_string(format!("/proc/self/task/{me}/children")).unwrap_or_default();
+    let all_tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let others = all_tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let children = others.chain([below]).collect::<Vec<_>>().join(" ");
+    let mut pids: Vec<u32> =
+        children.split_whitespace().filter_map(|pid| pid.parse().ok()).chain([me]).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    pids.iter().fold(Held::default(), |held, pid| Held {
+        memory: held.memory + memory(*pid).unwrap_or(0),
+        descriptors: held.descriptors + descriptors(*pid),
+    })
+}
+
+/// What of a process is its own: pages of files don't count, they are cached as the kernel likes.
+fn memory(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok())
+}
+
+fn descriptors(pid: u32) -> u32 {
+    let listed = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().count();
+    u32::try_from(listed).unwrap_or(u32::MAX)
+}
