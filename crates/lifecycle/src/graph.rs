@@ -1,6 +1,9 @@
 //! A draft of a plan: steps with their phase and their waits, to which the phases add their barriers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::DiGraph;
 
 use crate::planner::Firmness;
 use windlass_plan::{Draft, Plan, PlanBuilder, PlanError, Reason, WaitKind, Work};
@@ -12,6 +15,8 @@ pub(crate) type Phase = u8;
 #[derive(Default)]
 pub(crate) struct Graph {
     nodes: Vec<Node>,
+    /// Steps of which one at least must have its wish.
+    one_of: Vec<(Vec<At>, At, Reason)>,
 }
 
 struct Node {
@@ -69,51 +74,56 @@ impl Graph {
 
     /// Turns wishes into waits, but for those that would close a circle.
     ///
-    /// All steps are taken in order as if wishes were waits. Where no step is free, the first one that only wishes
-    /// keep back gives its wishes up. Each edge is looked at once.
+    /// A wish between steps that are in no circle is granted at once. The rest is taken in order as if wishes were waits;
+    /// where no step is free, the first one that only wishes keep back gives its wishes up. Each edge is looked at once.
     pub(crate) fn settle_wishes(&mut self) {
         if self.nodes.iter().all(|node| node.wishes.is_empty()) {
             return;
         }
-        let mut dependents: Vec<Vec<(usize, bool)>> = vec![Vec::new(); self.nodes.len()];
-        for (at, node) in self.nodes.iter().enumerate() {
-            node.waits.iter().for_each(|(on, _, _)| dependents[on.0].push((at, false)));
-            node.wishes.iter().for_each(|(on, _, _)| dependents[on.0].push((at, true)));
+        let knots = self.knots();
+        for (at, node) in self.nodes.iter_mut().enumerate() {
+            let (open, granted): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut node.wishes).into_iter().partition(|(on, _, _)| knots[on.0] == knots[at]);
+            node.waits.extend(granted);
+            node.wishes = open;
         }
-        let mut waits: Vec<usize> = self.nodes.iter().map(|node| node.waits.len()).collect();
-        let mut wishes: Vec<usize> = self.nodes.iter().map(|node| node.wishes.len()).collect();
-        let mut taken = vec![false; self.nodes.len()];
-        let mut free: Vec<usize> = (0..self.nodes.len()).filter(|at| waits[*at] + wishes[*at] == 0).collect();
-        // Steps that only wishes keep back, first one first.
-        let mut kept_back: std::collections::BTreeSet<usize> =
-            (0..self.nodes.len()).filter(|at| waits[*at] == 0 && wishes[*at] > 0).collect();
-        loop {
-            let Some(at) = free.pop() else {
-                let Some(at) = kept_back.pop_first() else { break };
-                self.nodes[at].wishes.retain(|(on, _, _)| taken[on.0]);
-                wishes[at] = 0;
-                free.push(at);
-                continue;
-            };
-            if std::mem::replace(&mut taken[at], true) {
-                continue;
-            }
-            for (dependent, wish) in &dependents[at] {
-                let open = if *wish { &mut wishes[*dependent] } else { &mut waits[*dependent] };
-                *open = open.saturating_sub(1);
-                if waits[*dependent] == 0 && !taken[*dependent] {
-                    if wishes[*dependent] == 0 {
-                        kept_back.remove(dependent);
-                        free.push(*dependent);
-                    } else {
-                        kept_back.insert(*dependent);
-                    }
-                }
-            }
-        }
+        Knots::of(self).untie(self);
         for node in &mut self.nodes {
             node.waits.append(&mut node.wishes);
         }
+        for (steps, on, reason) in std::mem::take(&mut self.one_of) {
+            if !steps.iter().any(|step| self.nodes[step.0].waits.iter().any(|wait| wait.0 == on)) {
+                // There is no order: it is the circle that is to be told of.
+                for step in steps {
+                    self.need(step, on, reason.clone());
+                }
+            }
+        }
+    }
+
+    /// Says that of some steps that wish to wait for `on`, not all may give that up.
+    pub(crate) fn keep_one(&mut self, steps: Vec<At>, on: At, reason: Reason) {
+        self.one_of.push((steps, on, reason));
+    }
+
+    /// Numbers the steps so that two have the same number when each waits for the other, wishes counted.
+    fn knots(&self) -> Vec<usize> {
+        let edges =
+            self.nodes.iter().enumerate().flat_map(|(at, node)| {
+                node.waits.iter().chain(&node.wishes).map(move |(on, _, _)| (at, on.0))
+            });
+        let mut graph: DiGraph<(), (), usize> = DiGraph::from_edges(edges);
+        while graph.node_count() < self.nodes.len() {
+            graph.add_node(());
+        }
+        let mut knots = vec![0; self.nodes.len()];
+        // Not Tarjan's: petgraph has that recursive, and a chain may be as long as the assembly is large.
+        for (knot, members) in kosaraju_scc(&graph).into_iter().enumerate() {
+            for member in members {
+                knots[member.index()] = knot;
+            }
+        }
+        knots
     }
 
     /// Says that who takes `step` has to take `then` as well: what is undone is done again.
@@ -245,5 +255,64 @@ impl Graph {
             }
         }
         (seen == self.nodes.len()).then_some(demanded)
+    }
+}
+
+/// The steps that are still to be taken while circles are looked for.
+struct Knots {
+    /// For each step those that wait for it, and whether that is a wish.
+    dependents: Vec<Vec<(usize, bool)>>,
+    waits: Vec<usize>,
+    wishes: Vec<usize>,
+    taken: Vec<bool>,
+}
+
+impl Knots {
+    fn of(graph: &Graph) -> Self {
+        let mut dependents: Vec<Vec<(usize, bool)>> = vec![Vec::new(); graph.nodes.len()];
+        for (at, node) in graph.nodes.iter().enumerate() {
+            node.waits.iter().for_each(|(on, _, _)| dependents[on.0].push((at, false)));
+            node.wishes.iter().for_each(|(on, _, _)| dependents[on.0].push((at, true)));
+        }
+        Self {
+            dependents,
+            waits: graph.nodes.iter().map(|node| node.waits.len()).collect(),
+            wishes: graph.nodes.iter().map(|node| node.wishes.len()).collect(),
+            taken: vec![false; graph.nodes.len()],
+        }
+    }
+
+    /// Takes all steps in order, and has wishes given up where there is none.
+    fn untie(mut self, graph: &mut Graph) {
+        let steps = 0..graph.nodes.len();
+        let mut free: Vec<usize> =
+            steps.clone().filter(|at| self.waits[*at] + self.wishes[*at] == 0).collect();
+        // Steps that only wishes keep back, first one first.
+        let mut kept_back: BTreeSet<usize> =
+            steps.filter(|at| self.waits[*at] == 0 && self.wishes[*at] > 0).collect();
+        loop {
+            let Some(at) = free.pop() else {
+                let Some(at) = kept_back.pop_first() else { break };
+                graph.nodes[at].wishes.retain(|(on, _, _)| self.taken[on.0]);
+                self.wishes[at] = 0;
+                free.push(at);
+                continue;
+            };
+            if std::mem::replace(&mut self.taken[at], true) {
+                continue;
+            }
+            for (dependent, wish) in std::mem::take(&mut self.dependents[at]) {
+                let open = if wish { &mut self.wishes } else { &mut self.waits };
+                open[dependent] = open[dependent].saturating_sub(1);
+                if self.waits[dependent] == 0 && !self.taken[dependent] {
+                    if self.wishes[dependent] == 0 {
+                        kept_back.remove(&dependent);
+                        free.push(dependent);
+                    } else {
+                        kept_back.insert(dependent);
+                    }
+                }
+            }
+        }
     }
 }

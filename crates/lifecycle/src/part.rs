@@ -121,7 +121,7 @@ impl<'a> Part<'a> {
         }
         if self.low >= rank {
             // Whoever needs a broken part at rest, waits until it is known to be.
-            return self.lowest.filter(|_| self.now.state == State::Broken);
+            return self.lowest.filter(|_| self.now.state == State::Broken || self.fate == Fate::Heal);
         }
         self.enter[usize::from(rank)..].iter().find_map(|step| *step)
     }

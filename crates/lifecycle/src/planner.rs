@@ -250,6 +250,13 @@ impl<'a> Planner<'a> {
         self.holds.add(name, rank, Hold { until, firmness: Firmness::Rule, reason });
     }
 
+    /// Lets an element wait before it reaches a rank. What several parts make up reaches it with the last of them, so
+    /// those go ahead that others in it demand early.
+    pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: At, reason: Reason) {
+        let firmness = if element.kind == ElementKind::Resource { Firmness::Rule } else { Firmness::Wish };
+        self.holds.add(&element.name, rank, Hold { until, firmness, reason });
+    }
+
     /// Lets all parts of an element wait before they leave a rank.
     pub(crate) fn hold_leaving(
         &mut self,
@@ -262,35 +269,46 @@ impl<'a> Planner<'a> {
         self.releases.add(name, rank, Hold { until, firmness, reason });
     }
 
-    /// Turns holds into waits. An element with several parts that is held several times gets a gate of its own.
+    /// Turns holds into waits.
     fn finish_holds(&mut self) {
         let (holds, releases) = (std::mem::take(&mut self.holds), std::mem::take(&mut self.releases));
         self.add_holds(holds, true);
         self.add_holds(releases, false);
     }
 
+    /// An element with several parts that is held firmly several times gets a gate of its own. Wishes are told to each
+    /// part: one may have to give up what others keep.
     fn add_holds(&mut self, mut holds: Holds, up: bool) {
         for key in holds.order {
-            let until = holds.by_element.remove(&key).unwrap_or_default();
+            let all = holds.by_element.remove(&key).unwrap_or_default();
             let (name, rank) = &key;
             let steps = self.steps_at(name, *rank, up);
-            if steps.len() < 2 || until.len() < 2 {
-                for (step, kind) in steps {
-                    for hold in &until {
-                        self.graph.wait_firmly(step, hold.until, kind, hold.firmness, hold.reason.clone());
-                    }
-                }
-                continue;
+            let (mut until, wishes): (Vec<Hold>, Vec<Hold>) =
+                all.into_iter().partition(|hold| hold.firmness == Firmness::Rule);
+            if steps.len() > 1 && until.len() > 1 {
+                until = vec![self.held_at_gate(name, *rank, up, until)];
             }
-            let word = if up { "may become" } else { "may leave" };
-            let gate = self.graph.barrier(format!("{} {word} {}", name.local(), at_rank(*rank)));
-            for Hold { until, firmness, reason } in until {
-                self.graph.wait_firmly(gate, until, WaitKind::Needs, firmness, reason);
+            let is_whole = up && self.desired().is_some_and(|all| all.leaves(name).len() == steps.len());
+            for hold in wishes.iter().filter(|_| is_whole) {
+                let steps = steps.iter().map(|(step, _)| *step).collect();
+                self.graph.keep_one(steps, hold.until, hold.reason.clone());
             }
             for (step, kind) in steps {
-                self.graph.wait(step, gate, kind, Reason::Nesting { element: name.clone() });
+                for hold in until.iter().chain(&wishes) {
+                    self.graph.wait_firmly(step, hold.until, kind, hold.firmness, hold.reason.clone());
+                }
             }
         }
+    }
+
+    /// Puts a gate behind all that an element waits for.
+    fn held_at_gate(&mut self, name: &ElementName, rank: u8, up: bool, until: Vec<Hold>) -> Hold {
+        let word = if up { "may become" } else { "may leave" };
+        let gate = self.graph.barrier(format!("{} {word} {}", name.local(), at_rank(rank)));
+        for Hold { until, reason, .. } in until {
+            self.graph.need(gate, until, reason);
+        }
+        Hold { until: gate, firmness: Firmness::Rule, reason: Reason::Nesting { element: name.clone() } }
     }
 
     /// Returns the steps in which the parts of an element reach or leave a rank.

@@ -6,10 +6,12 @@ use windlass_plan::{Reason, Side, Work};
 use crate::graph::{At, Graph, Phase};
 use crate::part::{Fate, Part};
 
-/// The phases of a plan: what comes climbs in the first four.
+/// The phases of a plan: what is not well is cleared away, and what comes climbs in the four after that.
 pub(crate) mod phase {
     use super::Phase;
 
+    /// What a failure has left is cleared away.
+    pub(crate) const CLEAR: Phase = 0;
     /// Parts that change come down.
     pub(crate) const CHANGE: Phase = 10;
     /// Parts that have changed climb again.
@@ -38,7 +40,8 @@ pub(crate) fn label(number: Phase) -> String {
         _ => "gone",
     };
     match number {
-        0..phase::CHANGE => format!("all parts are {}", at_rank(number)),
+        phase::CLEAR => "what was not well is cleared away".to_owned(),
+        1..phase::CHANGE => format!("all parts are {}", at_rank(number)),
         phase::CHANGE..phase::AGAIN => {
             format!("all parts that change are {}", down(number - phase::CHANGE))
         }
@@ -74,7 +77,7 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
 fn down_base(part: &Part<'_>) -> Phase {
     match part.fate {
         Fate::Remove => phase::OUT,
-        Fate::Repair | Fate::Heal => 0,
+        Fate::Repair | Fate::Heal => phase::CLEAR,
         _ => phase::CHANGE,
     }
 }
@@ -102,7 +105,8 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
             side: Side::Installed,
         };
         // What a failure has left is cleared away first: nothing goes on before it is known what is there.
-        let step = graph.step(if base == 0 { 1 } else { base + stair.offset }, work);
+        let number = if base == phase::CLEAR { base } else { base + stair.offset };
+        let step = graph.step(number, work);
         if let Some(above) = above {
             graph.need(step, above, Reason::Order { element: part.name.clone(), state: stair.from });
         }

@@ -7,7 +7,7 @@ use windlass_model::name::RelationshipName;
 use windlass_model::resolve::{Answer, Resolver};
 use windlass_model::template::End;
 use windlass_model::{Element, ElementName, Modifier, Part, PropertyName, Relationship, Topology};
-use windlass_plan::{Direction, Reason, Side, Work};
+use windlass_plan::{Direction, Reason, Side, WaitKind, Work};
 
 use crate::LifecycleError;
 use crate::diff::{Ends, RelationshipChange, RelationshipChangeKind};
@@ -350,13 +350,38 @@ impl<'a> Planner<'a> {
             let state = new.target_state;
             let rule = format!("it is made before target {} becomes {state}", target.element.name.local());
             let rank = state.rank().unwrap_or(4);
-            self.hold(&target.element.name, rank, step, because(new, rule));
+            self.hold_whole(target.element, rank, step, because(new, rule));
         }
         if let Some(ceased) = ceased.get(&target.element.name) {
             self.graph.need(step, *ceased, because(new, "what it was before is ended first".to_owned()));
             self.graph.bring(*ceased, step);
+            if target.way.falls_to > 4 {
+                self.cease_late(new, *ceased, open.iter().map(|at| &sources[*at]), least_source);
+            }
         }
         step
+    }
+
+    /// Keeps what a target has until what takes its place is ready: where that fails, the old one goes on working.
+    ///
+    /// A wish: a source that comes down itself, or waits for one that does, is ready only after that.
+    fn cease_late<'n>(
+        &mut self,
+        new: &Relationship,
+        ceased: At,
+        sources: impl Iterator<Item = &'n Node<'a>>,
+        least: u8,
+    ) where
+        'a: 'n,
+    {
+        for source in sources.filter(|source| source.way.falls_to > 4) {
+            let name = &source.element.name;
+            if let Some(ready) = self.reached(name, least) {
+                let rule = format!("{} takes its place and must be {} first", name.local(), at_rank(least));
+                let reason = because(new, rule);
+                self.graph.wait_firmly(ceased, ready, WaitKind::Needs, Firmness::Wish, reason);
+            }
+        }
     }
 
     /// Lets the making of a relationship wait until one end is as far as it must be.
@@ -382,7 +407,7 @@ impl<'a> Planner<'a> {
         for (source, _) in sources.iter().zip(concerned).filter(|(_, concerned)| **concerned) {
             let name = &source.element.name;
             let rule = format!("it is made before source {} becomes {}", name.local(), new.source_state);
-            self.hold(name, rank, all, because(new, rule));
+            self.hold_whole(source.element, rank, all, because(new, rule));
         }
     }
 
@@ -500,7 +525,7 @@ fn cease_phase(old: &Relationship, node: &Node<'_>) -> Option<Phase> {
     Some(match node.way.stance {
         Stance::Goes => phase::OUT + offset,
         Stance::Changes => phase::CHANGE + offset,
-        Stance::Stays => 1,
+        Stance::Stays => phase::CLEAR,
     })
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
-use petgraph::algo::tarjan_scc;
+use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 use thiserror::Error;
@@ -175,7 +175,7 @@ impl PlanBuilder {
 
     /// Finds a shortest circle in the first knot of steps that wait for each other.
     fn circle(&self) -> Vec<CycleEdge> {
-        let knot = tarjan_scc(&self.graph)
+        let knot = kosaraju_scc(&self.graph)
             .into_iter()
             .filter(|knot| knot.len() > 1 || self.graph.contains_edge(knot[0], knot[0]))
             .min_by_key(|knot| knot.iter().min().copied());

@@ -119,7 +119,7 @@ fn a_part_is_healed() {
     let env = up();
     assert_snapshot!(env.ok(&["heal", "h_bta", "B__1"]).out(), @"
       ~ B__1 healed
-    h_bta: 4 steps, up to 2 at once (p2 heal B__1)
+    h_bta: 4 steps, up to 1 at once (p2 heal B__1)
        s1 B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
        s2 B__1 Stop
        s3 B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3

@@ -4,4 +4,5 @@ mod golden;
 mod intents;
 mod model;
 mod rules;
+mod services;
 mod support;
