@@ -141,6 +141,8 @@ impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("(none)"),
+            // An empty text would be seen as nothing at all.
+            Self::Value(value) if value.as_str() == Some("") => f.write_str("\"\""),
             Self::Value(value) => f.write_str(&text_of(value)),
             Self::Masked => f.write_str("***"),
             Self::KnownAfter(parts) => {

@@ -243,10 +243,7 @@ impl Machine {
 
     pub(super) fn succeeded(&mut self, id: &CallId) {
         let Some(run) = self.finish_call(id, CallState::Succeeded) else { return };
-        let CallRecord { element, action, pair, then, process, step, .. } = &run.record;
-        if *action == Action::Transition(Transition::Reconfigure) {
-            self.note_values(element, *process);
-        }
+        let CallRecord { element, pair, then, process, step, .. } = &run.record;
         self.attain(element, pair.as_ref(), *then, *process);
         self.proceed((*process, *step));
     }

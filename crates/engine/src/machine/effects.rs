@@ -19,7 +19,13 @@ impl Machine {
         process: ProcessId,
     ) {
         match (then, pair) {
-            (Advance::State(state), _) => self.reach(element, state, Some(process)),
+            (Advance::State(state), _) => {
+                // What stays where it is was given new values there.
+                if self.world.elements.get(element).is_some_and(|record| record.state == state) {
+                    self.note_values(element, process);
+                }
+                self.reach(element, state, Some(process));
+            }
             (Advance::Progress(done), _) => self.update_element(element, |record| record.progress = done),
             (Advance::PairProgress(done), Some(pair)) => self.put_pair(pair, None, done),
             (Advance::Pair(made), Some(pair)) => self.put_pair(pair, Some(made), 0),
