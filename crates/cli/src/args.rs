@@ -133,6 +133,14 @@ pub(crate) struct DryRunArgs {
     pub(crate) detailed_exitcode: bool,
 }
 
+/// Whether it is done against others.
+#[derive(Debug, Args)]
+pub(crate) struct ForceArgs {
+    /// Take parts away from other assemblies that reference this one
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
 /// Which parts a plan is about.
 #[derive(Debug, Args)]
 pub(crate) struct PartsArgs {
@@ -164,6 +172,8 @@ pub(crate) struct UpArgs {
     #[command(flatten)]
     pub(crate) parts: PartsArgs,
     #[command(flatten)]
+    pub(crate) force: ForceArgs,
+    #[command(flatten)]
     pub(crate) dry: DryRunArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
@@ -176,10 +186,13 @@ pub(crate) struct UpArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  windlass down h_bta")]
+  windlass down h_bta
+  windlass down storage --force")]
 pub(crate) struct DownArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
     #[command(flatten)]
     pub(crate) dry: DryRunArgs,
     #[command(flatten)]
@@ -313,6 +326,8 @@ pub(crate) struct RollbackArgs {
     /// Go back to what this process had made of it; else to what it was before the last change
     #[arg(long, value_name = "PROCESS")]
     pub(crate) to: Option<ProcessId>,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
     #[command(flatten)]
     pub(crate) dry: DryRunArgs,
     #[command(flatten)]

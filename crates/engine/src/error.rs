@@ -41,6 +41,26 @@ pub enum EngineError {
         "`{0}` is being taken down; finish that with `windlass down {0}`, or bring it up again with `windlass up`"
     )]
     GoingDown(AssemblyName),
+    /// Others reference the assembly, and what is asked would take something from them.
+    #[error("{}", referenced(.name, .by, .what))]
+    Referenced {
+        /// The assembly.
+        name: AssemblyName,
+        /// The assemblies that reference it.
+        by: Vec<AssemblyName>,
+        /// What would happen, as a sentence fragment.
+        what: String,
+    },
+    /// Something that is referenced is not there any more, or about to go.
+    #[error("`{name}`, which `{by}` references, {why}")]
+    ReferenceGone {
+        /// What is referenced.
+        name: AssemblyName,
+        /// Who references it.
+        by: AssemblyName,
+        /// What is the matter, as a sentence fragment.
+        why: &'static str,
+    },
     /// There is no earlier version to go back to.
     #[error("{}", no_version(.name, *.process))]
     NoVersion {
@@ -118,6 +138,15 @@ fn unplaced(all: &[Unplaced]) -> String {
         format!("{origin}{} can't be placed: {}", names.join(", "), problem.why)
     };
     all.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn referenced(name: &AssemblyName, by: &[AssemblyName], what: &str) -> String {
+    let by: Vec<String> = by.iter().map(|name| format!("`{name}`")).collect();
+    let (by, verb) = match by.split_last() {
+        Some((last, rest)) if !rest.is_empty() => (format!("{} and {last}", rest.join(", ")), "reference"),
+        _ => (by.join(""), "references"),
+    };
+    format!("{what}, and {by} {verb} `{name}`; take that down first, or use `--force`")
 }
 
 fn near(known: &[AssemblyName]) -> String {

@@ -324,6 +324,7 @@ mod tests {
             transitions: Vec::new(),
             operations: IndexMap::new(),
             cluster: None,
+            referent: None,
             origin: None,
         }
     }

@@ -35,6 +35,8 @@ pub(crate) struct World {
     pub(crate) instances: BTreeMap<ElementName, InstanceRecord>,
     pub(crate) pairs: BTreeMap<PairKey, PairRecord>,
     pub(crate) packages: HashMap<DescriptorName, Arc<Package>>,
+    /// Whether the plan is about some of the parts only.
+    pub(crate) limited: bool,
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
 }
 
@@ -49,6 +51,7 @@ impl World {
             instances: BTreeMap::new(),
             pairs: BTreeMap::new(),
             packages: HashMap::new(),
+            limited: false,
             secrets: BTreeMap::new(),
         }
     }
@@ -64,6 +67,7 @@ impl World {
             instances: snapshot.instances,
             pairs: snapshot.pairs,
             packages: HashMap::new(),
+            limited: false,
         };
         world.part_from_what_is_gone();
         world
@@ -281,6 +285,18 @@ impl World {
         let read_only = root.properties.iter().filter(|(_, property)| property.read_only);
         let known = read_only.filter_map(|(name, _)| match resolver.property(&root.name, name) {
             Ok(Answer::Known(value)) => Some((name.clone(), value)),
+            _ => None,
+        });
+        known.collect()
+    }
+
+    /// Returns all values that others may read of the assembly: those of its properties that are known.
+    pub(crate) fn offered(&self) -> BTreeMap<PropertyName, Resolved> {
+        let Some(root) = self.topology().root() else { return BTreeMap::new() };
+        let mut resolver = Resolver::new(self.topology(), self);
+        let public = root.properties.iter().filter(|(_, property)| !property.private);
+        let known = public.filter_map(|(name, _)| match resolver.property(&root.name, name) {
+            Ok(Answer::Known(value)) if !value.value.is_null() => Some((name.clone(), value)),
             _ => None,
         });
         known.collect()

@@ -26,13 +26,8 @@ fn composed(sections: &str) -> Topology {
     else {
         panic!("it is an assembly")
     };
-    let request = Request {
-        name: &"bench".parse().expect("valid"),
-        parameters: &std::collections::BTreeMap::new(),
-        catalog: &catalog,
-        existing: &[],
-    };
-    let composed = compose(&assembly, request);
+    let (name, parameters) = ("bench".parse().expect("valid"), std::collections::BTreeMap::new());
+    let composed = compose(&assembly, Request::new(&name, &parameters, &catalog));
     composed.topology.unwrap_or_else(|| panic!("{}", composed.diagnostics))
 }
 

@@ -50,6 +50,7 @@ fn element(name: &str, kind: ElementKind, parent: Option<&str>) -> Element {
         ],
         operations: BTreeMap::new().into_iter().collect(),
         cluster: None,
+        referent: None,
         metrics: BTreeMap::new().into_iter().collect(),
         origin: None,
     }

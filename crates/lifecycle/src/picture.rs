@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use windlass_model::assembly::{ElementKind, Endpoint};
+use windlass_model::assembly::{ElementKind, Endpoint, Referent};
 use windlass_model::{Element, ElementName, Part, Template, Topology};
 use windlass_plan::draw::{Drawing, Edge, Group, Line, Node, Shape};
 
@@ -112,7 +112,7 @@ fn node(topology: &Topology, element: &Element, group: Option<usize>) -> Node {
     let count = topology.children(&element.name).count();
     let label = match element.kind {
         ElementKind::Group => format!("{} × {count}\n{}", element.name.local(), element.descriptor),
-        _ => format!("{}\n{}", element.name.local(), element.descriptor),
+        _ => format!("{}{}\n{}", element.name.local(), meant(element), element.descriptor),
     };
     let kind = match element.kind {
         ElementKind::Reference => "reference",
@@ -121,6 +121,7 @@ fn node(topology: &Topology, element: &Element, group: Option<usize>) -> Node {
     };
     let mut details =
         vec![("element".to_owned(), element.name.to_string()), ("is".to_owned(), kind.to_owned())];
+    details.extend(element.referent.iter().map(|referent| ("stands for".to_owned(), referent.to_string())));
     details.extend(element.origin.iter().map(|origin| ("declared".to_owned(), origin.to_string())));
     let like = match element.kind {
         ElementKind::Group => topology.children(&element.name).next().unwrap_or(element),
@@ -141,6 +142,14 @@ fn node(topology: &Topology, element: &Element, group: Option<usize>) -> Node {
         shape: if element.kind == ElementKind::Reference { Shape::Round } else { Shape::Box },
         group,
         details,
+    }
+}
+
+/// Names the assembly that a reference stands for.
+fn meant(element: &Element) -> String {
+    match &element.referent {
+        Some(Referent::Assembly(name)) => format!(" → {name}"),
+        _ => String::new(),
     }
 }
 

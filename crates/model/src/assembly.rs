@@ -4,7 +4,7 @@
 //! full name, every reference names an element, every relationship lists its ends. It is pure data, is stored with
 //! the assembly, and holds no secret.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use indexmap::IndexMap;
@@ -99,6 +99,29 @@ pub enum ElementKind {
     Reference,
 }
 
+/// What a reference stands for, and so where it was found.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Referent {
+    /// Something that the project lists as existing, by its name.
+    Listed(String),
+    /// Another assembly of the store.
+    Assembly(AssemblyName),
+    /// Something that a driver has found, by the driver's id of it.
+    Found(String),
+}
+
+impl fmt::Display for Referent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listed(name) => write!(f, "`{name}` of the project"),
+            Self::Assembly(name) => write!(f, "the assembly `{name}`"),
+            Self::Found(id) => write!(f, "`{id}`, which was found"),
+        }
+    }
+}
+
 /// A part of an assembly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Element {
@@ -125,6 +148,9 @@ pub struct Element {
     pub metrics: IndexMap<MetricName, Metric>,
     /// The size limits of a cluster.
     pub cluster: Option<Cluster>,
+    /// What a reference stands for; none for all else, and where that was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub referent: Option<Referent>,
     /// Where it was declared.
     pub origin: Option<Origin>,
 }
@@ -350,6 +376,16 @@ impl Topology {
     pub fn children(&self, name: &ElementName) -> impl Iterator<Item = &Element> {
         let places = self.places.get(name).map_or(&[][..], |at| &self.children[*at]);
         places.iter().map(|at| &self.data.elements[*at])
+    }
+
+    /// Returns the other assemblies that references stand for.
+    pub fn referenced(&self) -> BTreeSet<AssemblyName> {
+        let referents = self.elements().iter().filter_map(|element| element.referent.as_ref());
+        let assembly = |referent: &Referent| match referent {
+            Referent::Assembly(name) => Some(name.clone()),
+            _ => None,
+        };
+        referents.filter_map(assembly).collect()
     }
 
     /// Returns the elements that an endpoint stands for: the nodes of a group, else the element itself.

@@ -3,7 +3,7 @@
 //! One word for each level: a user's [`Intent`] is executed by a *process*; each edge of its plan is a *step*; a
 //! step makes driver *calls*; a call runs *jobs*. A step may have many calls and jobs, and a job may serve many calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -39,6 +39,9 @@ pub struct AssemblyRecord {
     /// The clusters that have another size than the descriptor gives them.
     #[serde(default)]
     pub scaled: BTreeMap<ElementName, Scaled>,
+    /// The other assemblies that it references, and those that an unfinished change parts from.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub references: BTreeSet<AssemblyName>,
     /// When it was first asked for.
     pub created: Timestamp,
     /// When it was last asked for.

@@ -347,7 +347,7 @@ fn existing_entry(reader: &mut Reader<'_>, node: &Node) -> Option<Existing> {
     let name = body.get("name").and_then(|node| reader.text(node, "`name`")).map(str::to_owned);
     let properties =
         body.get("properties").map(|node| properties(reader, node, Reading::Text)).unwrap_or_default();
-    Some(Existing { descriptor: descriptor?, name: name?, properties })
+    Some(Existing::listed(descriptor?, name?, properties))
 }
 
 fn descriptor_name(reader: &mut Reader<'_>, node: &Node) -> Option<DescriptorName> {

@@ -93,6 +93,9 @@ pub trait Store: Send + Sync {
     /// Reads all assemblies, sorted by name.
     async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError>;
 
+    /// Reads the names of the assemblies that reference this one, sorted.
+    async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
+
     /// Reads all processes of all assemblies, also of those that are gone: oldest first.
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError>;
 

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass_descriptor::{AssemblyDescriptor, Catalog as _, Descriptor, Request, compose_given};
+use windlass_descriptor::{
+    AssemblyDescriptor, Catalog as _, Composed, Descriptor, Request, Search, compose_given,
+};
 use windlass_driver::{Package, Registry};
 use windlass_engine::{Desired, Manner};
 use windlass_model::name::DriverKind;
@@ -13,8 +15,10 @@ use windlass_model::{AssemblyName, DescriptorName, Part, PropertyName, Template}
 use windlass_project::disk::shown;
 use windlass_project::{DiskCatalog, Project, find_descriptor};
 use windlass_source::{Diagnostic, Diagnostics, Place, Source};
+use windlass_store::Store;
 
 use crate::error::Error;
+use crate::references::Neighbours;
 
 /// What is asked of an assembly's file.
 pub(crate) struct Asked<'a> {
@@ -79,25 +83,18 @@ fn not_an_assembly(resource: &windlass_descriptor::ResourceDescriptor) -> Diagno
 }
 
 /// Makes what the engine needs, or says everything that stands against it. The second is what is worth a remark.
-pub(crate) fn desired(asked: &Asked<'_>) -> Result<(Desired, Diagnostics), Error> {
-    let opened = open(asked.project, asked.file, asked.catalog)?;
-    let mut diagnostics = opened.diagnostics;
-    let Some(descriptor) = opened.assembly.name.as_ref().map(|name| name.value.clone()) else {
+pub(crate) async fn desired(
+    asked: &Asked<'_>,
+    store: Option<Arc<dyn Store>>,
+) -> Result<(Desired, Diagnostics), Error> {
+    let Opened { assembly, catalog, mut diagnostics } = open(asked.project, asked.file, asked.catalog)?;
+    let Some(descriptor) = assembly.name.as_ref().map(|name| name.value.clone()) else {
         return Err(Error::Input(diagnostics));
     };
     let name = asked.name.unwrap_or(&descriptor.name);
-    let composed = compose_given(
-        &opened.assembly,
-        Request {
-            name,
-            parameters: asked.parameters,
-            catalog: &opened.catalog,
-            existing: asked.project.existing(),
-        },
-        asked.places,
-    );
+    let composed = referred(asked, &assembly, &catalog, name, store.as_deref()).await?;
     diagnostics.extend(composed.diagnostics);
-    let packages = packages(&opened.catalog, &composed.resources, asked.drivers, &mut diagnostics);
+    let packages = packages(&catalog, &composed.resources, asked.drivers, &mut diagnostics);
     diagnostics.sort();
     let Some(topology) = composed.topology.filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Input(diagnostics));
@@ -113,6 +110,29 @@ pub(crate) fn desired(asked: &Asked<'_>) -> Result<(Desired, Diagnostics), Error
         manner: Manner::default(),
     };
     Ok((desired, diagnostics))
+}
+
+/// Composes an assembly whose references may mean other assemblies of the store.
+async fn referred(
+    asked: &Asked<'_>,
+    assembly: &Arc<AssemblyDescriptor>,
+    catalog: &DiskCatalog,
+    name: &AssemblyName,
+    store: Option<&dyn Store>,
+) -> Result<Composed, Error> {
+    let request = Request::new(name, asked.parameters, catalog).existing(asked.project.existing());
+    let first = compose_given(assembly, Request { search: Search::Later, ..request }, asked.places);
+    if first.references.is_empty() {
+        return Ok(first);
+    }
+    // What a reference may be is known only when all that exists is.
+    let neighbours = Neighbours::of(store, name).await?;
+    let bound = neighbours.bound();
+    let mut existing = asked.project.existing().to_vec();
+    existing.extend(neighbours.candidates(store, &first.references).await?);
+    let found = BTreeMap::new();
+    let request = Request { bound: &bound, search: Search::Done(&found), ..request };
+    Ok(compose_given(assembly, request.existing(&existing), asked.places))
 }
 
 /// Reads the packages of resources and has their drivers check them.

@@ -128,6 +128,8 @@ impl Error {
                     | EngineError::Nothing
                     | EngineError::GoingDown(_)
                     | EngineError::NoVersion { .. }
+                    | EngineError::Referenced { .. }
+                    | EngineError::ReferenceGone { .. }
                     | EngineError::Scale(_)
                     | EngineError::Heal(_)
                     | EngineError::Unplaceable(_)

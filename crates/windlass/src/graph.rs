@@ -7,7 +7,6 @@ use windlass_plan::Plan;
 use windlass_plan::draw::Drawing;
 use windlass_source::Diagnostics;
 
-use crate::desired::desired;
 use crate::error::Error;
 use crate::intent::Order;
 use crate::open::Windlass;
@@ -31,7 +30,7 @@ impl Windlass {
     ///
     /// Everything that stands against planning it.
     pub async fn graph(&self, order: &Order, view: GraphView) -> Result<(Drawing, Diagnostics), Error> {
-        let (desired, warnings) = desired(&self.asked(order))?;
+        let (desired, warnings) = self.desired(order).await?;
         let drawing = match view {
             GraphView::Topology => draw_topology(&desired.topology),
             GraphView::Properties => draw_properties(&desired.topology),

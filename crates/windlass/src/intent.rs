@@ -205,7 +205,7 @@ impl Windlass {
     ///
     /// Everything that stands against it. Nothing has been changed then.
     pub async fn up(&self, order: Order, stop: &Stop) -> Result<Started, Error> {
-        let (desired, warnings) = self.desired(&order)?;
+        let (desired, warnings) = self.desired(&order).await?;
         let store = if let Some(store) = self.store(false).await? {
             store
         } else {
@@ -247,7 +247,7 @@ impl Windlass {
     ///
     /// Everything that stands against it.
     pub async fn plan(&self, order: &Order) -> Result<(PlanView, Diagnostics), Error> {
-        let (desired, warnings) = self.desired(order)?;
+        let (desired, warnings) = self.desired(order).await?;
         let name = desired.topology.name().clone();
         let preview = match self.store(false).await? {
             Some(store) => Box::pin(self.engine(store).preview(&name, Ask::Up(Box::new(desired)))).await?,
@@ -323,8 +323,10 @@ impl Windlass {
         })
     }
 
-    fn desired(&self, order: &Order) -> Result<(Desired, Diagnostics), Error> {
-        let (mut desired, warnings) = desired(&self.asked(order))?;
+    pub(crate) async fn desired(&self, order: &Order) -> Result<(Desired, Diagnostics), Error> {
+        let store = self.store(false).await?;
+        // Rarely small: on the heap.
+        let (mut desired, warnings) = Box::pin(desired(&self.asked(order), store)).await?;
         let topology = &desired.topology;
         let names = |parts: &[String]| -> Result<_, Error> {
             parts.iter().map(|part| part_of(topology, part)).collect()
@@ -334,7 +336,7 @@ impl Windlass {
         Ok((desired, warnings))
     }
 
-    pub(crate) fn asked<'a>(&'a self, order: &'a Order) -> Asked<'a> {
+    fn asked<'a>(&'a self, order: &'a Order) -> Asked<'a> {
         Asked {
             project: &self.project,
             drivers: self.drivers(),

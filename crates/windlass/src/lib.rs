@@ -31,6 +31,7 @@ pub mod images;
 pub mod intent;
 pub mod open;
 mod places;
+mod references;
 pub mod repair;
 pub mod resolve;
 mod runtimes;

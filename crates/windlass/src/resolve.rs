@@ -54,12 +54,8 @@ impl Windlass {
             return Err(Error::Input(opened.diagnostics));
         };
         let name = order.name.as_ref().unwrap_or(&descriptor.name);
-        let request = Request {
-            name,
-            parameters: &order.parameters,
-            catalog: &opened.catalog,
-            existing: self.project.existing(),
-        };
+        let request =
+            Request::new(name, &order.parameters, &opened.catalog).existing(self.project.existing());
         let resolved = resolve(&opened.assembly, request).map_err(Error::Input)?;
         let left = resolved.left.into_iter().map(|left| LeftView {
             reference: left.reference,

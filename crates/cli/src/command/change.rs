@@ -7,7 +7,7 @@ use windlass::engine::Ask;
 use windlass::lifecycle::Scale;
 use windlass::model::AssemblyName;
 
-use super::{fail, grace, open, plan, process};
+use super::{fail, grace, open, open_against, plan, process};
 use crate::args::{
     Assumption, CancelArgs, DownArgs, DryRunArgs, HealArgs, RetryArgs, RollbackArgs, RunArgs, ScaleArgs,
     SetStateArgs, Way,
@@ -22,11 +22,12 @@ struct Change<'a> {
     command: String,
     dry: Option<&'a DryRunArgs>,
     run: &'a RunArgs,
+    force: bool,
 }
 
 impl Change<'_> {
     async fn run(self, ask: impl AsyncFnOnce(&Windlass) -> Result<Ask, windlass::Error>) -> ExitCode {
-        let windlass = match open(None, Some(self.run), &self.command) {
+        let windlass = match open_against(None, Some(self.run), &self.command, self.force) {
             Ok(windlass) => windlass,
             Err(error) => return fail(&error),
         };
@@ -49,22 +50,22 @@ impl Change<'_> {
 }
 
 pub(crate) async fn down(args: DownArgs) -> ExitCode {
-    let DownArgs { name, dry, run } = &args;
+    let DownArgs { name, force, dry, run } = &args;
     let command = format!("down {name}");
-    Change { name, command, dry: Some(dry), run }.run(async |_| Ok(Ask::Down)).await
+    Change { name, command, dry: Some(dry), run, force: force.force }.run(async |_| Ok(Ask::Down)).await
 }
 
 pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
     let RetryArgs { name, assume, run } = &args;
     let command = format!("retry {name}");
     let assume = assume.map(|answer| answer == Assumption::Done);
-    Change { name, command, dry: None, run }.run(async |_| Ok(Ask::Retry { assume })).await
+    Change { name, command, dry: None, run, force: false }.run(async |_| Ok(Ask::Retry { assume })).await
 }
 
 pub(crate) async fn set_state(args: SetStateArgs) -> ExitCode {
     let SetStateArgs { name, to, dry, run } = &args;
     let command = format!("set-state {name} {to}");
-    Change { name, command, dry: Some(dry), run }.run(async |_| Ok(Ask::SetState(*to))).await
+    Change { name, command, dry: Some(dry), run, force: false }.run(async |_| Ok(Ask::SetState(*to))).await
 }
 
 pub(crate) async fn scale(args: ScaleArgs) -> ExitCode {
@@ -76,20 +77,20 @@ pub(crate) async fn scale(args: ScaleArgs) -> ExitCode {
     let command = format!("scale {word} {name} {component}");
     let ask =
         async |windlass: &Windlass| Ok(Ask::Scale { cluster: windlass.part(name, component).await?, scale });
-    Change { name, command, dry: Some(dry), run }.run(ask).await
+    Change { name, command, dry: Some(dry), run, force: false }.run(ask).await
 }
 
 pub(crate) async fn heal(args: HealArgs) -> ExitCode {
     let HealArgs { name, part, dry, run } = &args;
     let command = format!("heal {name} {part}");
     let ask = async |windlass: &Windlass| Ok(Ask::Heal(windlass.part(name, part).await?));
-    Change { name, command, dry: Some(dry), run }.run(ask).await
+    Change { name, command, dry: Some(dry), run, force: false }.run(ask).await
 }
 
 pub(crate) async fn rollback(args: RollbackArgs) -> ExitCode {
-    let RollbackArgs { name, to, dry, run } = &args;
+    let RollbackArgs { name, to, force, dry, run } = &args;
     let command = format!("rollback {name}");
-    Change { name, command, dry: Some(dry), run }.run(async |_| Ok(Ask::Rollback(*to))).await
+    Change { name, command, dry: Some(dry), run, force: force.force }.run(async |_| Ok(Ask::Rollback(*to))).await
 }
 
 pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {

@@ -146,8 +146,18 @@ fn environment_all() -> impl Iterator<Item = (String, String)> {
 /// Opens the project that a file belongs to; without one, that of the working folder. `command` is what others are told
 /// of who holds an assembly. It has no parameters in it, since their values may be secrets.
 fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Windlass, Error> {
+    open_against(start, run, command, false)
+}
+
+/// Opens a project as [`open`] does, for a command that may be forced on others.
+fn open_against(
+    start: Option<&Path>,
+    run: Option<&RunArgs>,
+    command: &str,
+    force: bool,
+) -> Result<Windlass, Error> {
     let mut options =
-        Options { parallelism: cores().saturating_mul(4), grace: LAST_WORDS, ..Options::default() };
+        Options { parallelism: cores().saturating_mul(4), grace: LAST_WORDS, force, ..Options::default() };
     if let Some(run) = run {
         options.patience = grace(run);
     }

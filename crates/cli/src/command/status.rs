@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use windlass::Windlass;
-use windlass::model::assembly::ElementKind;
-use windlass::model::{State, Timestamp};
+use windlass::model::assembly::{ElementKind, Referent};
+use windlass::model::{AssemblyName, State, Timestamp};
 use windlass::view::status::{AssemblyView, ElementView, StatusView};
 
 use super::process::text;
@@ -69,8 +69,21 @@ fn print_assembly(now: Timestamp, assembly: &AssemblyView) {
     for relationship in assembly.relationships.iter().filter(|relationship| relationship.made > 0) {
         say!("  {} made × {}", relationship.name, relationship.made);
     }
+    if !assembly.referenced_by.is_empty() {
+        let names: Vec<&str> = assembly.referenced_by.iter().map(AssemblyName::as_str).collect();
+        say!("  referenced by {}", names.join(", "));
+    }
     for (name, value) in &assembly.outputs {
         say!("  {name}: {}", text(value));
+    }
+}
+
+/// Says what a reference stands for, where that is not just what the project lists.
+fn exists(referent: Option<&Referent>) -> String {
+    match referent {
+        Some(Referent::Assembly(name)) => format!("is the assembly {name}"),
+        Some(Referent::Found(id)) => format!("exists, found as {id}"),
+        _ => "exists".to_owned(),
     }
 }
 
@@ -86,7 +99,7 @@ fn print_tree(now: Timestamp, elements: &[ElementView], lead: &str) {
 fn print_element(now: Timestamp, element: &ElementView, branch: &str, below: &str) {
     let name = element.name.local().rsplit("__").next().unwrap_or_default();
     let state = match element.kind {
-        ElementKind::Reference => styled(DIM, "exists"),
+        ElementKind::Reference => styled(DIM, exists(element.referent.as_ref())),
         _ => styled(state_style(element.state), element.state),
     };
     let mut notes: Vec<String> = Vec::new();

@@ -4,25 +4,33 @@ use std::process::ExitCode;
 
 use windlass::Order;
 
-use super::{fail, grace, open, order, plan, process};
+use super::{fail, grace, open_against, order, plan, process};
 use crate::args::{AdoptArgs, AssemblyArgs, DryRunArgs, RunArgs, UpArgs};
 use crate::{diagnostics, signals};
 
 pub(crate) async fn run(args: UpArgs) -> ExitCode {
-    let UpArgs { assembly, parts, dry, run } = args;
-    bring_up("up", &assembly, &dry, &run, |order| order.target(parts.target).replace(parts.replace)).await
+    let UpArgs { assembly, parts, force, dry, run } = args;
+    let how = How { dry: &dry, run: &run, force: force.force };
+    bring_up("up", &assembly, &how, |order| order.target(parts.target).replace(parts.replace)).await
 }
 
 pub(crate) async fn adopt(args: AdoptArgs) -> ExitCode {
     let AdoptArgs { assembly, dry, run } = args;
-    bring_up("adopt", &assembly, &dry, &run, |order| order.adopt(true)).await
+    let how = How { dry: &dry, run: &run, force: false };
+    bring_up("adopt", &assembly, &how, |order| order.adopt(true)).await
+}
+
+/// How an assembly is brought up.
+struct How<'a> {
+    dry: &'a DryRunArgs,
+    run: &'a RunArgs,
+    force: bool,
 }
 
 async fn bring_up(
     verb: &str,
     assembly: &AssemblyArgs,
-    dry: &DryRunArgs,
-    run: &RunArgs,
+    &How { dry, run, force }: &How<'_>,
     manner: impl FnOnce(Order) -> Order,
 ) -> ExitCode {
     let order = match order(assembly) {
@@ -30,7 +38,7 @@ async fn bring_up(
         Err(code) => return code,
     };
     let command = format!("{verb} {}", assembly.file.display());
-    let windlass = match open(Some(&assembly.file), Some(run), &command) {
+    let windlass = match open_against(Some(&assembly.file), Some(run), &command, force) {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };

@@ -22,6 +22,7 @@ mod interrupt;
 mod json;
 mod kill;
 mod project;
+mod references;
 mod resolve;
 mod schema;
 mod scripts;

@@ -151,7 +151,7 @@ fn references_elsewhere() {
     119 |     type: resource::openstack_neutron_network::1.0
         |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
         |
-        = help: of that type there are `VIDEO` and `public`
+        = help: of that name there are: `VIDEO` 1.0 (its `deploymentLocation` is `admin@local`); `public` 1.0 (its `deploymentLocation` is `admin@local`, it is called otherwise)
 
     error[WL0160]: the reference `public-network` fits nothing: there is no `resource::openstack_neutron_network::1.0` with deploymentLocation `admin@locla`, name `public`, resourceManager `test-rm`
        --> h_bta/assembly.yaml:129:11
@@ -159,7 +159,7 @@ fn references_elsewhere() {
     129 |     type: resource::openstack_neutron_network::1.0
         |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
         |
-        = help: of that type there are `VIDEO` and `public`
+        = help: of that name there are: `VIDEO` 1.0 (its `deploymentLocation` is `admin@local`, it is called otherwise); `public` 1.0 (its `deploymentLocation` is `admin@local`)
 
     error[WL0160]: the reference `xenial-image` fits nothing: there is no `resource::openstack_glance_image::1.0` with deploymentLocation `admin@locla`, name `xenial`, resourceManager `test-rm`
        --> h_bta/assembly.yaml:139:11
@@ -167,7 +167,7 @@ fn references_elsewhere() {
     139 |     type: resource::openstack_glance_image::1.0
         |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
         |
-        = help: of that type there are `xenial`
+        = help: of that name there are: `xenial` 1.0 (its `deploymentLocation` is `admin@local`)
 
     3 errors; nothing was changed
     ");

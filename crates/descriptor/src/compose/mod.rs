@@ -17,10 +17,14 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde_json::Value as Json;
-use windlass_model::assembly::{Element, ElementKind, Endpoint, Operation, Property, Relationship, Topology};
+use windlass_model::assembly::{
+    Element, ElementKind, Endpoint, Operation, Property, Referent, Relationship, Topology,
+};
 use windlass_model::name::RelationshipName;
 use windlass_model::policy::Policy;
-use windlass_model::{AssemblyName, ComponentName, DescriptorName, ElementName, Origin, PropertyName};
+use windlass_model::{
+    AssemblyName, ComponentName, DescriptorName, ElementName, OperationName, Origin, PropertyName,
+};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_source::{Code, Diagnostic, Diagnostics, Place, Source, Span};
 
@@ -52,6 +56,30 @@ pub struct Existing {
     pub name: String,
     /// Its properties.
     pub properties: BTreeMap<String, Json>,
+    /// Those of its properties that are secrets.
+    pub sensitive: BTreeSet<String>,
+    /// What a reference to it stands for.
+    pub referent: Referent,
+    /// The operations of another assembly, and the resource of it that each leads to.
+    pub operations: IndexMap<OperationName, Operation>,
+    /// Why no reference may resolve to it, as a sentence fragment: `it is going down`.
+    pub unfit: Option<String>,
+}
+
+impl Existing {
+    /// Makes something that a project lists.
+    pub fn listed(descriptor: DescriptorName, name: String, properties: BTreeMap<String, Json>) -> Self {
+        let referent = Referent::Listed(name.clone());
+        Self {
+            descriptor,
+            name,
+            properties,
+            sensitive: BTreeSet::new(),
+            referent,
+            operations: IndexMap::new(),
+            unfit: None,
+        }
+    }
 }
 
 /// What a reference asks for: the input of a search for what exists.
@@ -67,8 +95,10 @@ pub struct ReferenceRequest {
     pub queries: Option<DescriptorName>,
     /// What fits, if exactly one thing does.
     pub found: Option<Existing>,
-    /// Where it is declared.
-    pub origin: Origin,
+    /// Whether nothing fits and nobody has looked for more yet, though that was promised.
+    pub pending: bool,
+    /// Where its type stands.
+    pub place: Place,
 }
 
 /// What is asked for.
@@ -82,6 +112,35 @@ pub struct Request<'a> {
     pub catalog: &'a dyn Catalog,
     /// What references may resolve to.
     pub existing: &'a [Existing],
+    /// What references have resolved to before: as long as that fits, it counts, whatever else does.
+    pub bound: &'a BTreeMap<ElementName, Referent>,
+    /// Whether somebody looks for what references with `queries` ask for.
+    pub search: Search<'a>,
+}
+
+impl<'a> Request<'a> {
+    /// Makes a request of a new assembly without parameters, for which nobody looks for anything.
+    pub fn new(name: &'a AssemblyName, parameters: &'a BTreeMap<String, Json>, catalog: &'a dyn Catalog) -> Self {
+        static NOTHING: BTreeMap<ElementName, Referent> = BTreeMap::new();
+        Self { name, parameters, catalog, existing: &[], bound: &NOTHING, search: Search::Never }
+    }
+
+    /// Sets what references may resolve to.
+    #[must_use]
+    pub fn existing(self, existing: &'a [Existing]) -> Self {
+        Self { existing, ..self }
+    }
+}
+
+/// Whether drivers are asked for what references want and nothing known fits.
+#[derive(Debug, Clone, Copy)]
+pub enum Search<'a> {
+    /// They are not: a reference that fits nothing is an error.
+    Never,
+    /// They will be, and other assemblies will be looked at: such a reference is [pending](ReferenceRequest::pending).
+    Later,
+    /// They were, and this is what they found for each.
+    Done(&'a BTreeMap<ElementName, Vec<Existing>>),
 }
 
 /// An assembly, composed.
@@ -182,6 +241,7 @@ impl Seat {
             operations: IndexMap::new(),
             metrics: IndexMap::new(),
             cluster: None,
+            referent: None,
             origin: None,
         }
     }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use windlass_model::assembly::{Element, ElementKind, Property};
+use windlass_model::assembly::{Element, ElementKind, Property, Referent};
 use windlass_model::resolve::text_of;
-use windlass_model::{ComponentName, PropertyName};
+use windlass_model::{ComponentName, DescriptorName, ElementName, PropertyName};
 use windlass_secret::Sensitive;
 use windlass_source::{Diagnostic, Place};
 
 use super::known::{Known, Unknown};
-use super::{Composer, Existing, Frame, ReferenceRequest, Seat};
+use super::{Composer, Existing, Frame, ReferenceRequest, Search, Seat};
 use crate::check::newest;
 use crate::codes;
 use crate::document::{Descriptor, ReferenceDecl, ReferenceType};
@@ -20,46 +20,83 @@ use crate::scope::quoted;
 /// What a thing must look like.
 type Wanted = BTreeMap<PropertyName, Known>;
 
-impl Composer<'_> {
+/// Something that has the name of the type that is asked for.
+struct Candidate<'r> {
+    thing: &'r Existing,
+    /// Why it does not fit; empty when it does.
+    unfit: Vec<String>,
+}
+
+impl<'r> Composer<'r> {
     pub(super) fn reference(&mut self, frame: Frame<'_>, name: &ComponentName, decl: &ReferenceDecl) {
         let (Some(kind), Some(wanted)) = (&decl.kind, self.wanted(frame, decl)) else { return };
-        let of_type = self.request.existing.iter().filter(|thing| kind.value.accepts(&thing.descriptor));
-        let of_type: Vec<&Existing> = of_type.collect();
-        let fitting: Vec<&Existing> = of_type.iter().copied().filter(|thing| fits(thing, &wanted)).collect();
-        // Of several versions the newest counts.
-        let highest = fitting.iter().map(|thing| &thing.descriptor.version).max();
-        let fitting: Vec<&Existing> =
-            fitting.iter().copied().filter(|thing| Some(&thing.descriptor.version) == highest).collect();
-        let found = match fitting[..] {
-            [thing] => Some(thing),
-            _ => None,
-        };
+        let element = frame.owner.child(name);
+        let candidates = self.candidates(&element, &kind.value, &wanted);
+        let fitting = self.fitting(&element, &candidates);
         let queries = newest(kind, self.request.catalog).filter(|descriptor| match descriptor {
             Descriptor::Resource(resource) => !resource.queries.is_empty(),
             Descriptor::Assembly(_) => false,
         });
+        let queries = queries.and_then(|descriptor| descriptor.name().cloned());
+        let searchable = queries.is_some() || kind.value.is_assembly();
+        let pending = fitting.is_empty() && searchable && matches!(self.request.search, Search::Later);
         self.references.push(ReferenceRequest {
-            element: frame.owner.child(name),
+            element: element.clone(),
             kind: kind.value.clone(),
-            queries: queries.and_then(|descriptor| descriptor.name().cloned()),
+            queries: queries.clone(),
             properties: wanted
                 .iter()
                 .map(|(name, known)| (name.clone(), Sensitive::new(known.text.clone())))
                 .collect(),
-            found: found.cloned(),
-            origin: origin(&frame.assembly.source, decl.name_span),
+            found: match fitting[..] {
+                [thing] => Some(thing.clone()),
+                _ => None,
+            },
+            pending,
+            place: frame.assembly.source.place(kind.span),
         });
         match fitting[..] {
             [thing] => self.resolved(frame, name, decl, thing),
+            [] if pending => {}
             [] => {
+                let searched = match self.request.search {
+                    Search::Done(found) => queries.filter(|_| found.contains_key(&element)),
+                    _ => None,
+                };
                 let place = frame.assembly.source.place(kind.span);
-                self.diagnostics.push(nothing(name, &kind.value, &wanted, &of_type, place));
+                let nothing = Nothing { name, kind: &kind.value, wanted: &wanted, searched };
+                self.diagnostics.push(nothing.diagnostic(&candidates, place));
             }
             _ => {
                 let diagnostic = several(name, &wanted, &fitting);
                 self.diagnostics.push(diagnostic.at(frame.assembly.source.place(kind.span)));
             }
         }
+    }
+
+    /// Finds everything that has the name of a type, whatever its version, and why it does not fit.
+    fn candidates(&self, element: &ElementName, kind: &ReferenceType, wanted: &Wanted) -> Vec<Candidate<'r>> {
+        let request = self.request;
+        let found = match request.search {
+            Search::Done(found) => found.get(element).map(Vec::as_slice).unwrap_or_default(),
+            Search::Never | Search::Later => &[],
+        };
+        let of_kind = request.existing.iter().chain(found).filter(|thing| {
+            thing.descriptor.kind == kind.kind && thing.descriptor.name == kind.name
+        });
+        of_kind.map(|thing| Candidate { thing, unfit: unfit(thing, kind, wanted) }).collect()
+    }
+
+    /// Finds what fits: what the reference was before, else all of the newest version that fits.
+    fn fitting(&self, element: &ElementName, candidates: &[Candidate<'r>]) -> Vec<&'r Existing> {
+        let fitting = candidates.iter().filter(|candidate| candidate.unfit.is_empty()).map(|found| found.thing);
+        let fitting: Vec<&Existing> = fitting.collect();
+        let before = self.request.bound.get(element);
+        if let Some(same) = fitting.iter().find(|thing| Some(&thing.referent) == before) {
+            return vec![same];
+        }
+        let newest = fitting.iter().map(|thing| &thing.descriptor.version).max();
+        fitting.iter().copied().filter(|thing| Some(&thing.descriptor.version) == newest).collect()
     }
 
     /// Evaluates what the thing must look like; none when that is not known, which has been reported.
@@ -95,53 +132,117 @@ impl Composer<'_> {
         let mut properties = indexmap::IndexMap::new();
         for (key, value) in std::iter::once((&its_name.0, &its_name.1)).chain(&thing.properties) {
             let Ok(key) = key.parse::<PropertyName>() else { continue };
-            let value = Some(self.given(value, false));
-            properties.insert(key, Property { value, origin: Some(at.clone()), ..Property::default() });
+            let sensitive = thing.sensitive.contains(key.as_str());
+            let value = Some(self.given(value, sensitive));
+            let property = Property { value, sensitive, origin: Some(at.clone()), ..Property::default() };
+            properties.insert(key, property);
         }
         let parent = Some(frame.owner.clone());
         let seat = Seat { name: frame.owner.child(name), parent, component: Some(name.clone()), index: None };
         self.push(Element {
             properties,
+            operations: thing.operations.clone(),
+            referent: Some(thing.referent.clone()),
             origin: Some(at),
             ..seat.element(ElementKind::Reference, thing.descriptor.clone())
         });
     }
 }
 
-/// Tells whether a thing fits; what it doesn't say, fits.
-fn fits(thing: &Existing, wanted: &Wanted) -> bool {
-    wanted.iter().all(|(name, wanted)| match name.as_str() {
-        "name" => thing.name == wanted.text,
-        name => thing.properties.get(name).is_none_or(|has| text_of(has) == wanted.text),
-    })
+/// Says why a thing does not fit; what it doesn't say, fits.
+fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String> {
+    let mut why: Vec<String> = thing.unfit.iter().cloned().collect();
+    if !kind.versions.contains(&thing.descriptor.version) {
+        why.push(format!("its version is not in `{}`", kind.versions));
+    }
+    for (name, wanted) in wanted {
+        let has = match name.as_str() {
+            "name" if thing.name != wanted.text => {
+                why.push("it is called otherwise".to_owned());
+                continue;
+            }
+            "name" => continue,
+            name => thing.properties.get(name).map(text_of).filter(|has| *has != wanted.text),
+        };
+        why.extend(has.map(|has| match wanted.sensitive || thing.sensitive.contains(name.as_str()) {
+            true => format!("its `{name}` is another"),
+            false => format!("its `{name}` is `{has}`"),
+        }));
+    }
+    why
 }
 
-fn nothing(
-    name: &ComponentName,
-    kind: &ReferenceType,
-    wanted: &Wanted,
-    of_type: &[&Existing],
-    place: Place,
-) -> Diagnostic {
-    let with = described(wanted);
-    let message = format!("the reference `{name}` fits nothing: there is no `{kind}`{with}");
-    let diagnostic = Diagnostic::error(codes::NO_INSTANCE, message).at(place);
-    let names: Vec<&str> = of_type.iter().map(|thing| thing.name.as_str()).collect();
-    if names.is_empty() {
-        return diagnostic.help("declare it under `existing:` in `windlass.yaml`");
+/// A reference that nothing fits.
+struct Nothing<'n> {
+    name: &'n ComponentName,
+    kind: &'n ReferenceType,
+    wanted: &'n Wanted,
+    /// The resource whose drivers were asked.
+    searched: Option<DescriptorName>,
+}
+
+impl Nothing<'_> {
+    fn diagnostic(&self, candidates: &[Candidate<'_>], place: Place) -> Diagnostic {
+        let Self { name, kind, wanted, searched } = self;
+        let with = described(wanted);
+        let message = format!("the reference `{name}` fits nothing: there is no `{kind}`{with}");
+        let diagnostic = Diagnostic::error(codes::NO_INSTANCE, message).at(place);
+        if candidates.is_empty() {
+            return diagnostic.help(match searched {
+                Some(resource) => {
+                    format!("`queries` of `{resource}` have found nothing; look whether it is there")
+                }
+                None if kind.is_assembly() => {
+                    "bring one up, or declare it under `existing:` in `windlass.yaml`".to_owned()
+                }
+                None => "declare it under `existing:` in `windlass.yaml`".to_owned(),
+            });
+        }
+        let near = match wanted.get("name").filter(|asked| !asked.sensitive) {
+            Some(asked) => {
+                let names = candidates.iter().map(|candidate| candidate.thing.name.as_str());
+                did_you_mean(diagnostic, &asked.text, names)
+            }
+            None => diagnostic,
+        };
+        let listed = listed(candidates);
+        let help = match &near.help {
+            Some(near) => format!("{near} {listed}"),
+            None => listed,
+        };
+        near.help(help)
     }
-    let diagnostic = diagnostic.help(format!("of that type there are {}", quoted(&names)));
-    match wanted.get("name").filter(|asked| !asked.sensitive) {
-        Some(asked) => did_you_mean(diagnostic, &asked.text, names),
-        None => diagnostic,
+}
+
+/// The most candidates that are named before the rest is counted.
+const NAMED: usize = 8;
+
+/// Lists what does not fit, each with its reasons.
+fn listed(candidates: &[Candidate<'_>]) -> String {
+    let one = |Candidate { thing, unfit }: &Candidate<'_>| {
+        format!("`{}` {} ({})", thing.name, thing.descriptor.version, unfit.join(", "))
+    };
+    let mut all: Vec<String> = candidates.iter().take(NAMED).map(one).collect();
+    if let Some(more @ 1..) = candidates.len().checked_sub(NAMED) {
+        all.push(format!("{more} more"));
     }
+    format!("of that name there are: {}", all.join("; "))
 }
 
 fn several(name: &ComponentName, wanted: &Wanted, fitting: &[&Existing]) -> Diagnostic {
-    let names: Vec<&str> = fitting.iter().map(|thing| thing.name.as_str()).collect();
+    let names: Vec<String> = fitting.iter().map(|thing| of_whom(thing)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let with = described(wanted);
     let message = format!("the reference `{name}` fits {} things{with}: {}", names.len(), quoted(&names));
     Diagnostic::error(codes::MANY_INSTANCES, message).help("give more of its properties, until one is left")
+}
+
+/// Names a thing, with what its driver calls it where that is something else.
+fn of_whom(thing: &Existing) -> String {
+    match &thing.referent {
+        Referent::Found(id) if *id != thing.name => format!("{} ({id})", thing.name),
+        _ => thing.name.clone(),
+    }
 }
 
 /// Says what was looked for.

@@ -407,6 +407,7 @@ impl<'a> Values<'a> {
         let (kind, wanted) = (kind?, wanted?);
         let fits = |thing: &&Existing| {
             kind.value.accepts(&thing.descriptor)
+                && thing.unfit.is_none()
                 && wanted.iter().all(|(name, wanted)| match name.as_str() {
                     "name" => *thing.name == **wanted,
                     name => thing.properties.get(name).is_none_or(|has| text_of(has) == **wanted),
@@ -437,6 +438,9 @@ fn of_thing(component: &ComponentName, name: &PropertyName, thing: Option<&Exist
         Some(thing) => match thing.properties.get(name.as_str()) {
             Some(Json::Array(_) | Json::Object(_)) => {
                 Found::unknown(format!("`{name}` is a list or a mapping"))
+            }
+            Some(_) if thing.sensitive.contains(name.as_str()) => {
+                Found::unknown(format!("`{name}` of `{component}` is a secret"))
             }
             Some(value) => Found::plain(text_of(value)),
             None => Found::unknown(format!("what `{component}` resolves to has no `{name}`")),

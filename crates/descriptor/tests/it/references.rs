@@ -53,13 +53,13 @@ fn one_thing_fits() {
 fn nothing_fits() {
     assert_snapshot!(world().messages(&shop("{name: {value: VIDOE}}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with name `VIDOE`
-        help: did you mean `VIDEO`?
+        help: did you mean `VIDEO`? of that name there are: `VIDEO` 1.2 (it is called otherwise); `AUDIO` 1.2 (it is called otherwise); `OLD` 1.0 (it is called otherwise); `VIDEO` 2.0 (its version is not in `^1.0`, it is called otherwise)
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
         help: what exists at any place fits
     ");
     assert_snapshot!(world().messages(&shop("{name: {value: VIDEO}, deploymentLocation: {value: there}}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with deploymentLocation `there`, name `VIDEO`
-        help: of that type there are `VIDEO`, `AUDIO` and `OLD`
+        help: of that name there are: `VIDEO` 1.2 (its `deploymentLocation` is `here`); `AUDIO` 1.2 (its `deploymentLocation` is `here`, it is called otherwise); `OLD` 1.0 (its `deploymentLocation` is `here`, it is called otherwise); `VIDEO` 2.0 (its version is not in `^1.0`)
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `resourceManager`
         help: what exists at any place fits
     ");
@@ -87,7 +87,7 @@ fn several_things_fit() {
 fn secrets_are_not_told() {
     assert_snapshot!(world().messages(&shop("{name: {value: '${password}'}}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with name `***`
-        help: of that type there are `VIDEO`, `AUDIO` and `OLD`
+        help: of that name there are: `VIDEO` 1.2 (it is called otherwise); `AUDIO` 1.2 (it is called otherwise); `OLD` 1.0 (it is called otherwise); `VIDEO` 2.0 (its version is not in `^1.0`, it is called otherwise)
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
         help: what exists at any place fits
     ");

@@ -389,11 +389,6 @@ fn go(text: &str) -> Option<Result<Resolved, String>> {
         return Some(Err(read.diagnostics.to_string()));
     }
     let name = assembly.name.as_ref().map_or_else(|| "test".parse().unwrap(), |name| name.value.name.clone());
-    let request = Request {
-        name: &name,
-        parameters: &std::collections::BTreeMap::new(),
-        catalog: &MemoryCatalog::new(),
-        existing: &[],
-    };
-    Some(resolve(&assembly, request).map_err(|diagnostics| diagnostics.to_string()))
+    let (parameters, catalog) = (std::collections::BTreeMap::new(), MemoryCatalog::new());
+    Some(resolve(&assembly, Request::new(&name, &parameters, &catalog)).map_err(|diagnostics| diagnostics.to_string()))
 }

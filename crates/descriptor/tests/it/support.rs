@@ -66,19 +66,14 @@ impl World {
     pub(crate) fn existing(mut self, descriptor: &str, name: &str, properties: &[(&str, &str)]) -> Self {
         let properties = properties.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();
         let descriptor = descriptor.parse().unwrap();
-        self.existing.push(Existing { descriptor, name: name.to_owned(), properties });
+        self.existing.push(Existing::listed(descriptor, name.to_owned(), properties));
         self
     }
 
     /// Composes an assembly as `test`.
     pub(crate) fn compose(&self, assembly: &Arc<AssemblyDescriptor>) -> Composed {
         let name = "test".parse().unwrap();
-        let request = Request {
-            name: &name,
-            parameters: &self.parameters,
-            catalog: &self.catalog,
-            existing: &self.existing,
-        };
+        let request = Request::new(&name, &self.parameters, &self.catalog).existing(&self.existing);
         compose(assembly, request)
     }
 
@@ -87,12 +82,7 @@ impl World {
         let Read { descriptor, diagnostics } = read_text(text);
         let Some(Descriptor::Assembly(assembly)) = descriptor else { panic!("no assembly: {diagnostics}") };
         let name = "test".parse().unwrap();
-        let request = Request {
-            name: &name,
-            parameters: &self.parameters,
-            catalog: &self.catalog,
-            existing: &self.existing,
-        };
+        let request = Request::new(&name, &self.parameters, &self.catalog).existing(&self.existing);
         resolve(&assembly, request).map_err(|diagnostics| show(&diagnostics))
     }
 

@@ -1,14 +1,14 @@
 //! What an intent comes to: the assembly as it should be, the plan, and what the plan changes. Pure: nothing is read or
 //! written here, so that a preview and the real thing are the same.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use windlass_driver::Package;
 use windlass_lifecycle::{Diff, Options, Scale, Situation, Version, healable, merged, plan, resized, scaled};
 use windlass_model::assembly::{ElementKind, PackageDigest};
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Scaled, VersionRecord};
-use windlass_model::{ElementName, ProcessId, State, Timestamp, Topology};
+use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
 use windlass_plan::Plan;
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::Snapshot;
@@ -43,6 +43,15 @@ pub(super) struct Draft {
     pub(super) packages: Vec<Arc<Package>>,
     /// The elements that are taken for broken from now on.
     pub(super) broken: Vec<ElementName>,
+    /// What the assembly was before; none for a new one.
+    pub(super) before: Option<Before>,
+}
+
+/// What others may rely on of an assembly as it was before.
+pub(super) struct Before {
+    pub(super) goal: State,
+    pub(super) descriptor: DescriptorName,
+    pub(super) references: BTreeSet<AssemblyName>,
 }
 
 /// What should be, and what comes with it.
@@ -78,6 +87,11 @@ impl Means {
             (None, _) => true,
             (Some(_), None) => false,
         };
+        let before_all = before.as_ref().map(|before| Before {
+            goal: before.goal,
+            descriptor: before.descriptor.clone(),
+            references: before.references.clone(),
+        });
         let mut world = match (snapshot, &record) {
             (Some(snapshot), _) => World::load(snapshot),
             (None, Some(record)) => World::new(record.clone()),
@@ -92,6 +106,7 @@ impl Means {
             None => world.assembly.goal = State::Absent,
         }
         world.assembly.updated = now;
+        world.limited = !target.options.target.is_empty();
         world.packages = packages_of(&world, &target.packages)?;
         world.add_secrets(&target.secrets);
         let mut enrolled = Vec::new();
@@ -118,6 +133,7 @@ impl Means {
             secrets: target.secrets,
             packages: target.packages,
             broken: target.options.heal.into_iter().collect(),
+            before: before_all,
             world,
         })
     }
@@ -160,6 +176,8 @@ fn up(
         (topology, sizes) = keep_sizes(topology, &before.scaled);
     }
     let Manner { goal, adopt, replace, target } = manner;
+    let mut references = topology.referenced();
+    references.extend(before.iter().flat_map(|before| before.references.iter().cloned()));
     let options = Options { goal, adopt, packages: pins.clone(), replace, target, ..Options::default() };
     let record = AssemblyRecord {
         name: topology.name().clone(),
@@ -169,6 +187,7 @@ fn up(
         parameters,
         packages: pins,
         scaled: sizes,
+        references,
         version: before.and_then(|before| before.version),
         created: before.map_or(now, |before| before.created),
         updated: now,
@@ -202,7 +221,10 @@ fn stored(
         Ask::Rollback(process) => {
             let version = earlier(&former.versions, record, process)?;
             *intent = Intent::Rollback(version.process);
+            let mut references = version.assembly.topology.referenced();
+            references.extend(record.references.iter().cloned());
             next = AssemblyRecord {
+                references,
                 created: record.created,
                 version: record.version,
                 goal: record.goal,

@@ -4,6 +4,7 @@ mod ask;
 mod draft;
 mod look;
 mod means;
+mod references;
 mod settle;
 
 use std::collections::{BTreeMap, HashMap};
@@ -32,6 +33,7 @@ pub use ask::{Ask, Desired, Manner};
 pub(crate) use look::Look;
 pub use look::Seen;
 pub use means::Means;
+pub use references::{Offer, offer};
 
 use draft::{Draft, Former};
 
@@ -46,6 +48,8 @@ pub struct Options {
     pub grace: Duration,
     /// How long what runs may go on when somebody else asks the process to stop, before it is stopped.
     pub patience: Duration,
+    /// Whether an assembly may go, or be changed, though others reference it.
+    pub force: bool,
 }
 
 impl Default for Options {
@@ -56,6 +60,7 @@ impl Default for Options {
             poll: Duration::from_millis(500),
             grace: Duration::from_secs(10),
             patience: Duration::from_secs(10),
+            force: false,
         }
     }
 }
@@ -128,7 +133,12 @@ impl Engine {
             return Err(self.unknown(name).await?);
         }
         let former = self.former(&ask, snapshot.as_ref()).await?;
-        Ok(Preview::of(self.means.draft(ask, snapshot, former)?, exists))
+        let goes_on = matches!(ask, Ask::Retry { .. });
+        let draft = self.means.draft(ask, snapshot, former)?;
+        if !goes_on {
+            self.refuse_if_referenced(&draft).await?;
+        }
+        Ok(Preview::of(draft, exists))
     }
 
     /// Takes the lease, settles what earlier processes have left open, and plans what is asked.
@@ -170,9 +180,17 @@ impl Engine {
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
         let former = self.former(&ask, snapshot.as_ref()).await?;
+        // What is only gone on with was looked at when it was begun.
+        let goes_on = matches!(ask, Ask::Retry { .. });
         let mut draft = self.means.draft(ask, snapshot, former)?;
-        let process = self.begin(lease, &mut draft, continues).await?;
-        Ok((draft, process))
+        if !goes_on {
+            self.refuse_if_referenced(&draft).await?;
+        }
+        // What is referenced from now on must not go before that is on record.
+        let visits = self.visit(lease, &draft, stop).await?;
+        let begun = self.begin(lease, &mut draft, continues).await;
+        self.leave(visits).await;
+        Ok((draft, begun?))
     }
 
     async fn unknown(&self, name: &AssemblyName) -> Result<EngineError, EngineError> {

@@ -1,8 +1,8 @@
 //! What the end of a call means for elements and relationships.
 
 use windlass_model::record::{
-    Advance, ElementRecord, Event as Happening, Failure, FailureKind, InstanceRecord, Made, PairKey,
-    PairRecord,
+    Advance, ElementRecord, Event as Happening, Failure, FailureKind, InstanceRecord, Intent, Made, PairKey,
+    PairRecord, ProcessRecord, ProcessStatus,
 };
 use windlass_model::{Action, ElementName, ProcessId, Side, State};
 use windlass_store::Change;
@@ -132,6 +132,22 @@ impl Machine {
             self.world.pairs.remove(&key);
             self.change(Change::DropPair(Box::new(key)));
         }
+    }
+
+    /// Forgets the references that a change has parted from, once it is through.
+    pub(super) fn forget_references(&mut self) {
+        let through = |process: &ProcessRecord| {
+            process.status == ProcessStatus::Completed && process.intent != Intent::Down
+        };
+        let references = self.world.topology().referenced();
+        if !self.process.as_ref().is_some_and(through)
+            || self.world.limited
+            || self.world.assembly.references == references
+        {
+            return;
+        }
+        self.world.assembly.references = references;
+        self.change(Change::PutAssembly(Box::new(self.world.assembly.clone())));
     }
 
     pub(super) fn forget_instance(&mut self, element: &ElementName) {

@@ -25,10 +25,9 @@ fn example(
     }
     let existing: Vec<Existing> = existing
         .iter()
-        .map(|(kind, name)| Existing {
-            descriptor: kind.parse().expect("valid"),
-            name: (*name).to_owned(),
-            properties: BTreeMap::from([("id".to_owned(), "x".into()), ("privateIp".to_owned(), "y".into())]),
+        .map(|(kind, name)| {
+            let properties = [("id".to_owned(), "x".into()), ("privateIp".to_owned(), "y".into())];
+            Existing::listed(kind.parse().expect("valid"), (*name).to_owned(), properties.into())
         })
         .collect();
     let text = fs::read_to_string(fixture(folder).join("assembly.yaml")).expect("the fixture is there");

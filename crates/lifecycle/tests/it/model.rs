@@ -129,6 +129,7 @@ fn element(at: &str, kind: ElementKind, parent: Option<&str>) -> Element {
         transitions: Vec::new(),
         operations: IndexMap::new(),
         cluster: None,
+        referent: None,
         metrics: IndexMap::new(),
         origin: None,
     }

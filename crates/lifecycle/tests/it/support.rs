@@ -43,7 +43,7 @@ pub(crate) fn compose_with(
     let name = assembly.name.as_ref().expect("it has a name").value.name.clone();
     let parameters: BTreeMap<_, _> =
         parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();
-    let composed = compose(&assembly, Request { name: &name, parameters: &parameters, catalog, existing });
+    let composed = compose(&assembly, Request::new(&name, &parameters, catalog).existing(existing));
     composed.topology.unwrap_or_else(|| panic!("{}", composed.diagnostics))
 }
 

@@ -46,6 +46,7 @@ fn topology(elements: &[Sketch<'_>]) -> Topology {
         operations: IndexMap::new(),
         metrics: IndexMap::new(),
         cluster: None,
+        referent: None,
         origin: None,
     };
     let all = elements.iter().enumerate().map(element).collect();

@@ -29,8 +29,7 @@ fn examples_are_found_and_composed(#[case] name: &str, #[case] parameters: &[&st
         .map(|(name, value)| (name.to_owned(), value.into()))
         .collect();
     let name = "test".parse().unwrap();
-    let request =
-        Request { name: &name, parameters: &parameters, catalog: &catalog, existing: project.existing() };
+    let request = Request::new(&name, &parameters, &catalog).existing(project.existing());
     let composed = compose(&assembly, request);
     assert!(composed.topology.is_some(), "{}", composed.diagnostics);
     for resource in &composed.resources {

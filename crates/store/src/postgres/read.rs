@@ -66,6 +66,17 @@ pub(super) async fn assemblies(db: &Transaction<'_>) -> Outcome<Vec<AssemblyReco
     records(db, "SELECT record FROM assembly ORDER BY name COLLATE \"C\"", &[]).await
 }
 
+pub(super) async fn referrers(db: &Transaction<'_>, scope: &AssemblyName) -> Outcome<Vec<AssemblyName>> {
+    let sql = "SELECT name FROM assembly
+        WHERE jsonb_exists(record::jsonb -> 'references', $1) ORDER BY name COLLATE \"C\"";
+    let rows = db.query(sql, &[&scope.as_str()]).await?;
+    let name = |row: &Row| {
+        let name: &str = row.get(0);
+        name.parse().map_err(|error| Fault::Damaged(format!("an assembly has a bad name: {error}")))
+    };
+    rows.iter().map(name).collect()
+}
+
 pub(super) async fn versions(db: &Transaction<'_>, scope: &AssemblyName) -> Outcome<Vec<VersionRecord>> {
     let sql = "SELECT record, process FROM version WHERE assembly = $1 ORDER BY process";
     let rows = db.query(sql, &[&scope.as_str()]).await?;

@@ -183,6 +183,11 @@ impl Store for SqliteStore {
         self.readers.read(read::assemblies).await
     }
 
+    async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| read::referrers(db, &scope)).await
+    }
+
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
         self.readers.read(read::processes).await
     }

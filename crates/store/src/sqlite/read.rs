@@ -55,6 +55,15 @@ pub(super) fn versions(db: &Connection, scope: &AssemblyName) -> Outcome<Vec<Ver
     })
 }
 
+pub(super) fn referrers(db: &Connection, scope: &AssemblyName) -> Outcome<Vec<AssemblyName>> {
+    let sql = "SELECT assembly.name FROM assembly, json_each(assembly.record, '$.references') AS reference
+        WHERE reference.value = ?1 ORDER BY assembly.name";
+    rows(&mut *db.prepare_cached(sql)?, [scope.as_str()], |row| {
+        let name: String = row.get(0)?;
+        name.parse().map_err(|error| Fault::Damaged(format!("an assembly has a bad name: {error}")))
+    })
+}
+
 pub(super) fn assemblies(db: &Connection) -> Outcome<Vec<AssemblyRecord>> {
     records(&mut *db.prepare_cached("SELECT record FROM assembly ORDER BY name")?, [])
 }

@@ -187,6 +187,12 @@ impl Store for MemoryStore {
         Ok(self.state().records.assemblies())
     }
 
+    async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
+        let assemblies = self.state().records.assemblies();
+        let theirs = assemblies.into_iter().filter(|assembly| assembly.references.contains(scope));
+        Ok(theirs.map(|assembly| assembly.name).collect())
+    }
+
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
         Ok(self.state().records.processes())
     }

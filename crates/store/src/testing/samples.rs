@@ -2,7 +2,7 @@
 
 #![expect(clippy::missing_panics_doc, reason = "all of these panic for a bad name, and say so once")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use windlass_model::assembly::{PackageDigest, Topology};
@@ -52,6 +52,7 @@ pub fn assembly(name: &AssemblyName, packages: &[&PackageRecord]) -> AssemblyRec
         packages: packages.iter().map(|package| (package.name.clone(), package.digest.clone())).collect(),
         version: None,
         scaled: BTreeMap::new(),
+        references: BTreeSet::new(),
         created: TIME,
         updated: TIME,
     }

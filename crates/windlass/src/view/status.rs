@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-use windlass_model::assembly::ElementKind;
+use windlass_model::assembly::{ElementKind, Referent};
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallState, Failure, ProcessRecord};
 use windlass_model::{
@@ -45,6 +45,8 @@ pub struct AssemblyView {
     pub undecided: Vec<UndecidedView>,
     /// The relationships that have been made.
     pub relationships: Vec<RelationshipView>,
+    /// The assemblies that reference it.
+    pub referenced_by: Vec<AssemblyName>,
     /// Its parts.
     pub components: Vec<ElementView>,
 }
@@ -101,6 +103,8 @@ pub struct ElementView {
     pub id: Option<InstanceId>,
     /// The driver's id of it.
     pub natural: Option<String>,
+    /// What a reference stands for; none for all else.
+    pub referent: Option<Referent>,
     /// What its driver publishes.
     pub outputs: BTreeMap<String, Value>,
     /// Why its last step failed.
@@ -131,7 +135,9 @@ impl Windlass {
             for found in known.iter().filter(|found| name.is_none_or(|name| name == *found)) {
                 if let Some(snapshot) = store.load(found).await? {
                     let holder = store.holder(found).await?;
-                    assemblies.push(AssemblyView::new(snapshot, holder.as_ref()));
+                    let mut view = AssemblyView::new(snapshot, holder.as_ref());
+                    view.referenced_by = store.referrers(found).await?;
+                    assemblies.push(view);
                 }
             }
         }
@@ -157,6 +163,7 @@ impl AssemblyView {
                 .map(|call| UndecidedView { element: call.element.clone(), action: call.action.to_string() })
                 .collect(),
             relationships: relationships(&snapshot),
+            referenced_by: Vec::new(),
             components,
             outputs: windlass_engine::outputs(snapshot)
                 .into_iter()
@@ -225,6 +232,7 @@ impl ElementView {
             since: record.filter(|_| own).map(|record| record.since),
             id: record.map(|record| record.id.clone()),
             natural: instance.and_then(|instance| instance.natural.clone()),
+            referent: element.referent.clone(),
             outputs: view.and_then(InstanceView::outputs).into_iter().flatten().map(shown).collect(),
             failure: record.and_then(|record| record.failure.clone()),
             components,

@@ -314,6 +314,7 @@ fn part(name: &str, kind: ElementKind, descriptor: &str) -> Element {
         operations: IndexMap::new(),
         metrics: IndexMap::new(),
         cluster: None,
+        referent: None,
         origin: None,
     }
 }

@@ -65,7 +65,7 @@ macro_rules! conformance_facts {
                 history_tells_all_in_order, drop_assembly_forgets, history_outlives_its_assembly,
                 packages_are_kept_once_while_pinned, versions_are_kept_in_order,
                 packages_of_versions_stay_while_the_assembly_does, a_pin_needs_its_package, process_ids_are_given_out_once,
-                assemblies_are_sorted, ids_are_kept;
+                assemblies_are_sorted, referrers_are_told, ids_are_kept;
             feed: events_are_read_by_assembly, numbers_have_no_holes_under_concurrent_committers, events_are_read_in_pages,
                 a_watch_sees_its_own_handle, a_watch_sees_other_handles, a_watch_tells_what_is_there_at_once,
                 refused_batches_leave_no_hole;

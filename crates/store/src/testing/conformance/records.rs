@@ -5,6 +5,7 @@ use windlass_model::{ElementName, ProcessId};
 
 use super::{Harness, commit, leased, with_assembly};
 use crate::batch::Batch;
+use crate::testing::samples;
 use crate::testing::samples::{
     assembly, call, call_id, element, instance, job, name, package, pair, part, process, secret, step, value,
     version,
@@ -291,6 +292,26 @@ pub async fn assemblies_are_sorted(harness: &impl Harness) {
     }
     let names: Vec<_> = store.assemblies().await.unwrap().into_iter().map(|assembly| assembly.name).collect();
     assert_eq!(names, [name("a"), name("b"), name("c")]);
+}
+
+/// Who references an assembly is told, as of the last record of each.
+pub async fn referrers_are_told(harness: &impl Harness) {
+    let store = harness.open().await;
+    let put = async |assembly: &str, references: &[&str]| {
+        let lease = leased(&*store, assembly).await;
+        let mut record = samples::assembly(&lease.scope, &[]);
+        record.references = references.iter().map(|reference| name(reference)).collect();
+        commit(&*store, &lease, Batch::new().put_assembly(record)).await;
+        store.release(lease).await.unwrap();
+    };
+    put("a", &[]).await;
+    put("c", &["a", "b"]).await;
+    put("b", &["a"]).await;
+    assert_eq!(store.referrers(&name("a")).await.unwrap(), [name("b"), name("c")]);
+    assert_eq!(store.referrers(&name("b")).await.unwrap(), [name("c")]);
+    assert_eq!(store.referrers(&name("c")).await.unwrap(), []);
+    put("b", &[]).await;
+    assert_eq!(store.referrers(&name("a")).await.unwrap(), [name("c")]);
 }
 
 /// A store has one id for its life.

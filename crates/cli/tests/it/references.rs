@@ -1,0 +1,212 @@
+//! References to other assemblies: found in the store, read, kept, and protected.
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+
+/// A project with the assemblies `storage`, which publishes an address and has a secret, and `app`, which references one
+/// and passes on what it reads.
+fn shop() -> TestEnv {
+    let env = TestEnv::new();
+    write_storage(&env, "1.2");
+    env.write(
+        "app/assembly.yaml",
+        "name: assembly::app::1.0
+properties:
+  region: {default: eu}
+  address: {read-only: true, value: '${web.seen}'}
+references:
+  storage:
+    type: assembly::storage::^1.0
+    properties:
+      region: {value: '${region}'}
+composition:
+  web:
+    type: resource::web::1.0
+    properties:
+      address: {value: '${storage.address}'}
+      password: {value: '${storage.password}'}
+",
+    );
+    env.write(
+        "app/Contains/web/resource.yaml",
+        "name: resource::web::1.0
+properties: {address: {}, password: {}, seen: {read-only: true}}
+lifecycle: [Install, Start, Stop, Uninstall]
+default-driver: {noop: {properties: {outputs: {seen: address}}}}
+",
+    );
+    env
+}
+
+fn write_storage(env: &TestEnv, version: &str) {
+    env.write(
+        "storage/assembly.yaml",
+        format!(
+            "name: assembly::storage::{version}
+properties:
+  region: {{default: eu}}
+  size: {{default: small}}
+  password: {{type: password, default: hunter22}}
+  address: {{read-only: true, value: '${{disk.address}}'}}
+composition:
+  disk:
+    type: resource::disk::1.0
+    properties:
+      given: {{value: '${{instance.name}}.example.org'}}
+      size: {{value: '${{size}}'}}
+"
+        ),
+    );
+    env.write(
+        "storage/Contains/disk/resource.yaml",
+        "name: resource::disk::1.0
+properties: {given: {}, size: {}, address: {read-only: true}}
+lifecycle: [Install, Uninstall]
+default-driver: {noop: {properties: {outputs: {address: given}}}}
+",
+    );
+}
+
+#[test]
+fn another_assembly_is_found_read_and_kept() {
+    let env = shop();
+    assert_snapshot!(env.refuses(&["up", "app"]), @"
+    error[WL0160]: the reference `storage` fits nothing: there is no `assembly::storage::^1.0` with region `eu`
+     --> app/assembly.yaml:7:11
+      |
+    7 |     type: assembly::storage::^1.0
+      |           ^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: bring one up, or declare it under `existing:` in `windlass.yaml`
+
+    1 error; nothing was changed
+    ");
+    env.ok(&["up", "storage", "--name", "s1"]);
+    env.ok(&["up", "storage", "--name", "us", "-p", "region=us"]);
+    let up = env.ok(&["up", "app"]);
+    assert!(up.stdout.contains("address: s1__disk.example.org"), "{up}");
+    assert_snapshot!(env.ok(&["status", "app"]).out(), @"
+    app Active assembly::app::1.0, AGE
+    ├─ storage is the assembly s1
+    └─ web Active AGE
+         seen: s1__disk.example.org
+      address: s1__disk.example.org
+    ");
+    assert_snapshot!(env.ok(&["status", "s1"]).out(), @"
+    s1 Active assembly::storage::1.2, AGE
+    └─ disk Active AGE
+         address: s1__disk.example.org
+      referenced by app
+      address: s1__disk.example.org
+    ");
+    let json = env.json(&["status", "app"]);
+    assert_eq!(json["assemblies"][0]["components"][0]["referent"]["assembly"], "s1");
+    assert_eq!(env.json(&["status", "s1"])["assemblies"][0]["referenced_by"][0], "app");
+    assert!(env.ok(&["graph", "app"]).stdout.contains("storage → s1"));
+
+    // What it has become stays, also when something else fits as well. A new one is not guessed for.
+    env.ok(&["up", "storage", "--name", "s2"]);
+    let again = env.run(&["up", "app", "--dry-run", "--detailed-exitcode"]);
+    assert_eq!(again.code(), Some(0), "{again}");
+    assert_snapshot!(env.refuses(&["up", "app", "--name", "app2"]), @"
+    error[WL0161]: the reference `storage` fits 2 things with region `eu`: `s1` and `s2`
+     --> app/assembly.yaml:7:11
+      |
+    7 |     type: assembly::storage::^1.0
+      |           ^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: give more of its properties, until one is left
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(env.refuses(&["up", "app", "--name", "app2", "-p", "region=asia"]), @"
+    error[WL0160]: the reference `storage` fits nothing: there is no `assembly::storage::^1.0` with region `asia`
+     --> app/assembly.yaml:7:11
+      |
+    7 |     type: assembly::storage::^1.0
+      |           ^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: of that name there are: `s1` 1.2 (its `region` is `eu`); `s2` 1.2 (its `region` is `eu`); `us` 1.2 (its `region` is `us`)
+
+    1 error; nothing was changed
+    ");
+
+    // Its secret stays one, and is nobody's to read.
+    let secret = env.run(&["plan", "app", "--name", "third", "-p", "region=us", "--format", "json"]);
+    assert!(!secret.stdout.contains("hunter22"), "{secret}");
+    let files: Vec<u8> = ["state.db", "state.db-wal"]
+        .iter()
+        .filter_map(|file| std::fs::read(env.path(".windlass").join(file)).ok())
+        .flatten()
+        .collect();
+    assert!(!files.windows(8).any(|bytes| bytes == b"hunter22"), "it is sealed");
+}
+
+#[test]
+fn what_others_reference_stays() {
+    let env = shop();
+    env.ok(&["up", "storage", "--name", "s1"]);
+    env.ok(&["up", "app"]);
+    env.ok(&["up", "app", "--name", "other"]);
+    assert_snapshot!(env.refuses(&["down", "s1"]), @"error: it would be gone, and `app` and `other` reference `s1`; take that down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["down", "s1", "--dry-run"]), @"error: it would be gone, and `app` and `other` reference `s1`; take that down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1", "-p", "size=large"]), @"error: `disk` would be installed anew, and `app` and `other` reference `s1`; take that down first, or use `--force`");
+    write_storage(&env, "1.3");
+    assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1"]), @"error: it would become a `assembly::storage::1.3`, and `app` and `other` reference `s1`; take that down first, or use `--force`");
+    // What takes nothing away may be done.
+    env.ok(&["set-state", "s1", "Active"]);
+    env.ok(&["down", "other"]);
+    env.ok(&["up", "storage", "--name", "s1", "--force"]);
+    let again = env.run(&["up", "app", "--dry-run", "--detailed-exitcode"]);
+    assert_eq!(again.code(), Some(0), "it still fits, and says the same: {again}");
+    env.ok(&["down", "app"]);
+    env.ok(&["down", "s1"]);
+}
+
+#[test]
+fn what_was_forced_away_is_missed() {
+    let env = shop();
+    env.ok(&["up", "storage", "--name", "s1"]);
+    env.ok(&["up", "app"]);
+    env.ok(&["down", "s1", "--force"]);
+    assert_snapshot!(env.refuses(&["up", "app"]), @"
+    error[WL0160]: the reference `storage` fits nothing: there is no `assembly::storage::^1.0` with region `eu`
+     --> app/assembly.yaml:7:11
+      |
+    7 |     type: assembly::storage::^1.0
+      |           ^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: bring one up, or declare it under `existing:` in `windlass.yaml`
+
+    1 error; nothing was changed
+    ");
+    env.ok(&["up", "storage", "--name", "s2"]);
+    let up = env.ok(&["up", "app"]);
+    assert!(up.stdout.contains("address: s2__disk.example.org"), "{up}");
+    env.ok(&["down", "s2", "--force"]);
+    env.ok(&["down", "app"]);
+}
+
+#[test]
+fn references_in_a_circle_are_refused() {
+    let env = shop();
+    env.ok(&["up", "storage", "--name", "s1"]);
+    env.ok(&["up", "app"]);
+    env.edit(
+        "storage/assembly.yaml",
+        "composition:",
+        "references:\n  app: {type: assembly::app::1.0}\ncomposition:",
+    );
+    assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1"]), @"
+    error[WL0160]: the reference `app` fits nothing: there is no `assembly::app::1.0`
+     --> storage/assembly.yaml:8:15
+      |
+    8 |   app: {type: assembly::app::1.0}
+      |               ^^^^^^^^^^^^^^^^^^
+      |
+      = help: of that name there are: `app` 1.0 (it references this assembly itself: `app` -> `s1`)
+
+    1 error; nothing was changed
+    ");
+}

@@ -1,0 +1,112 @@
+//! What the references of an assembly may resolve to, beside what its project lists: other assemblies of the store.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_descriptor::{Existing, ReferenceRequest};
+use windlass_engine::Offer;
+use windlass_model::assembly::Referent;
+use windlass_model::record::AssemblyRecord;
+use windlass_model::{AssemblyName, ElementName};
+use windlass_store::{Store, StoreError};
+
+/// The assemblies of a store, as far as references need them.
+pub(crate) struct Neighbours {
+    records: Vec<AssemblyRecord>,
+    /// The assembly that has the references.
+    own: AssemblyName,
+}
+
+impl Neighbours {
+    pub(crate) async fn of(store: Option<&dyn Store>, own: &AssemblyName) -> Result<Self, StoreError> {
+        let records = match store {
+            Some(store) => store.assemblies().await?,
+            None => Vec::new(),
+        };
+        Ok(Self { records, own: own.clone() })
+    }
+
+    /// Returns what the references of the assembly have resolved to so far.
+    pub(crate) fn bound(&self) -> BTreeMap<ElementName, Referent> {
+        let own = self.records.iter().find(|record| record.name == self.own);
+        let elements = own.iter().flat_map(|record| record.topology.elements());
+        elements.filter_map(|element| Some((element.name.clone(), element.referent.clone()?))).collect()
+    }
+
+    /// Finds the assemblies that one of the references may mean, whether they fit or not.
+    pub(crate) async fn candidates(
+        &self,
+        store: Option<&dyn Store>,
+        wanted: &[ReferenceRequest],
+    ) -> Result<Vec<Existing>, StoreError> {
+        let Some(store) = store else { return Ok(Vec::new()) };
+        let is_wanted = |record: &&AssemblyRecord| {
+            let (name, kind) = (&record.descriptor.name, record.descriptor.kind);
+            record.name != self.own && wanted.iter().any(|of| of.kind.name == *name && of.kind.kind == kind)
+        };
+        let bound: BTreeSet<Referent> = self.bound().into_values().collect();
+        let mut candidates = Vec::new();
+        for record in self.records.iter().filter(is_wanted) {
+            let Some(snapshot) = store.load(&record.name).await? else { continue };
+            let offer = windlass_engine::offer(snapshot);
+            let unfit = self.unfit(&offer, bound.contains(&Referent::Assembly(offer.name.clone())));
+            candidates.push(existing(offer, unfit));
+        }
+        Ok(candidates)
+    }
+
+    /// Says why an assembly may not be referenced, whatever is asked for. One that has been all along may be unwell.
+    fn unfit(&self, offer: &Offer, is_bound: bool) -> Option<String> {
+        if offer.goes {
+            return Some("it is being taken down".to_owned());
+        }
+        if let Some(way) = self.way_back(&offer.name) {
+            return Some(format!("it references this assembly itself: {way}"));
+        }
+        let state = offer.below.filter(|_| !is_bound)?;
+        Some(format!("it is {state}, not Active"))
+    }
+
+    /// Finds a way of references from an assembly to the one that wants to reference it.
+    fn way_back(&self, from: &AssemblyName) -> Option<String> {
+        let references = |name: &AssemblyName| {
+            let record = self.records.iter().find(|record| record.name == *name);
+            record.map(|record| record.references.clone()).unwrap_or_default()
+        };
+        let mut came: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
+        let mut open = vec![from.clone()];
+        while let Some(name) = open.pop() {
+            for next in references(&name) {
+                if next == self.own {
+                    let mut way = vec![format!("`{next}`"), format!("`{name}`")];
+                    let mut at = &name;
+                    while let Some(before) = came.get(at) {
+                        way.push(format!("`{before}`"));
+                        at = before;
+                    }
+                    way.reverse();
+                    return Some(way.join(" -> "));
+                }
+                if next != *from && !came.contains_key(&next) {
+                    came.insert(next.clone(), name.clone());
+                    open.push(next);
+                }
+            }
+        }
+        None
+    }
+}
+
+fn existing(offer: Offer, unfit: Option<String>) -> Existing {
+    let sensitive = offer.properties.iter().filter(|(_, value)| value.sensitive);
+    let sensitive = sensitive.map(|(name, _)| name.to_string()).collect();
+    let properties = offer.properties.into_iter().map(|(name, value)| (name.to_string(), value.value));
+    Existing {
+        descriptor: offer.descriptor,
+        name: offer.name.to_string(),
+        properties: properties.collect(),
+        sensitive,
+        referent: Referent::Assembly(offer.name),
+        operations: offer.operations.into_iter().collect(),
+        unfit,
+    }
+}
