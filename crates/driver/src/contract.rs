@@ -13,7 +13,7 @@ use windlass_source::Diagnostic;
 
 use crate::call::{Call, Observed, Report};
 use crate::location::Location;
-use crate::package::Package;
+use crate::package::{Binding, Package};
 
 /// What an action of a resource is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub trait Driver: Send + Sync {
 pub struct Query {
     /// The package of the resource that is looked for.
     pub package: Arc<Package>,
+    /// The part of its descriptor that chose the driver: one of its `queries`.
+    pub binding: Binding,
     /// Where.
     pub location: Arc<Location>,
     /// What it must look like.

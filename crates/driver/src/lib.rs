@@ -42,7 +42,7 @@ pub mod noop;
 pub mod package;
 
 pub use call::{Call, Input, Observation, Observed, Report, Settled};
-pub use contract::{Context, Driver, JobFailure, Nature, Registry};
+pub use contract::{Context, Driver, Found, JobFailure, Nature, Query, Registry};
 pub use location::{Location, Placement, PoolSecrets};
 pub use package::{Binding, Bindings, Package};
 pub use windlass_model::record::{Effect, Failure, FailureKind};

@@ -36,6 +36,9 @@ pub struct Bindings {
     pub operations: BTreeMap<String, Vec<Binding>>,
     /// The drivers for what names none of its own.
     pub default: Vec<Binding>,
+    /// The drivers that find what exists: `queries`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queries: Vec<Binding>,
 }
 
 impl Bindings {
@@ -49,6 +52,11 @@ impl Bindings {
         let named = self.named(action)?;
         let candidates = if named.is_empty() { &self.default } else { named };
         candidates.iter().find(|binding| binding.serves(infrastructure))
+    }
+
+    /// Finds the driver that looks for what exists at an infrastructure type.
+    pub fn query(&self, infrastructure: &str) -> Option<&Binding> {
+        self.queries.iter().find(|binding| binding.serves(infrastructure))
     }
 
     fn named(&self, action: &Action) -> Option<&Vec<Binding>> {

@@ -56,6 +56,7 @@ fn bindings(resource: &ResourceDescriptor) -> Bindings {
             .map(|(name, action)| (name.to_string(), drivers(action)))
             .collect(),
         default: resource.default_drivers.iter().map(binding).collect(),
+        queries: resource.queries.iter().map(binding).collect(),
     }
 }
 

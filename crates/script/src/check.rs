@@ -25,6 +25,7 @@ pub(crate) fn check(package: &Package) -> Vec<Diagnostic> {
         problems.extend(check_settings(package, &action, &role, binding));
         served.extend(files);
     }
+    problems.extend(check_queries(package));
     problems.extend(check_unused(package, &served));
     served.extend(scripts::health_check(package));
     served.extend(scripts::discovery(package));
@@ -56,6 +57,22 @@ pub(crate) fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p B
     };
     let candidates = if named.is_empty() { &bindings.default } else { named };
     candidates.iter().find(|binding| binding.driver.as_str() == KIND)
+}
+
+/// What `queries` name needs a script that finds something.
+fn check_queries(package: &Package) -> Vec<Diagnostic> {
+    let own = package.bindings().queries.iter().filter(|binding| binding.driver.as_str() == KIND);
+    let mut problems = Vec::new();
+    for binding in own {
+        if scripts::discovery(package).is_none() {
+            let message = format!("`{}` has `queries`, and no script for them", package.name());
+            let help = format!("add `{FOLDER}/{SCRIPTS}/discover`, with any extension");
+            problems.push(Diagnostic::error(codes::SCRIPT_MISSING, message).help(help));
+        }
+        let (_, errors) = Settings::read(&Role::Discover, binding);
+        problems.extend(errors.iter().map(|error| setting(package, error)));
+    }
+    problems
 }
 
 fn check_files(

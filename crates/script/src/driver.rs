@@ -65,7 +65,8 @@ impl Driver for Script {
     async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure> {
         let Some(script) = scripts::discovery(&query.package) else { return Ok(Vec::new()) };
         let reporter = Reporter::new(script.name(), &[]);
-        let job = job::job(script, &query.package, &query.location, Settings::of(&Role::Discover))
+        let (settings, _) = Settings::read(&Role::Discover, &query.binding);
+        let job = job::job(script, &query.package, &query.location, settings)
             .map_err(|refusal| refused(&reporter, &refusal))?
             .stdin(input::text(&input::discovery(&query.location)))
             .on_owner_death(job::fate(&Role::Discover));

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windlass_descriptor::{
-    AssemblyDescriptor, Catalog as _, Composed, Descriptor, Request, Search, compose_given,
+    AssemblyDescriptor, Catalog as _, Composed, Descriptor, ReferenceRequest, Request, Search, compose_given,
 };
 use windlass_driver::{Package, Registry};
-use windlass_engine::{Desired, Manner};
+use windlass_engine::{Desired, Manner, Means};
 use windlass_model::name::DriverKind;
 use windlass_model::{AssemblyName, DescriptorName, Part, PropertyName, Template};
 use windlass_project::disk::shown;
@@ -18,12 +18,12 @@ use windlass_source::{Diagnostic, Diagnostics, Place, Source};
 use windlass_store::Store;
 
 use crate::error::Error;
-use crate::references::Neighbours;
+use crate::references::{Neighbours, look_for};
 
 /// What is asked of an assembly's file.
 pub(crate) struct Asked<'a> {
     pub(crate) project: &'a Project,
-    pub(crate) drivers: &'a Registry,
+    pub(crate) means: &'a Means,
     pub(crate) file: &'a Path,
     pub(crate) name: Option<&'a AssemblyName>,
     pub(crate) parameters: &'a BTreeMap<String, Value>,
@@ -94,7 +94,7 @@ pub(crate) async fn desired(
     let name = asked.name.unwrap_or(&descriptor.name);
     let composed = referred(asked, &assembly, &catalog, name, store.as_deref()).await?;
     diagnostics.extend(composed.diagnostics);
-    let packages = packages(&catalog, &composed.resources, asked.drivers, &mut diagnostics);
+    let packages = packages(&catalog, &composed.resources, &asked.means.drivers, &mut diagnostics);
     diagnostics.sort();
     let Some(topology) = composed.topology.filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Input(diagnostics));
@@ -130,9 +130,25 @@ async fn referred(
     let bound = neighbours.bound();
     let mut existing = asked.project.existing().to_vec();
     existing.extend(neighbours.candidates(store, &first.references).await?);
-    let found = BTreeMap::new();
-    let request = Request { bound: &bound, search: Search::Done(&found), ..request };
-    Ok(compose_given(assembly, request.existing(&existing), asked.places))
+    let request = Request { bound: &bound, ..request }.existing(&existing);
+    let second = compose_given(assembly, Request { search: Search::Later, ..request }, asked.places);
+    let mut found = BTreeMap::new();
+    let pending: Vec<&ReferenceRequest> = second.references.iter().filter(|one| one.pending).collect();
+    if pending.is_empty() {
+        return Ok(second);
+    }
+    for reference in pending {
+        if let Some(resource) = &reference.queries {
+            let mut problems = Diagnostics::default();
+            let package = packages(catalog, [resource], &asked.means.drivers, &mut problems).pop();
+            let Some(package) = package.filter(|_| !problems.has_errors()) else {
+                return Err(Error::Input(problems));
+            };
+            let things = look_for(asked.means, catalog, reference, package).await;
+            found.insert(reference.element.clone(), things);
+        }
+    }
+    Ok(compose_given(assembly, Request { search: Search::Done(&found), ..request }, asked.places))
 }
 
 /// Reads the packages of resources and has their drivers check them.
@@ -218,7 +234,7 @@ fn open_secrets(open: &[String], topology: &windlass_model::Topology) -> Vec<Dia
 fn kinds(package: &Package) -> BTreeSet<DriverKind> {
     let bindings = package.bindings();
     let named = bindings.transitions.values().chain(bindings.operations.values()).flatten();
-    named.chain(&bindings.default).map(|binding| binding.driver.clone()).collect()
+    named.chain(&bindings.default).chain(&bindings.queries).map(|binding| binding.driver.clone()).collect()
 }
 
 /// Returns the parameters as they are recorded: a sensitive value as the marker of its secret.

@@ -325,8 +325,19 @@ impl Windlass {
 
     pub(crate) async fn desired(&self, order: &Order) -> Result<(Desired, Diagnostics), Error> {
         let store = self.store(false).await?;
-        // Rarely small: on the heap.
-        let (mut desired, warnings) = Box::pin(desired(&self.asked(order), store)).await?;
+        let means = self.means();
+        let asked = Asked {
+            project: &self.project,
+            means: &means,
+            file: &order.file,
+            name: order.name.as_ref(),
+            parameters: &order.parameters,
+            places: &order.places,
+            open: &order.open,
+            catalog: &order.catalog,
+        };
+        // Large: on the heap.
+        let (mut desired, warnings) = Box::pin(desired(&asked, store)).await?;
         let topology = &desired.topology;
         let names = |parts: &[String]| -> Result<_, Error> {
             parts.iter().map(|part| part_of(topology, part)).collect()
@@ -334,19 +345,6 @@ impl Windlass {
         let (replace, target) = (names(&order.replace)?, names(&order.target)?);
         desired.manner = Manner { goal: order.goal, adopt: order.adopt, replace, target };
         Ok((desired, warnings))
-    }
-
-    fn asked<'a>(&'a self, order: &'a Order) -> Asked<'a> {
-        Asked {
-            project: &self.project,
-            drivers: self.drivers(),
-            file: &order.file,
-            name: order.name.as_ref(),
-            parameters: &order.parameters,
-            places: &order.places,
-            open: &order.open,
-            catalog: &order.catalog,
-        }
     }
 
     pub(crate) async fn store_or_new(&self) -> Result<Arc<dyn Store>, Error> {

@@ -1,12 +1,20 @@
-//! What the references of an assembly may resolve to, beside what its project lists: other assemblies of the store.
+//! What the references of an assembly may resolve to, beside what its project lists: other assemblies of the store, and
+//! what drivers find.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use windlass_descriptor::{Existing, ReferenceRequest};
-use windlass_engine::Offer;
+use indexmap::IndexMap;
+use serde_json::Value;
+use windlass_descriptor::{Catalog as _, Descriptor, Existing, ReferenceRequest};
+use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
+use windlass_driver::{Found, Package, Placement};
+use windlass_engine::{Means, Offer, Quest};
 use windlass_model::assembly::Referent;
 use windlass_model::record::AssemblyRecord;
-use windlass_model::{AssemblyName, ElementName};
+use windlass_model::resolve::text_of;
+use windlass_model::{AssemblyName, DescriptorName, ElementName};
+use windlass_project::DiskCatalog;
 use windlass_store::{Store, StoreError};
 
 /// The assemblies of a store, as far as references need them.
@@ -108,5 +116,67 @@ fn existing(offer: Offer, unfit: Option<String>) -> Existing {
         referent: Referent::Assembly(offer.name),
         operations: offer.operations.into_iter().collect(),
         unfit,
+    }
+}
+
+/// Has the drivers of a resource look for what a reference asks for.
+///
+/// # Errors
+///
+/// Why they could not look.
+pub(crate) async fn look_for(
+    means: &Means,
+    catalog: &DiskCatalog,
+    reference: &ReferenceRequest,
+    package: Package,
+) -> Result<Vec<Existing>, String> {
+    let resource = &package.name().clone();
+    let asked: BTreeMap<String, Value> = reference
+        .properties
+        .iter()
+        .map(|(name, value)| (name.to_string(), Value::from(value.expose().as_str())))
+        .collect();
+    let place = |name| asked.get(name).map(text_of).filter(|text| !text.is_empty());
+    let placement = Placement { location: place(DEPLOYMENT_LOCATION), manager: place(RESOURCE_MANAGER) };
+    let quest = Quest { package: Arc::new(package), placement, properties: asked.clone() };
+    let found = match means.discover(&quest).await {
+        Ok(found) => found,
+        Err(failure) => {
+            let detail = failure.detail.as_ref().map(|detail| format!(": {}", detail.trim()));
+            return Err(format!("{failure}{}", detail.unwrap_or_default()));
+        }
+    };
+    let sensitive: BTreeSet<String> = match catalog.find(resource) {
+        Some(Descriptor::Resource(descriptor)) => {
+            let properties = descriptor.properties.iter().filter(|(_, decl)| decl.sensitive);
+            properties.map(|(name, _)| name.to_string()).collect()
+        }
+        _ => BTreeSet::new(),
+    };
+    Ok(found.into_iter().map(|thing| discovered(thing, resource, &asked, &sensitive)).collect())
+}
+
+/// Describes what a driver has found; it is where it was looked for, and its id is one of its properties.
+fn discovered(
+    found: Found,
+    resource: &DescriptorName,
+    asked: &BTreeMap<String, Value>,
+    sensitive: &BTreeSet<String>,
+) -> Existing {
+    let Found { natural, mut properties } = found;
+    for name in [DEPLOYMENT_LOCATION, RESOURCE_MANAGER] {
+        if let Some(place) = asked.get(name) {
+            properties.entry(name.to_owned()).or_insert_with(|| place.clone());
+        }
+    }
+    properties.entry("id".to_owned()).or_insert_with(|| natural.as_str().into());
+    Existing {
+        descriptor: resource.clone(),
+        name: properties.get("name").map_or_else(|| natural.clone(), text_of),
+        properties,
+        sensitive: sensitive.clone(),
+        referent: Referent::Found(natural),
+        operations: IndexMap::new(),
+        unfit: None,
     }
 }

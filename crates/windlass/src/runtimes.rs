@@ -212,10 +212,12 @@ impl Runtimes {
         if let Some(sandbox) = sandbox {
             sandbox.close().await?;
         }
-        match process {
-            Some(process) => process.close().await,
-            None => Ok(()),
+        if let Some(process) = process {
+            process.close().await?;
         }
+        // Where there is no store either, nothing has been done here but to look.
+        let _in_use = fs::remove_dir(&self.state);
+        Ok(())
     }
 }
 

@@ -90,7 +90,9 @@ pub(crate) async fn heal(args: HealArgs) -> ExitCode {
 pub(crate) async fn rollback(args: RollbackArgs) -> ExitCode {
     let RollbackArgs { name, to, force, dry, run } = &args;
     let command = format!("rollback {name}");
-    Change { name, command, dry: Some(dry), run, force: force.force }.run(async |_| Ok(Ask::Rollback(*to))).await
+    Change { name, command, dry: Some(dry), run, force: force.force }
+        .run(async |_| Ok(Ask::Rollback(*to)))
+        .await
 }
 
 pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {

@@ -21,7 +21,9 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
-    match windlass.plan(&order).await {
+    let planned = windlass.plan(&order).await;
+    let closed = windlass.close().await;
+    match planned.and_then(|planned| closed.map(|()| planned)) {
         Ok((mut plan, warnings)) => {
             diagnostics::print(warnings.iter());
             if args.refresh {

@@ -43,7 +43,9 @@ async fn bring_up(
         Err(error) => return fail(&error),
     };
     if dry.dry_run {
-        return match windlass.plan(&order).await {
+        let planned = windlass.plan(&order).await;
+        let closed = windlass.close().await;
+        return match planned.and_then(|planned| closed.map(|()| planned)) {
             Ok((view, warnings)) => {
                 diagnostics::print(warnings.iter());
                 plan::show(&view, run.format, dry.detailed_exitcode)

@@ -127,6 +127,7 @@ fn up_status_log_and_down() {
           "outputs": {},
           "undecided": [],
           "relationships": [],
+          "referenced_by": [],
           "components": [
             {
               "name": "small__box",
@@ -138,6 +139,7 @@ fn up_status_log_and_down() {
               "since": "WHEN",
               "id": "INSTANCE",
               "natural": "INSTANCE",
+              "referent": null,
               "outputs": {},
               "failure": null,
               "components": []

@@ -210,3 +210,197 @@ fn references_in_a_circle_are_refused() {
     1 error; nothing was changed
     ");
 }
+
+/// A project with the assembly `lab`, which references a network that a script finds.
+fn lab(discover: &str) -> TestEnv {
+    let env = TestEnv::new();
+    env.write(
+        "lab/assembly.yaml",
+        "name: assembly::lab::1.0
+properties:
+  network: {default: VIDEO}
+  cidr: {read-only: true, value: '${probe.seen}'}
+references:
+  net:
+    type: resource::net::^1.0
+    properties:
+      name: {value: '${network}'}
+      deploymentLocation: {value: admin@local}
+composition:
+  probe:
+    type: resource::probe::1.0
+    properties: {cidr: {value: '${net.cidr}'}, net: {value: '${net.id}'}}
+",
+    );
+    env.write(
+        "lab/Contains/probe/resource.yaml",
+        "name: resource::probe::1.0
+properties: {cidr: {}, net: {}, seen: {read-only: true}}
+lifecycle: [Install, Uninstall]
+default-driver: {noop: {properties: {outputs: {seen: cidr}}}}
+",
+    );
+    env.write(
+        "lab/Contains/net/resource.yaml",
+        "name: resource::net::1.3
+properties: {name: {}, cidr: {}}
+queries: {drivers: {script: {selector: {infrastructure-type: ['*']}}}}
+",
+    );
+    env.script("lab/Contains/net/Lifecycle/script/scripts/discover.sh", format!("#!/bin/sh\n{discover}\n"));
+    env
+}
+
+const NETWORKS: &str = "cat >/dev/null
+cat <<ANSWER
+instances:
+  net-1: {interfaces: {properties: {signals: {name: VIDEO, cidr: 10.0.0.0/24}}}}
+  net-2: {interfaces: {properties: {signals: {name: AUDIO, cidr: 10.0.1.0/24}}}}
+  net-3: {interfaces: {properties: {signals: {name: AUDIO, cidr: 10.0.2.0/24}}}}
+ANSWER";
+
+#[test]
+fn a_driver_finds_what_is_referenced() {
+    let env = lab(NETWORKS);
+    let up = env.ok(&["up", "lab"]);
+    assert!(up.stdout.contains("cidr: 10.0.0.0/24"), "{up}");
+    assert_snapshot!(env.ok(&["status", "lab"]).out(), @"
+    lab Active assembly::lab::1.0, AGE
+    ├─ net exists, found as net-1
+    └─ probe Active AGE
+         seen: 10.0.0.0/24
+      cidr: 10.0.0.0/24
+    ");
+    let again = env.run(&["up", "lab", "--dry-run", "--detailed-exitcode"]);
+    assert_eq!(again.code(), Some(0), "{again}");
+    assert_snapshot!(env.refuses(&["up", "lab", "-p", "network=AUDIO"]), @"
+    error[WL0161]: the reference `net` fits 2 things with deploymentLocation `admin@local`, name `AUDIO`: `AUDIO (net-2)` and `AUDIO (net-3)`
+     --> lab/assembly.yaml:7:11
+      |
+    7 |     type: resource::net::^1.0
+      |           ^^^^^^^^^^^^^^^^^^^
+      |
+      = help: give more of its properties, until one is left
+
+    note[WL0144]: the reference `net` doesn't say where to look: it has no `resourceManager`
+     --> lab/assembly.yaml:7:11
+      |
+    7 |     type: resource::net::^1.0
+      |           ^^^^^^^^^^^^^^^^^^^
+      |
+      = help: what exists at any place fits
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(env.refuses(&["plan", "lab", "-p", "network=RADIO"]), @"
+    error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with deploymentLocation `admin@local`, name `RADIO`
+     --> lab/assembly.yaml:7:11
+      |
+    7 |     type: resource::net::^1.0
+      |           ^^^^^^^^^^^^^^^^^^^
+      |
+      = help: `queries` of `resource::net::1.3` have found nothing; look whether it is there
+
+    note[WL0144]: the reference `net` doesn't say where to look: it has no `resourceManager`
+     --> lab/assembly.yaml:7:11
+      |
+    7 |     type: resource::net::^1.0
+      |           ^^^^^^^^^^^^^^^^^^^
+      |
+      = help: what exists at any place fits
+
+    1 error; nothing was changed
+    ");
+    env.ok(&["down", "lab"]);
+}
+
+#[test]
+fn a_search_that_fails_says_why() {
+    let env = lab("echo 'the cloud is away' >&2; exit 3");
+    assert_snapshot!(env.refuses(&["up", "lab"]), @"
+    error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with deploymentLocation `admin@local`, name `VIDEO`
+     --> lab/assembly.yaml:7:11
+      |
+    7 |     type: resource::net::^1.0
+      |           ^^^^^^^^^^^^^^^^^^^
+      |
+      = help: `queries` of `resource::net::1.3` could not look for it: `discover.sh` exited with code 3: the cloud is away
+
+    note[WL0144]: the reference `net` doesn't say where to look: it has no `resourceManager`
+     --> lab/assembly.yaml:7:11
+      |
+    7 |     type: resource::net::^1.0
+      |           ^^^^^^^^^^^^^^^^^^^
+      |
+      = help: what exists at any place fits
+
+    1 error; nothing was changed
+    ");
+    let env = lab(NETWORKS);
+    std::fs::remove_dir_all(env.path("lab/Contains/net/Lifecycle")).unwrap();
+    assert_snapshot!(env.refuses(&["up", "lab"]), @"
+    error[WL0400]: `resource::net::1.3` has `queries`, and no script for them
+     --> lab/Contains/net/resource.yaml:1:7
+      |
+    1 | name: resource::net::1.3
+      |       ^^^^^^^^^^^^^^^^^^
+      |
+      = help: add `Lifecycle/script/scripts/discover`, with any extension
+
+    1 error; nothing was changed
+    ");
+}
+
+/// What exists already is taken over by finding it, where the package has no transition for that.
+#[test]
+fn what_exists_is_adopted_by_queries() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
+    let resource = crate::small::RESOURCE;
+    env.edit(
+        resource,
+        "lifecycle:",
+        "properties: {size: {}, address: {read-only: true}}\nqueries: {drivers: {script: {}}}\nlifecycle:",
+    );
+    env.edit(
+        "small/assembly.yaml",
+        "    quantity: 1\n",
+        "    properties: {size: {value: '${size}'}}\nproperties:\n  size: {default: large}\n  address: {read-only: true, value: '${box.address}'}\n",
+    );
+    let found = "#!/bin/sh
+cat >/dev/null
+cat <<ANSWER
+instances:
+  box-1: {interfaces: {properties: {signals: {size: small, address: 203.0.113.1}}}}
+  box-2: {interfaces: {properties: {signals: {size: large, address: 203.0.113.2}}}}
+  box-3: {interfaces: {properties: {signals: {size: huge, address: 203.0.113.3}}}}
+  box-4: {interfaces: {properties: {signals: {size: huge, address: 203.0.113.4}}}}
+ANSWER
+";
+    env.script(&format!("{}/discover.sh", crate::small::SCRIPTS), found);
+    assert_snapshot!(env.ok(&["adopt", "small"]).out(), @"
+    small: 1 step, up to 1 at once (p1 adopt)
+       s1 box Adopt
+
+    ok        box Adopt LONG
+
+    done: small is Active (LONG)
+      address: 203.0.113.2
+    ");
+    let status = env.json(&["status", "small"]);
+    assert_eq!(status["assemblies"][0]["components"][0]["natural"], "box-2");
+    assert_eq!(env.trace(), [""; 0], "nothing was installed");
+    env.ok(&["down", "small"]);
+    assert_eq!(env.trace(), ["Uninstall"]);
+    for (size, why) in [
+        ("tiny", "`queries` have found nothing that it could be; look whether it is there"),
+        (
+            "huge",
+            "`queries` have found 2 things that it could be: `box-3`, `box-4`; give more of its properties",
+        ),
+    ] {
+        let run = env.run(&["adopt", "small", "-p", &format!("size={size}")]);
+        assert_eq!(run.code(), Some(1), "{run}");
+        assert!(run.stdout.contains(why), "{run}");
+        env.ok(&["down", "small"]);
+    }
+}

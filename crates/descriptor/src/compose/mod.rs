@@ -120,7 +120,11 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Makes a request of a new assembly without parameters, for which nobody looks for anything.
-    pub fn new(name: &'a AssemblyName, parameters: &'a BTreeMap<String, Json>, catalog: &'a dyn Catalog) -> Self {
+    pub fn new(
+        name: &'a AssemblyName,
+        parameters: &'a BTreeMap<String, Json>,
+        catalog: &'a dyn Catalog,
+    ) -> Self {
         static NOTHING: BTreeMap<ElementName, Referent> = BTreeMap::new();
         Self { name, parameters, catalog, existing: &[], bound: &NOTHING, search: Search::Never }
     }
@@ -139,8 +143,8 @@ pub enum Search<'a> {
     Never,
     /// They will be, and other assemblies will be looked at: such a reference is [pending](ReferenceRequest::pending).
     Later,
-    /// They were, and this is what they found for each.
-    Done(&'a BTreeMap<ElementName, Vec<Existing>>),
+    /// They were, and this is what they found for each, or why they could not look.
+    Done(&'a BTreeMap<ElementName, Result<Vec<Existing>, String>>),
 }
 
 /// An assembly, composed.

@@ -60,9 +60,10 @@ impl<'r> Composer<'r> {
             [] if pending => {}
             [] => {
                 let searched = match self.request.search {
-                    Search::Done(found) => queries.filter(|_| found.contains_key(&element)),
+                    Search::Done(found) => queries.zip(found.get(&element)),
                     _ => None,
                 };
+                let searched = searched.map(|(resource, found)| (resource, found.as_ref().err().cloned()));
                 let place = frame.assembly.source.place(kind.span);
                 let nothing = Nothing { name, kind: &kind.value, wanted: &wanted, searched };
                 self.diagnostics.push(nothing.diagnostic(&candidates, place));
@@ -78,18 +79,24 @@ impl<'r> Composer<'r> {
     fn candidates(&self, element: &ElementName, kind: &ReferenceType, wanted: &Wanted) -> Vec<Candidate<'r>> {
         let request = self.request;
         let found = match request.search {
-            Search::Done(found) => found.get(element).map(Vec::as_slice).unwrap_or_default(),
+            Search::Done(found) => match found.get(element) {
+                Some(Ok(found)) => found.as_slice(),
+                _ => &[],
+            },
             Search::Never | Search::Later => &[],
         };
-        let of_kind = request.existing.iter().chain(found).filter(|thing| {
-            thing.descriptor.kind == kind.kind && thing.descriptor.name == kind.name
-        });
+        let of_kind = request
+            .existing
+            .iter()
+            .chain(found)
+            .filter(|thing| thing.descriptor.kind == kind.kind && thing.descriptor.name == kind.name);
         of_kind.map(|thing| Candidate { thing, unfit: unfit(thing, kind, wanted) }).collect()
     }
 
     /// Finds what fits: what the reference was before, else all of the newest version that fits.
     fn fitting(&self, element: &ElementName, candidates: &[Candidate<'r>]) -> Vec<&'r Existing> {
-        let fitting = candidates.iter().filter(|candidate| candidate.unfit.is_empty()).map(|found| found.thing);
+        let fitting =
+            candidates.iter().filter(|candidate| candidate.unfit.is_empty()).map(|found| found.thing);
         let fitting: Vec<&Existing> = fitting.collect();
         let before = self.request.bound.get(element);
         if let Some(same) = fitting.iter().find(|thing| Some(&thing.referent) == before) {
@@ -164,9 +171,9 @@ fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String>
             "name" => continue,
             name => thing.properties.get(name).map(text_of).filter(|has| *has != wanted.text),
         };
-        why.extend(has.map(|has| match wanted.sensitive || thing.sensitive.contains(name.as_str()) {
-            true => format!("its `{name}` is another"),
-            false => format!("its `{name}` is `{has}`"),
+        let secret = wanted.sensitive || thing.sensitive.contains(name.as_str());
+        why.extend(has.map(|has| {
+            if secret { format!("its `{name}` is another") } else { format!("its `{name}` is `{has}`") }
         }));
     }
     why
@@ -177,8 +184,8 @@ struct Nothing<'n> {
     name: &'n ComponentName,
     kind: &'n ReferenceType,
     wanted: &'n Wanted,
-    /// The resource whose drivers were asked.
-    searched: Option<DescriptorName>,
+    /// The resource whose drivers were asked, and why they could not look.
+    searched: Option<(DescriptorName, Option<String>)>,
 }
 
 impl Nothing<'_> {
@@ -187,9 +194,12 @@ impl Nothing<'_> {
         let with = described(wanted);
         let message = format!("the reference `{name}` fits nothing: there is no `{kind}`{with}");
         let diagnostic = Diagnostic::error(codes::NO_INSTANCE, message).at(place);
+        if let Some((resource, Some(why))) = searched {
+            return diagnostic.help(format!("`queries` of `{resource}` could not look for it: {why}"));
+        }
         if candidates.is_empty() {
             return diagnostic.help(match searched {
-                Some(resource) => {
+                Some((resource, _)) => {
                     format!("`queries` of `{resource}` have found nothing; look whether it is there")
                 }
                 None if kind.is_assembly() => {

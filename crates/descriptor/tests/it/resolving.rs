@@ -390,5 +390,8 @@ fn go(text: &str) -> Option<Result<Resolved, String>> {
     }
     let name = assembly.name.as_ref().map_or_else(|| "test".parse().unwrap(), |name| name.value.name.clone());
     let (parameters, catalog) = (std::collections::BTreeMap::new(), MemoryCatalog::new());
-    Some(resolve(&assembly, Request::new(&name, &parameters, &catalog)).map_err(|diagnostics| diagnostics.to_string()))
+    Some(
+        resolve(&assembly, Request::new(&name, &parameters, &catalog))
+            .map_err(|diagnostics| diagnostics.to_string()),
+    )
 }

@@ -16,7 +16,7 @@ fn package(transitions: &[Transition], properties: Value) -> Package {
     }];
     let transitions = transitions.iter().map(|transition| (*transition, Vec::new())).collect();
     let operations = BTreeMap::from([("Join".to_owned(), Vec::new())]);
-    let bindings = Bindings { transitions, operations, default };
+    let bindings = Bindings { transitions, operations, default, ..Bindings::default() };
     Package::new("resource::data::1.0".parse().unwrap(), bindings, Vec::new())
 }
 

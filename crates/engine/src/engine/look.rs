@@ -82,6 +82,7 @@ impl Engine {
             round: format!("{}-w{}", call.id, now.as_millis()),
             owner: self.store.id().as_str().parse().ok(),
             clock: self.means.clock.clone(),
+            longest: LONGEST,
         };
         let mut answers = driver.observe(&context, std::slice::from_ref(call)).await;
         match (answers.pop(), answers.is_empty()) {
@@ -100,11 +101,14 @@ pub(crate) struct Look {
 }
 
 /// The world for a look: jobs run, and nothing is written down.
-struct Looking {
-    runtime: Arc<dyn Runtime>,
-    round: String,
-    owner: Option<Owner>,
-    clock: Arc<dyn Clock>,
+pub(super) struct Looking {
+    pub(super) runtime: Arc<dyn Runtime>,
+    /// What the ids of its jobs begin with.
+    pub(super) round: String,
+    pub(super) owner: Option<Owner>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// The longest that a job may take.
+    pub(super) longest: Duration,
 }
 
 /// The longest that a look may take.
@@ -120,7 +124,7 @@ impl Context for Looking {
         if let Some(owner) = &self.owner {
             job.owner = owner.clone();
         }
-        job.limits.timeout = job.limits.timeout.min(LONGEST);
+        job.limits.timeout = job.limits.timeout.min(self.longest);
         let outcome = self.runtime.run(&id, &job).await.map_err(|error| failed(error.to_string()))?;
         match &outcome.end {
             End::Lost(why) => Err(JobFailure::Lost(Failure::new(FailureKind::Lost, why.clone()))),

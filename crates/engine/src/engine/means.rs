@@ -51,14 +51,17 @@ impl Means {
                 let location = self.places.location(placement)?;
                 self.places.check(&location)?;
                 self.served(world, element, &location)?;
-                let declares = |transition| element.declares(transition);
-                if adopt && !declares(Transition::Adopt) && !element.transitions.is_empty() {
-                    return Err(format!(
-                        "`{}` declares no Adopt, so it can't be taken over",
-                        element.descriptor
-                    ));
+                if !adopt || element.declares(Transition::Adopt) || element.transitions.is_empty() {
+                    return Ok(());
                 }
-                Ok(())
+                let package = world.package(element, Side::Desired).map_err(|failure| failure.message)?;
+                match package.bindings().query(&location.infrastructure) {
+                    Some(_) => Ok(()),
+                    None => Err(format!(
+                        "`{}` declares no Adopt and no `queries`, so it can't be taken over",
+                        element.descriptor
+                    )),
+                }
             });
             if let Err(why) = result {
                 let problem = problems.entry(why.clone()).or_insert_with(|| Unplaced::new(why.clone()));

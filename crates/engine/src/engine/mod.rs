@@ -1,6 +1,7 @@
 //! Intents: what a user asks, carried out under the lease of its assembly.
 
 mod ask;
+mod discover;
 mod draft;
 mod look;
 mod means;
@@ -30,6 +31,8 @@ use crate::monitor::Monitor;
 use crate::world::World;
 
 pub use ask::{Ask, Desired, Manner};
+pub(crate) use discover::ByQueries;
+pub use discover::Quest;
 pub(crate) use look::Look;
 pub use look::Seen;
 pub use means::Means;

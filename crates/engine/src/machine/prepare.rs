@@ -8,7 +8,7 @@ use windlass_model::record::{Advance, CallRecord, CallState, Failure, FailureKin
 use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition};
 
 use super::{CallRun, Machine, StepKey};
-use crate::engine::Look;
+use crate::engine::{ByQueries, Look};
 
 /// A call as a step wants it.
 pub(super) struct CallSeed {
@@ -47,7 +47,7 @@ impl Machine {
             Failure::new(FailureKind::NotFound, format!("there is no element `{}`", seed.element))
         })?;
         let package = self.world.package(element, seed.side)?;
-        if !package.bindings().declares(&seed.action) {
+        if !package.bindings().declares(&seed.action) && !is_by_queries(&package, &seed.action) {
             return Ok(None);
         }
         let placement = self.world.placement(element, seed.side);
@@ -137,7 +137,11 @@ impl Machine {
     ) -> Result<(Binding, Arc<dyn Driver>), Failure> {
         let refused = |message| Failure::new(FailureKind::Refused, message);
         let infrastructure = &location.infrastructure;
-        let binding = package.bindings().find(action, infrastructure).ok_or_else(|| {
+        let by_queries = is_by_queries(package, action);
+        let bindings = package.bindings();
+        let binding =
+            if by_queries { bindings.query(infrastructure) } else { bindings.find(action, infrastructure) };
+        let binding = binding.ok_or_else(|| {
             let name = package.name();
             refused(format!(
                 "`{name}` names no driver for {action} at infrastructure type `{infrastructure}`"
@@ -147,7 +151,9 @@ impl Machine {
             let known: Vec<String> = self.tools.drivers.kinds().map(|kind| format!("`{kind}`")).collect();
             refused(format!("there is no driver `{}`; there are {}", binding.driver, known.join(", ")))
         })?;
-        Ok((binding.clone(), driver.clone()))
+        let driver: Arc<dyn Driver> =
+            if by_queries { Arc::new(ByQueries(driver.clone())) } else { driver.clone() };
+        Ok((binding.clone(), driver))
     }
 
     fn call(&self, record: &CallRecord, family: &str, given: Given) -> Result<Call, Failure> {
@@ -176,6 +182,14 @@ impl Machine {
             location: given.location,
         })
     }
+}
+
+/// Tells whether something is taken over by finding it.
+fn is_by_queries(package: &Package, action: &Action) -> bool {
+    let bindings = package.bindings();
+    *action == Action::Transition(Transition::Adopt)
+        && !bindings.declares(action)
+        && !bindings.queries.is_empty()
 }
 
 /// What was found for a call.

@@ -1,6 +1,5 @@
 //! The example assemblies.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use insta::assert_snapshot;

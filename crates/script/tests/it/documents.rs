@@ -164,7 +164,12 @@ async fn an_operation_without_arguments_is_a_command_all_the_same() {
 async fn discovery_has_the_configuration_alone() {
     let place = Place::new();
     let call = world().call("Create");
-    let query = Query { package: call.package, location: call.location, properties: [].into() };
+    let query = Query {
+        package: call.package,
+        binding: call.binding,
+        location: call.location,
+        properties: [].into(),
+    };
     assert_eq!(Script.discover(&place, &query).await, Ok(Vec::new()));
     insta::assert_snapshot!(place.jobs()[0].1, @r#"
     configuration:

@@ -59,7 +59,12 @@ fn bindings(root: &Node) -> Bindings {
     };
     let transitions = keys(root.get("lifecycle")).into_iter().map(|name| (name.parse().unwrap(), Vec::new()));
     let operations = keys(root.get("operations")).into_iter().map(|name| (name, Vec::new()));
-    Bindings { transitions: transitions.collect(), operations: operations.collect(), default: vec![default] }
+    Bindings {
+        transitions: transitions.collect(),
+        operations: operations.collect(),
+        default: vec![default],
+        ..Bindings::default()
+    }
 }
 
 /// An instance of a package, as the engine would keep it.

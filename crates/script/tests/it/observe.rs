@@ -148,7 +148,7 @@ instances:
     let call = world().script("discover.sh", "").call("Start");
     let properties =
         [("name".to_owned(), json!("VIDEO")), ("deploymentLocation".to_owned(), json!("here"))].into();
-    let query = Query { package: call.package, location: call.location, properties };
+    let query = Query { package: call.package, binding: call.binding, location: call.location, properties };
     let found = Script.discover(&exited(stdout), &query).await.unwrap();
     let found: Vec<_> = found.into_iter().map(|found| (found.natural, json!(found.properties))).collect();
     assert_eq!(
@@ -163,7 +163,12 @@ instances:
 #[tokio::test]
 async fn without_a_script_discovery_finds_nothing() {
     let call = world().call("Start");
-    let query = Query { package: call.package, location: call.location, properties: [].into() };
+    let query = Query {
+        package: call.package,
+        binding: call.binding,
+        location: call.location,
+        properties: [].into(),
+    };
     assert_eq!(Script.discover(&exited("{"), &query).await, Ok(Vec::new()));
 }
 

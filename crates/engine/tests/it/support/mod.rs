@@ -333,6 +333,7 @@ fn package() -> Package {
             .collect(),
         operations: ["Join", "Leave"].map(|name| (name.to_owned(), Vec::new())).into(),
         default: vec![binding],
+        ..Bindings::default()
     };
     Package::new("resource::r::1.0".parse().expect("valid"), bindings, Vec::new())
 }

@@ -1,0 +1,141 @@
+//! Looking for what exists: drivers are asked by `queries`, for references and for what is taken over.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use windlass_driver::{Call, Context, Driver, Found, Nature, Observed, Package, Placement, Query, Report};
+use windlass_model::instance::OUTPUTS;
+use windlass_model::name::DriverKind;
+use windlass_model::record::{Effect, Failure, FailureKind};
+use windlass_model::{Action, InstanceId};
+use windlass_source::Diagnostic;
+
+use super::Means;
+use super::look::Looking;
+
+/// Something that is looked for.
+#[derive(Debug, Clone)]
+pub struct Quest {
+    /// The package of its resource, which has `queries`.
+    pub package: Arc<Package>,
+    /// Where it is.
+    pub placement: Placement,
+    /// What it must look like.
+    pub properties: BTreeMap<String, Value>,
+}
+
+/// The longest that a search may take.
+const LONGEST: Duration = Duration::from_secs(600);
+
+impl Means {
+    /// Has a driver look for something. Nothing is changed by it, so it needs neither a lease nor a store.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be looked for; that there is nothing is no error.
+    pub async fn discover(&self, quest: &Quest) -> Result<Vec<Found>, Failure> {
+        let refused = |why| Failure::new(FailureKind::Refused, why);
+        let location = Arc::new(self.places.location(&quest.placement).map_err(refused)?);
+        let binding = quest.package.bindings().query(&location.infrastructure).ok_or_else(|| {
+            refused(format!(
+                "`{}` names no driver for queries at infrastructure type `{}`",
+                quest.package.name(),
+                location.infrastructure
+            ))
+        })?;
+        let driver = self.drivers.get(&binding.driver);
+        let driver = driver.ok_or_else(|| refused(format!("there is no driver `{}`", binding.driver)))?;
+        let runtime = self.places.runtime(&location).await;
+        let context = Looking {
+            runtime: runtime.map_err(|why| Failure::new(FailureKind::Infrastructure, why))?,
+            round: format!("query-{}", InstanceId::random(&*self.entropy)),
+            owner: None,
+            clock: self.clock.clone(),
+            longest: LONGEST,
+        };
+        let (package, properties) = (quest.package.clone(), quest.properties.clone());
+        driver.discover(&context, &Query { package, binding: binding.clone(), location, properties }).await
+    }
+}
+
+/// A driver that takes over what exists by finding it: for resources that have `queries` and no Adopt.
+pub(crate) struct ByQueries(pub(crate) Arc<dyn Driver>);
+
+#[async_trait]
+impl Driver for ByQueries {
+    fn kind(&self) -> DriverKind {
+        self.0.kind()
+    }
+
+    fn family(&self) -> &'static str {
+        self.0.family()
+    }
+
+    fn check(&self, package: &Package) -> Vec<Diagnostic> {
+        self.0.check(package)
+    }
+
+    fn nature(&self, _: &Package, _: &Action) -> Option<Nature> {
+        Some(Nature { effect: Effect::Repeatable, observable: false, batch: None, timeout: LONGEST })
+    }
+
+    async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
+        let mut reports = Vec::with_capacity(calls.len());
+        for call in calls {
+            reports.push(self.find(context, call).await);
+        }
+        reports
+    }
+
+    async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
+        self.0.observe(context, calls).await
+    }
+
+    async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure> {
+        self.0.discover(context, query).await
+    }
+}
+
+impl ByQueries {
+    /// Finds the one thing that a call is about.
+    async fn find(&self, context: &dyn Context, call: &Call) -> Result<Report, Failure> {
+        let given = call.properties.iter().filter(|(_, input)| !input.value.is_null());
+        let query = Query {
+            package: call.package.clone(),
+            binding: call.binding.clone(),
+            location: call.location.clone(),
+            properties: given.map(|(name, input)| (name.to_string(), input.value.clone())).collect(),
+        };
+        let mut found = self.0.discover(context, &query).await?;
+        match (found.pop(), found.len()) {
+            (Some(only), 0) => Ok(taken_over(only)),
+            (None, _) => Err(Failure::new(
+                FailureKind::NotFound,
+                "`queries` have found nothing that it could be; look whether it is there",
+            )),
+            (Some(last), _) => {
+                let ids: Vec<String> =
+                    found.iter().chain([&last]).map(|thing| format!("`{}`", thing.natural)).collect();
+                let message = format!(
+                    "`queries` have found {} things that it could be: {}; give more of its properties",
+                    ids.len(),
+                    ids.join(", ")
+                );
+                Err(Failure::new(FailureKind::Refused, message))
+            }
+        }
+    }
+}
+
+fn taken_over(found: Found) -> Report {
+    let published = found.properties.into_iter().map(|(name, value)| {
+        let key = name.replace('\\', r"\\").replace('.', r"\.");
+        (format!("interfaces.{OUTPUTS}.signals.{key}"), value)
+    });
+    let published: Map<String, Value> = published.collect();
+    let updates = if published.is_empty() { Value::Null } else { json!({ "$set": published }) };
+    Report { natural: Some(found.natural), updates, ..Report::settled() }
+}
