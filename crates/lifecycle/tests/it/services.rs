@@ -638,11 +638,11 @@ lifecycle: [Install, Configure, Start, Stop, Uninstall]
 operations: {Join: {}, Leave: {}}
 ";
     catalog.insert(descriptor("r", resource));
-    let existing = [Existing {
-        descriptor: "resource::net::1.0".parse().expect("valid"),
-        name: "lan".to_owned(),
-        properties: BTreeMap::from([("id".to_owned(), "net-7".into())]),
-    }];
+    let existing = [Existing::listed(
+        "resource::net::1.0".parse().expect("valid"),
+        "lan".to_owned(),
+        BTreeMap::from([("id".to_owned(), "net-7".into())]),
+    )];
     let text = "name: assembly::t::1.0
 references:
   network: {type: resource::net::1.0, properties: {name: {value: lan}}}
