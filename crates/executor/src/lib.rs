@@ -74,6 +74,7 @@
 mod bytes;
 mod capability;
 mod captured;
+mod cgroup;
 mod clock;
 mod confine;
 mod content;

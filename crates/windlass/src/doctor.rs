@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use windlass_executor::docker::{Description, Engine, EngineChoice, EngineKind};
+use windlass_executor::process::{Confinement, ControlGroups};
 use windlass_executor::sandbox::probe;
 use windlass_executor::{Capability, runner};
 
@@ -65,17 +66,50 @@ fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 fn process() -> RuntimeView {
-    RuntimeView {
+    let groups = ControlGroups::probe();
+    let mut hardening = Vec::new();
+    let mut caveats =
+        texts(&["jobs see the host's files, processes and network: not for scripts that aren't trusted"]);
+    if groups.ends_all {
+        hardening.push("ended as a control group".to_owned());
+    } else {
+        caveats.push(
+            "no control group may be made here: a process that leaves its session and clears its environment \
+             outlives its job until no other job runs"
+                .to_owned(),
+        );
+    }
+    let there = Confinement::probe();
+    let landlock =
+        there.landlock.map_or_else(|| "no Landlock".to_owned(), |version| format!("Landlock {version}"));
+    let seccomp = if there.seccomp { "seccomp" } else { "no seccomp" };
+    caveats.push(format!(
+        "not confined unless the embedding program asks for it; this kernel has {seccomp}, {landlock}"
+    ));
+    let mut view = RuntimeView {
         runtime: "process".to_owned(),
         engine: None,
         ready: true,
         what: "processes of this host".to_owned(),
         limits: texts(&["time", "output kept"]),
-        hardening: Vec::new(),
-        caveats: texts(&[
-            "jobs see the host's files, processes and network: not for scripts that aren't trusted",
-        ]),
+        hardening,
+        caveats,
         advice: None,
+    };
+    with_groups(&mut view, &groups);
+    view
+}
+
+/// Says which limits are enforced by control groups, and which are not.
+fn with_groups(view: &mut RuntimeView, groups: &ControlGroups) {
+    let version = groups.version.map(|version| format!(" (cgroups v{version})")).unwrap_or_default();
+    for (limit, name) in &LIMITS[..3] {
+        if groups.limits.has(*limit) {
+            view.limits.push(format!("{name}{version}"));
+        } else {
+            view.caveats
+                .push(format!("it does not limit {name}: no control group for that may be made here"));
+        }
     }
 }
 
@@ -100,6 +134,7 @@ fn sandbox() -> RuntimeView {
             );
             let mut view = view(true, what);
             view.limits = texts(&["time", "output kept", "temporary files"]);
+            with_groups(&mut view, &ControlGroups::probe());
             view.hardening = texts(&["no network", "read-only root", "no capabilities", "own namespaces"]);
             if found.seccomp {
                 view.hardening.push("seccomp".to_owned());

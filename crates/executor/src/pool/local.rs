@@ -57,7 +57,10 @@ fn place(path: &std::path::Path, program: &[u8]) -> std::io::Result<()> {
 #[async_trait]
 impl Carrier for LocalCarrier {
     async fn shape(&self, job: &Job) -> Option<Shape> {
-        job.volumes.is_empty().then(Shape::default)
+        // These vessels limit nothing.
+        let is_limited =
+            job.limits.memory_bytes.is_some() || job.limits.pids.is_some() || job.limits.cpu_millis.is_some();
+        (job.volumes.is_empty() && !is_limited).then(Shape::default)
     }
 
     async fn start(&self, _shape: &Shape) -> Result<Vessel, StartError> {

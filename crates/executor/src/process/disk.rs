@@ -13,6 +13,7 @@ use rustix::{fs::OFlags, io::Errno};
 use crate::{
     End, Found, Job, JobId, Outcome, Owner, RuntimeError, StartFailure, Volume,
     process::{
+        groups,
         layout::{JobFolder, StateDir, entries, storage},
         look::{self, Look},
         options::ProcessOptions,
@@ -41,6 +42,7 @@ impl Disk {
         let volumes = absolute(&options.volumes_dir)?;
         make(&path).map_err(storage("make", &path))?;
         let state = StateDir::new(path);
+        groups::sweep(&state).map_err(storage("end the control groups noted in", &state.control()))?;
         Ok(Self { staging: Staging::open(&state)?, state, volumes })
     }
 
@@ -127,6 +129,8 @@ impl Disk {
     }
 
     fn end_leftovers(&self, id: &JobId) -> Result<(), RuntimeError> {
+        groups::sweep(&self.state)
+            .map_err(storage("end the control groups noted in", &self.state.control()))?;
         look::end_leftovers(self.folder(id).path()).map_err(storage("list processes in", Path::new("/proc")))
     }
 
@@ -162,6 +166,8 @@ impl Disk {
 
     pub(crate) fn tidy(&self) -> Result<(), RuntimeError> {
         self.each_control(|_| Ok(()))?;
+        groups::sweep(&self.state)
+            .map_err(storage("end the control groups noted in", &self.state.control()))?;
         for name in entries(&self.volumes).map_err(storage("list", &self.volumes))? {
             let _not_empty = fs::remove_dir(self.volumes.join(name));
         }

@@ -22,6 +22,7 @@ use crate::{
     End, JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, Stream, Timestamp,
     process::{
         connection::{Connection, Problem, SupervisorCommand, unavailable},
+        groups,
         layout::{JobFolder, StateDir},
         look::{self, Look},
         staging::Staged,
@@ -354,7 +355,12 @@ impl Dispatcher {
             self.jobs.drain().partition(|(_, job)| matches!(job.stage, Stage::Queued(_)));
         self.jobs = waiting;
         let folders: Vec<_> = lost.keys().map(|id| self.settings.state.job(id)).collect();
-        let clean = spawn_blocking(move || folders.iter().for_each(end_if_gone));
+        let state = self.settings.state.clone();
+        let clean = spawn_blocking(move || {
+            // What can't be ended now is tried again by the next who opens the folder.
+            let _busy = groups::sweep(&state);
+            folders.iter().for_each(end_if_gone);
+        });
         let _panicked = clean.await;
         for mut job in lost.into_values() {
             job.answer(Err(unavailable(&format!("its supervisor died ({words})"))));

@@ -10,6 +10,7 @@
 //!           stdout.tail …    the end of it, if it wrote more
 //! <state>/.staging/<owner>/  jobs not yet started, and jobs being removed; locked by its owner
 //! <state>/.control/<pid>     one named pipe a supervisor, for cancelling jobs of another owner
+//! <state>/.control/.groups-<pid>   where its control groups are, if it has made some
 //! ```
 
 use std::{

@@ -12,13 +12,15 @@
 //!
 //! # What it can't do
 //! A process is no container: a job sees the host's files and network with the rights of whoever started the
-//! embedding program, and is held to its time and its output only. Jobs that ask for more
+//! embedding program, and is held to its time and its output only, and to the limits of control groups where such may be
+//! made ([`ControlGroups`]). Jobs that ask for more
 //! ([`Capability`](crate::Capability)) are refused.
 
 mod connection;
 mod disk;
 mod dispatch;
 mod follow;
+pub(crate) mod groups;
 mod layout;
 mod look;
 mod options;
@@ -29,7 +31,10 @@ mod staging;
 mod supervisor;
 mod wire;
 
-pub use crate::confine::{Available, Confinement, Unavailable};
+pub use crate::{
+    cgroup::ControlGroups,
+    confine::{Available, Confinement, Unavailable},
+};
 
 pub use self::{
     connection::SupervisorCommand, options::ProcessOptions, runtime::ProcessRuntime, supervisor::supervise,

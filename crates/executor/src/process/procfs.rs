@@ -103,7 +103,8 @@ fn last_pid() -> Option<i32> {
     fs::read_to_string("/proc/loadavg").ok()?.rsplit(' ').next()?.trim().parse().ok()
 }
 
-fn read(pid: i32) -> Option<Process> {
+/// Reads one; `None` if it has ended.
+pub(crate) fn read(pid: i32) -> Option<Process> {
     parse(pid, &String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
 }
 

@@ -14,6 +14,7 @@ use tokio::{
 
 use crate::{
     Capabilities, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, StartFailure,
+    cgroup::ControlGroups,
     confine::Confinement,
     process::{
         KIND, ProcessOptions, SupervisorCommand,
@@ -194,7 +195,7 @@ impl Runtime for ProcessRuntime {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::none()
+        ControlGroups::probe().limits
     }
 
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {

@@ -8,6 +8,7 @@ use tokio::task::spawn_blocking;
 use crate::{
     Capabilities, Capability, Events, Found, Job, JobId, Network, Outcome, Owner, Runtime, RuntimeError,
     StartFailure,
+    cgroup::ControlGroups,
     confine::Confinement,
     image::{Image, ImageError, Reference, Store},
     process::{ProcessRuntime, Surroundings},
@@ -120,7 +121,8 @@ impl Runtime for SandboxRuntime {
     }
 
     fn capabilities(&self) -> Capabilities {
-        [Capability::Image, Capability::Network, Capability::User, Capability::TmpLimit].into_iter().collect()
+        let own = [Capability::Image, Capability::Network, Capability::User, Capability::TmpLimit];
+        own.into_iter().chain(ControlGroups::probe().limits.iter()).collect()
     }
 
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {

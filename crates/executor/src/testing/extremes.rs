@@ -94,6 +94,34 @@ pub async fn memory_of_all_is_limited(subject: &Subject) {
     assert!(outcome.stdout.text().lines().count() < 2, "both have got what they wanted");
 }
 
+/// A job gets no more processor time than it may.
+pub async fn processor_time_is_limited(subject: &Subject) {
+    let limits = Limits {
+        cpu_millis: Some(100),
+        timeout: Duration::from_secs(2),
+        grace: Duration::from_secs(30),
+        ..Limits::default()
+    };
+    let job = subject.sh("trap 'times; exit' TERM; while :; do :; done").limits(limits);
+    if !subject.can(Capability::CpuLimit, job.clone()).await {
+        return;
+    }
+    let outcome = subject.run(job).await;
+    assert_eq!(outcome.end, End::TimedOut);
+    // `0m0.21s 0m0.03s`: its own, then what the kernel did for it.
+    let printed = outcome.stdout.text();
+    let used: f64 = printed.split_whitespace().take(2).filter_map(seconds).sum();
+    assert!(
+        used > 0.0 && used < 1.2,
+        "a tenth of a processor for two seconds, and it used {used} s: {printed}"
+    );
+}
+
+fn seconds(text: &str) -> Option<f64> {
+    let (minutes, seconds) = text.strip_suffix('s')?.split_once('m')?;
+    Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+}
+
 /// A job that fills its folder for temporary files harms itself only. Where the runtime bounds that folder it ends with
 /// a full disk, or out of memory where files are held there.
 pub async fn temporary_folder_is_flooded(subject: &Subject) {

@@ -1,4 +1,4 @@
-//! A look at what a runtime leaves on its host: containers, networks, volumes, mounts, processes, files.
+//! A look at what a runtime leaves on its host: containers, networks, volumes, mounts, processes, control groups, files.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -82,4 +82,30 @@ pub fn files(folder: &std::path::Path) -> BTreeSet<String> {
         }
     }
     found
+}
+
+/// Lists the control groups that were made for the jobs of a [process](crate::process) or [sandbox](crate::sandbox) runtime
+/// whose folder this is, in all hierarchies that are mounted.
+pub fn groups(state: &std::path::Path) -> BTreeSet<String> {
+    let name = crate::process::groups::name_of(state);
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let points =
+        mounts.lines().filter(|line| line.contains(" - cgroup")).filter_map(|line| line.split(' ').nth(4));
+    let mut found = BTreeSet::new();
+    for point in points {
+        below(std::path::Path::new(point), &name, &mut found);
+    }
+    found
+}
+
+fn below(folder: &std::path::Path, name: &str, found: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        if entry.file_name().to_string_lossy().starts_with(name) {
+            found.insert(format!("control group {}", entry.path().display()));
+        }
+        below(&entry.path(), name, found);
+    }
 }

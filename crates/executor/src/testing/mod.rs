@@ -186,7 +186,7 @@ macro_rules! conformance_tests {
             }
             extremes {
                 endless_output stderr_flood fork_bomb processes_are_limited memory_is_limited
-                memory_of_all_is_limited temporary_folder_is_flooded
+                memory_of_all_is_limited processor_time_is_limited temporary_folder_is_flooded
             }
             files {
                 environment_is_cleared folders_of_a_job files_are_placed outputs_are_brought_back

@@ -56,7 +56,12 @@ impl Place {
     /// All that is on the host because of this place.
     pub(crate) fn host(&self) -> BTreeSet<String> {
         let mark = self.0.path().to_str().unwrap();
-        let seen = [leftovers::files(self.0.path()), leftovers::processes(mark), leftovers::mounts(mark)];
+        let seen = [
+            leftovers::files(self.0.path()),
+            leftovers::processes(mark),
+            leftovers::mounts(mark),
+            leftovers::groups(&self.state()),
+        ];
         seen.into_iter().flatten().collect()
     }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::PathBuf, sync::Arc
 
 use windlass_executor::{
     End, Found, Job, JobEvent, JobId, Limits, OnOwnerDeath, Runtime, RuntimeError,
-    process::{Confinement, ProcessOptions, ProcessRuntime, SupervisorCommand},
+    process::{Confinement, ControlGroups, ProcessOptions, ProcessRuntime, SupervisorCommand},
 };
 
 use crate::place::{Place, until};
@@ -328,5 +328,34 @@ async fn a_confined_job_writes_to_its_own_folders_only() {
     assert_eq!(outcome.end, End::Exited(0));
     assert_eq!(outcome.stdout.text(), "refused\nrefused\n", "{}", outcome.stderr.text());
     assert_eq!(outcome.stderr.text(), "");
+    place.is_left_clean(runtime).await;
+}
+
+/// Starts a process that leaves its session, loses its parent and clears its environment, and prints its number.
+pub(crate) const HIDE: &str = "(setsid env -i sleep 4321 </dev/null >/dev/null 2>&1 & echo $!)";
+
+/// Tells whether the process of [`HIDE`] is there.
+pub(crate) fn hides(pid: &str) -> bool {
+    pid.parse::<u32>().unwrap();
+    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"sleep\x004321"))
+}
+
+/// What is not seen by its session, its parent or its environment is seen by its control group.
+#[tokio::test]
+async fn a_process_that_hides_ends_with_its_job() {
+    if !ControlGroups::probe().ends_all {
+        crate::skipped(&"no control group of version 2 may be made here");
+        return;
+    }
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    // As long as another job runs, an orphan could be that one's.
+    runtime.submit(&id("other"), &sh("sleep 600")).await.unwrap();
+    let outcome = runtime.run(&id("hides"), &sh(HIDE)).await.unwrap();
+    let hidden = outcome.stdout.text().trim().to_owned();
+    until("the hidden process has ended", async || !hides(&hidden)).await;
+    runtime.cancel(&id("other"), Duration::ZERO).await.unwrap();
+    runtime.wait(&id("other")).await.unwrap();
+    runtime.remove(&id("other")).await.unwrap();
     place.is_left_clean(runtime).await;
 }

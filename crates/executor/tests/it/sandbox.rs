@@ -76,8 +76,12 @@ impl Place {
 
     fn host(&self) -> BTreeSet<String> {
         let mark = self.folder.path().to_str().unwrap();
-        let seen =
-            [leftovers::files(self.folder.path()), leftovers::processes(mark), leftovers::mounts(mark)];
+        let seen = [
+            leftovers::files(self.folder.path()),
+            leftovers::processes(mark),
+            leftovers::mounts(mark),
+            leftovers::groups(&self.folder.path().join("jobs")),
+        ];
         seen.into_iter().flatten().collect()
     }
 

@@ -9,11 +9,13 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use windlass_executor::{End, Found, Job, JobEvent, JobId, OnOwnerDeath, Runtime, RuntimeError};
+use windlass_executor::{
+    End, Found, Job, JobEvent, JobId, OnOwnerDeath, Runtime, RuntimeError, process::ControlGroups,
+};
 
 use crate::{
     place::{Place, files, until},
-    processes::{end, gate, seen, supervisor_of},
+    processes::{HIDE, end, gate, hides, seen, supervisor_of},
 };
 
 const GATED: &str = "mkfifo gate; echo ready; read go < gate; echo $go; exit 7";
@@ -104,6 +106,30 @@ async fn without_its_supervisor_a_job_is_lost_and_ended() {
     assert_eq!(place.processes(), [0; 0]);
     // The next job gets a new one.
     assert!(runtime.run(&id("next"), &sh("exit 0")).await.unwrap().success());
+    runtime.remove(&id("job")).await.unwrap();
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn what_hides_is_ended_when_owner_and_supervisor_are_dead() {
+    if !ControlGroups::probe().ends_all {
+        crate::skipped(&"no control group of version 2 may be made here");
+        return;
+    }
+    let place = Place::new();
+    let owner = owner(&place, "job", "finish", &format!("echo $PPID; {HIDE}; sleep 600"));
+    let stdout = place.state().join("job/stdout");
+    until("both numbers are printed", async || fs::read_to_string(&stdout).unwrap().lines().count() == 2)
+        .await;
+    let printed = fs::read_to_string(stdout).unwrap();
+    let (supervisor, hidden) = printed.trim().split_once('\n').unwrap();
+    until("it hides", async || hides(hidden)).await;
+    kill(owner);
+    kill_supervisor(supervisor.parse().unwrap());
+    assert!(hides(hidden), "nobody has looked yet");
+    let runtime = Arc::new(place.runtime());
+    until("its folder shows it", async || runtime.find(&id("job")).await.unwrap() == Found::Gone).await;
+    until("the hidden process has ended", async || !hides(hidden)).await;
     runtime.remove(&id("job")).await.unwrap();
     place.is_left_clean(runtime).await;
 }

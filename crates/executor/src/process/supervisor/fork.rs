@@ -14,6 +14,8 @@ use std::{
 
 use rustix::io::Errno;
 
+use crate::cgroup::Entrance;
+
 /// More than the few calls in a child need; no guard page is needed for calls whose depth is known.
 const STACK: usize = 64 * 1024;
 
@@ -43,22 +45,46 @@ impl Default for Stack {
 
 struct Start<'a, C> {
     child: &'a C,
+    /// The groups that it enters first.
+    entrance: &'a Entrance,
     /// Why it failed; 0 if it has not.
     failed: AtomicI32,
 }
 
-/// Starts a child and returns when it has executed its program. `flags` are added to those that make it a child like
-/// `vfork`'s.
+/// Why a child could not be started.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    /// The kernel makes no child in this group.
+    Group(io::Error),
+    /// Anything else.
+    Other(io::Error),
+}
+
+impl From<Failed> for io::Error {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Group(error) | Failed::Other(error) => error,
+        }
+    }
+}
+
+/// Starts a child in its groups and returns when it has executed its program.
 ///
 /// # Errors
 /// Why it could not be made, or what [`Child::run`] returned.
-pub(crate) fn start<C: Child>(child: &C, flags: libc::c_int, stack: &mut Stack) -> io::Result<i32> {
-    let start = Start { child, failed: AtomicI32::new(0) };
-    let flags = flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    let pid = with_signals_blocked(|| clone(&start, flags, stack))?;
+pub(crate) fn start<C: Child>(child: &C, entrance: &Entrance, stack: &mut Stack) -> Result<i32, Failed> {
+    let start = Start { child, entrance, failed: AtomicI32::new(0) };
+    let plain = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    let pid = with_signals_blocked(|| {
+        if let Some(group) = entrance.number() {
+            clone_into(&start, group, stack).map_err(Failed::Group)
+        } else {
+            clone(&start, plain, stack).map_err(Failed::Other)
+        }
+    })?;
     match start.failed.load(Ordering::Acquire) {
         0 => Ok(pid),
-        errno => Err(io::Error::from_raw_os_error(errno)),
+        errno => Err(Failed::Other(io::Error::from_raw_os_error(errno))),
     }
 }
 
@@ -68,7 +94,8 @@ pub(crate) fn start_in_child<C: Child>(
     flags: libc::c_int,
     stack: &mut Stack,
 ) -> Result<i32, Errno> {
-    let start = Start { child, failed: AtomicI32::new(0) };
+    // It is where its parent is.
+    let start = Start { child, entrance: &Entrance::default(), failed: AtomicI32::new(0) };
     let flags = flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     let pid =
         clone(&start, flags, stack).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))?;
@@ -91,11 +118,115 @@ fn clone<C: Child>(start: &Start<'_, C>, flags: libc::c_int, stack: &mut Stack) 
     if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
 
+/// The same in a group of version 2, which only the newer call can do (linux/sched.h, `struct clone_args`). The C library
+/// has no function for it.
+fn clone_into<C: Child>(start: &Start<'_, C>, group: u64, stack: &mut Stack) -> io::Result<i32> {
+    const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+    /// What a child is, in eleven numbers.
+    #[repr(C)]
+    struct Args {
+        flags: u64,
+        descriptors: [u64; 3],
+        exit_signal: u64,
+        stack: u64,
+        stack_size: u64,
+        others: [u64; 3],
+        group: u64,
+    }
+    let plain = [libc::CLONE_VM, libc::CLONE_VFORK]
+        .iter()
+        .fold(0, |flags, flag| flags | u64::from(flag.unsigned_abs()));
+    let args = Args {
+        flags: plain | CLONE_INTO_CGROUP,
+        descriptors: [0; 3],
+        exit_signal: u64::from(libc::SIGCHLD.unsigned_abs()),
+        stack: stack.0.as_mut_ptr().expose_provenance() as u64,
+        stack_size: size_of_val(&*stack.0) as u64,
+        others: [0; 3],
+        group,
+    };
+    let entry: extern "C" fn(*mut libc::c_void) -> libc::c_int = entry::<C>;
+    let argument: *const Start<'_, C> = start;
+    #[expect(unsafe_code, reason = "there is no safe way to make a child that shares memory")]
+    // SAFETY: as for `clone`: the stack is ours alone, and we stand still until the child is another program. The
+    // child begins behind the call, with our registers and at the end of that stack, which is aligned for a call; it
+    // calls `entry`, which does not return. We go on behind it.
+    let result = unsafe { clone3(&raw const args, size_of::<Args>(), entry, argument.cast_mut().cast()) };
+    i32::try_from(result)
+        .ok()
+        .filter(|pid| *pid > 0)
+        .ok_or_else(|| io::Error::from_raw_os_error(i32::try_from(-result).unwrap_or(libc::EINVAL)))
+}
+
+/// Makes the call `clone3`, and in the child calls `entry`. Returns the child's number, or the negative number of an error.
+#[expect(unsafe_code, reason = "registers and stacks are the business of assembly")]
+#[cfg(target_arch = "x86_64")]
+unsafe fn clone3<A>(
+    args: *const A,
+    size: usize,
+    entry: extern "C" fn(*mut libc::c_void) -> libc::c_int,
+    argument: *mut libc::c_void,
+) -> i64 {
+    let result;
+    // SAFETY: the caller's promise. In us nothing changes but what is named.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            "test rax, rax",
+            "jnz 2f",
+            "xor ebp, ebp",
+            "mov rdi, {argument}",
+            "call {entry}",
+            "ud2",
+            "2:",
+            argument = in(reg) argument,
+            entry = in(reg) entry,
+            inlateout("rax") libc::SYS_clone3 => result,
+            in("rdi") args,
+            in("rsi") size,
+            out("rcx") _,
+            out("r11") _,
+        );
+    }
+    result
+}
+
+/// The same for the other processor. It was written and never run.
+#[expect(unsafe_code, reason = "registers and stacks are the business of assembly")]
+#[cfg(target_arch = "aarch64")]
+unsafe fn clone3<A>(
+    args: *const A,
+    size: usize,
+    entry: extern "C" fn(*mut libc::c_void) -> libc::c_int,
+    argument: *mut libc::c_void,
+) -> i64 {
+    let result;
+    // SAFETY: the caller's promise. In us nothing changes but what is named.
+    unsafe {
+        std::arch::asm!(
+            "svc #0",
+            "cbnz x0, 2f",
+            "mov x29, #0",
+            "mov x0, {argument}",
+            "blr {entry}",
+            "brk #1",
+            "2:",
+            argument = in(reg) argument,
+            entry = in(reg) entry,
+            in("x8") libc::SYS_clone3,
+            inlateout("x0") args => result,
+            in("x1") size,
+            out("x30") _,
+        );
+    }
+    result
+}
+
 extern "C" fn entry<C: Child>(argument: *mut libc::c_void) -> libc::c_int {
     #[expect(unsafe_code, reason = "the argument of a child is a bare pointer")]
     // SAFETY: it is the reference that `clone` was given, and its owner stands still.
     let start = unsafe { &*argument.cast::<Start<'_, C>>() };
-    let failed = start.child.run().err().map_or(0, Errno::raw_os_error);
+    let failed = start.entrance.enter().and_then(|()| start.child.run()).err().map_or(0, Errno::raw_os_error);
     start.failed.store(failed, Ordering::Release);
     #[expect(unsafe_code, reason = "`std` ends a process only with all that is registered for its end")]
     // SAFETY: it ends this child and runs nothing.

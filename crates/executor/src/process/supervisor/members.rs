@@ -4,7 +4,8 @@
 //! dies, its children become ours (the supervisor is a *subreaper*), so that also those that left the session
 //! stay in sight: such an orphan is the job's if it carries its mark in the environment, or if no other job runs
 //! that it could belong to. What is missed is a process that left its session, lost its parent *and* cleared its
-//! environment, for as long as other jobs run; it is ended when the last of them does.
+//! environment, for as long as other jobs run; it is ended when the last of them does. Where there are control groups,
+//! the job's has it.
 
 use std::{
     cell::RefCell,
@@ -18,7 +19,10 @@ use std::{
 use rustix::process::{Signal, WaitIdOptions, getpid, waitid};
 use tokio::time::{Instant, sleep};
 
-use crate::process::procfs::{Process, processes_since};
+use crate::{
+    cgroup::Group,
+    process::procfs::{self, Process, processes_since},
+};
 
 /// How long a killed process may take to go: one that waits for a broken disk can't be ended by anybody.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
@@ -35,6 +39,7 @@ pub(crate) type Mains = Rc<RefCell<BTreeSet<i32>>>;
 pub(crate) struct Members {
     main: i32,
     orphans: Orphans,
+    group: Option<Group>,
     mains: Mains,
 }
 
@@ -48,9 +53,19 @@ pub(crate) enum Orphans {
 }
 
 impl Members {
-    pub(crate) fn new(main: i32, orphans: Orphans, mains: Mains) -> Self {
+    pub(crate) fn new(main: i32, orphans: Orphans, group: Option<Group>, mains: Mains) -> Self {
         mains.borrow_mut().insert(main);
-        Self { main, orphans, mains }
+        Self { main, orphans, group, mains }
+    }
+
+    /// Tells whether the kernel has killed one of them for want of memory.
+    pub(crate) fn were_out_of_memory(&self) -> bool {
+        self.group.as_ref().is_some_and(Group::was_out_of_memory)
+    }
+
+    /// Gives the group back, when nobody is left.
+    pub(crate) fn into_group(mut self) -> Option<Group> {
+        self.group.take()
     }
 
     /// Asks all to end and waits until none is left, at the longest until `deadline`, which may come closer meanwhile.
@@ -86,7 +101,9 @@ impl Members {
     /// Tells whether none is left.
     fn are_gone(&self) -> bool {
         // The cheap answer first: without any child, running or not yet reaped, there is nobody.
-        has_no_child() || self.alive().is_ok_and(|alive| alive.is_empty())
+        has_no_child()
+            || self.group.as_ref().is_none_or(Group::is_empty)
+                && self.alive().is_ok_and(|alive| alive.is_empty())
     }
 
     /// Ends all that are left, again and again, since some may start others in the meantime.
@@ -94,6 +111,9 @@ impl Members {
         let limit = Instant::now() + KILL_LIMIT;
         let mut pause = FIRST_PAUSE;
         while !self.are_gone() && Instant::now() < limit {
+            if let Some(group) = &self.group {
+                group.kill();
+            }
             self.alive().unwrap_or_default().iter().for_each(|process| process.signal(Signal::KILL));
             sleep(pause).await;
             pause = (pause * 2).min(LAST_PAUSE);
@@ -109,6 +129,17 @@ impl Members {
     }
 
     fn alive(&self) -> io::Result<Vec<Process>> {
+        let mut alive = self.seen()?;
+        // Those that have hidden from all else.
+        for pid in self.group.iter().flat_map(Group::processes) {
+            if !alive.iter().any(|process| process.pid == pid) {
+                alive.extend(procfs::read(pid));
+            }
+        }
+        Ok(alive)
+    }
+
+    fn seen(&self) -> io::Result<Vec<Process>> {
         let folder = match &self.orphans {
             Orphans::Marked(folder) => folder,
             Orphans::In(first) => {

@@ -5,6 +5,7 @@
 //! for whom.
 
 mod fork;
+mod groups;
 mod holder;
 mod members;
 mod program;
@@ -42,6 +43,7 @@ use tokio::{
 };
 
 use self::{
+    groups::Groups,
     members::Mains,
     reaper::Reaper,
     run::{Lengths, Wishes},
@@ -133,6 +135,7 @@ pub(crate) struct Context {
     buffer: RefCell<Vec<u8>>,
     /// The first process of rooms, made with the first room.
     holder: OnceCell<OwnedFd>,
+    groups: Groups,
 }
 
 impl Context {
@@ -183,9 +186,12 @@ impl Supervisor {
         let (mains, jobs, over) = (Mains::default(), RefCell::default(), Notify::new());
         let buffer = RefCell::new(vec![0; pump::CHUNK]);
         let holder = OnceCell::new();
-        let context = Rc::new(Context { reaper, mains, jobs, over, replies, buffer, holder });
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let groups = Groups::new(&state, &name);
+        let context = Rc::new(Context { reaper, mains, jobs, over, replies, buffer, holder, groups });
         context.tell(Reply::Hello { version: VERSION }).await;
-        let served = Self { state: state.clone(), context }.serve(owner, others).await;
+        let served = Self { state: state.clone(), context: context.clone() }.serve(owner, others).await;
+        context.groups.close();
         // Who comes last puts out the light.
         let _swept = fs::remove_file(path);
         let _in_use = fs::remove_dir(state.control()).and_then(|()| fs::remove_dir(state.path()));

@@ -28,13 +28,14 @@ use tokio::{
 
 use crate::{
     StartFailure,
+    cgroup::Entrance,
     confine::Prepared,
     process::{
         layout::JobFolder,
         procfs::MARK,
         supervisor::{
             Context,
-            fork::{self, Child, Stack},
+            fork::{self, Child, Failed, Stack},
             spawn::{Image, Launch, Setting},
         },
     },
@@ -112,10 +113,15 @@ impl Room {
     }
 
     /// Makes a child go in and start its program there. Returns its number as we see it.
-    pub(crate) fn start(&self, launch: &Launch, stack: &mut Stack) -> io::Result<i32> {
+    pub(crate) fn start(
+        &self,
+        launch: &Launch,
+        entrance: &Entrance,
+        stack: &mut Stack,
+    ) -> Result<i32, Failed> {
         let inner = RefCell::default();
         let entry = Entry { room: self, launch, inner, started: Cell::new(0) };
-        fork::start(&entry, 0, stack)?;
+        fork::start(&entry, entrance, stack)?;
         Ok(entry.started.get())
     }
 }
@@ -146,9 +152,10 @@ impl Making {
             setting: Setting::Host { folder: None, supervisor: getpid() },
             confinement: Prepared::default(),
         };
-        let pid = fork::start(&launch, 0, &mut Stack::default()).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => io::Error::other(advice::missing(&plan.bwrap)),
-            _ => error,
+        let started = fork::start(&launch, &Entrance::default(), &mut Stack::default());
+        let pid = started.map_err(|failed| match io::Error::from(failed) {
+            error if error.kind() == ErrorKind::NotFound => io::Error::other(advice::missing(&plan.bwrap)),
+            error => error,
         })?;
         let maker = context.reaper.status_of(pid);
         let pipe = Receiver::from_owned_fd;

@@ -18,6 +18,7 @@ use crate::{
         record::{Ending, JobRecord},
         supervisor::{
             Context,
+            groups::Around,
             members::{Members, Orphans},
             pump::{Pump, Pumped},
             room::Room,
@@ -103,12 +104,25 @@ impl Job {
             Some(plan) => Some(Room::make(plan, &self.folder, &self.context).await?),
             None => None,
         };
-        let started = spawn::start(&self.folder, &self.record, input, room.as_ref()).await;
+        let (limits, groups) = (&self.record.limits, &self.context.groups);
+        let around = if room.is_some() { Around::Room } else { Around::Host };
+        let mut group = groups.of(limits, around);
+        let started = match &mut group {
+            Ok(group) => {
+                spawn::start(&self.folder, &self.record, input, room.as_ref(), group, &self.context).await
+            }
+            Err(error) => Err(StartFailure::Other(format!("its limits can't be enforced: {error}"))),
+        };
+        let group = group.ok().flatten();
         let (Started { pid, stdout, stderr }, room) = match (started, room) {
             (Ok(started), room) => (started, room),
-            (Err(failure), None) => return Err(failure),
-            (Err(failure), Some(room)) => {
-                room.close().await;
+            (Err(failure), room) => {
+                if let Some(room) = room {
+                    room.close().await;
+                }
+                if let Some(group) = group {
+                    groups.give_back(group, limits);
+                }
                 return Err(failure);
             }
         };
@@ -119,14 +133,14 @@ impl Job {
         let running = Running {
             started: Timestamp::now(),
             status: self.context.reaper.status_of(pid),
-            members: Members::new(pid, orphans, self.context.mains.clone()),
+            members: Members::new(pid, orphans, group, self.context.mains.clone()),
             room,
             pumps: None,
         };
         match self.pumps(stdout, stderr) {
             Ok(pumps) => Ok(Running { pumps: Some(pumps), ..running }),
             Err(error) => {
-                running.clear().await;
+                running.clear(self).await;
                 Err(StartFailure::Other(error.to_string()))
             }
         }
@@ -188,9 +202,10 @@ struct Pumping {
 impl Running {
     async fn end(mut self, job: &mut Job) -> (Ending, Option<[Written; 2]>) {
         let end = self.main_end(job).await;
+        let end = if self.members.were_out_of_memory() { of_memory(end) } else { end };
         let [stdout, stderr] = drained(self.pumps.take()).await;
         let started = self.started;
-        self.clear().await;
+        self.clear(job).await;
         let ending = Ending {
             version: Version,
             end,
@@ -206,11 +221,14 @@ impl Running {
     }
 
     /// Ends all that are left.
-    async fn clear(self) {
+    async fn clear(self, job: &Job) {
         match self.room {
             // The kernel does it.
             Some(room) => room.close().await,
             None => self.members.kill().await,
+        }
+        if let Some(group) = self.members.into_group() {
+            job.context.groups.give_back(group, &job.record.limits);
         }
     }
 
@@ -248,6 +266,15 @@ async fn cancelled(wishes: &mut watch::Receiver<Wishes>) {
     if wishes.wait_for(|wishes| wishes.cancel.is_some()).await.is_err() {
         // Nobody is left who could wish for anything.
         std::future::pending::<()>().await;
+    }
+}
+
+/// How a job ended of which the kernel has killed a process for want of memory. A shell tells such an end of its child by
+/// this code.
+fn of_memory(end: End) -> End {
+    match end {
+        End::Signalled(9) | End::Exited(137) => End::OutOfMemory,
+        other => other,
     }
 }
 

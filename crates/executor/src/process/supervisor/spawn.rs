@@ -28,12 +28,14 @@ use tokio::time::sleep;
 
 use crate::{
     StartFailure,
+    cgroup::{Controller, Entrance, Group},
     confine::Prepared,
     process::{
         layout::JobFolder,
         record::JobRecord,
         supervisor::{
-            fork::{self, Child, Stack},
+            Context,
+            fork::{self, Child, Failed, Stack},
             program::{self, View},
             room::{self, Room},
         },
@@ -49,12 +51,15 @@ pub(crate) struct Started {
     pub(crate) stderr: OwnedFd,
 }
 
-/// Starts a job's main process, with its outputs as pipes. `input` is what it reads, unless its folder has that.
+/// Starts a job's main process in its group, with its outputs as pipes. `input` is what it reads, unless its folder has
+/// that. The group is gone afterwards if the kernel could not use it and the job needs none.
 pub(crate) async fn start(
     folder: &JobFolder,
     record: &JobRecord,
     input: Option<Vec<u8>>,
     room: Option<&Room>,
+    group: &mut Option<Group>,
+    context: &Context,
 ) -> Result<Started, StartFailure> {
     let work =
         rustix::fs::open(folder.work(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
@@ -74,9 +79,19 @@ pub(crate) async fn start(
     let own = own_folders(folder, record);
     let confinement = record.confinement.prepare(&own).map_err(other)?;
     let launch = Launch { image, stdio: streams, extra: Vec::new(), setting, confinement };
-    match start_when_written(&launch, room).await {
+    let mut started = start_when_written(&launch, room, group.as_ref()).await;
+    if let (Err(Failed::Group(_)), true) = (&started, Controller::needed(&record.limits).is_empty())
+        && let Some(unusable) = group.take()
+    {
+        context.groups.give_up(unusable);
+        started = start_when_written(&launch, room, None).await;
+    }
+    match started {
         Ok(pid) => Ok(Started { pid, stdout, stderr }),
-        Err(error) => Err(program::why_not(&view, record, &program, &error)),
+        Err(Failed::Group(error)) => {
+            Err(other(io::Error::other(format!("it can't be put into its control group: {error}"))))
+        }
+        Err(Failed::Other(error)) => Err(program::why_not(&view, record, &program, &error)),
     }
 }
 
@@ -106,16 +121,21 @@ fn stdin(folder: &JobFolder, record: &JobRecord, input: Option<Vec<u8>>) -> io::
 /// Starts it, and tries again for a moment while somebody has the program open for writing: a program that embeds
 /// us may start processes of its own, which for an instant hold whatever it had open, such as the script it was
 /// about to hand to us.
-async fn start_when_written(launch: &Launch, room: Option<&Room>) -> io::Result<i32> {
+async fn start_when_written(
+    launch: &Launch,
+    room: Option<&Room>,
+    group: Option<&Group>,
+) -> Result<i32, Failed> {
+    let entrance = group.map_or(Ok(Entrance::default()), Group::entrance).map_err(Failed::Group)?;
     // Not kept between jobs: it is mapped, not filled, and a job is started once.
     let mut stack = Stack::default();
     let mut start = || match room {
-        None => fork::start(launch, 0, &mut stack),
-        Some(room) => room.start(launch, &mut stack),
+        None => fork::start(launch, &entrance, &mut stack),
+        Some(room) => room.start(launch, &entrance, &mut stack),
     };
     for _ in 0..20 {
         match start() {
-            Err(error) if error.raw_os_error() == Some(Errno::TXTBSY.raw_os_error()) => {
+            Err(Failed::Other(error)) if error.raw_os_error() == Some(Errno::TXTBSY.raw_os_error()) => {
                 sleep(Duration::from_millis(5)).await;
             }
             result => return result,

@@ -1,0 +1,214 @@
+//! The group of one job, in as many hierarchies as it takes.
+
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    fs::{self, File},
+    io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags, openat},
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
+
+use crate::{
+    Limits,
+    cgroup::{
+        Controller, Entrance,
+        places::{Version, file},
+    },
+};
+
+/// A processor's time is shared out in periods of this many microseconds.
+const PERIOD: u64 = 100_000;
+
+/// The least quota the kernel takes.
+const LEAST_QUOTA: u64 = 1_000;
+
+/// How long processes may take to go that were killed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// One job's groups, which are removed with it.
+#[derive(Debug)]
+pub(crate) struct Group {
+    folders: BTreeMap<PathBuf, Version>,
+    memory: Option<(PathBuf, Version)>,
+    was_killed: Cell<bool>,
+}
+
+impl Group {
+    /// Takes folders that are there.
+    pub(crate) fn new(folders: BTreeMap<PathBuf, Version>) -> Self {
+        Self { folders, memory: None, was_killed: Cell::new(false) }
+    }
+
+    /// Sets what a job asks for; `folder` tells where each controller is. `besides` processes of ours pass through.
+    pub(crate) fn limit(
+        &mut self,
+        limits: &Limits,
+        besides: u32,
+        folder: impl Fn(Controller) -> Option<(PathBuf, Version)>,
+    ) -> io::Result<()> {
+        let missing = || io::Error::other("the control group for its limits is gone");
+        let set = |controller, value: &dyn Fn(Version) -> String| {
+            let (folder, version) = folder(controller).ok_or_else(missing)?;
+            write(&folder.join(file(controller, version)), &value(version))?;
+            Ok::<_, io::Error>((folder, version))
+        };
+        if let Some(bytes) = limits.memory_bytes {
+            let (folder, version) = set(Controller::Memory, &|_| bytes.to_string())?;
+            let (swap, none) = match version {
+                Version::V1 => ("memory.memsw.limit_in_bytes", bytes.to_string()),
+                Version::V2 => ("memory.swap.max", "0".to_owned()),
+            };
+            // A kernel that doesn't count swap has no such file.
+            let _not_there = write(&folder.join(swap), &none);
+            if version == Version::V2 {
+                // A job that has lost a part of itself is not left running.
+                write(&folder.join("memory.oom.group"), "1")?;
+            }
+            self.memory = Some((folder, version));
+        }
+        if let Some(pids) = limits.pids {
+            set(Controller::Pids, &|_| pids.saturating_add(besides).to_string())?;
+        }
+        if let Some(millis) = limits.cpu_millis {
+            let quota = (u64::from(millis) * PERIOD / 1000).max(LEAST_QUOTA);
+            set(Controller::Cpu, &|version| match version {
+                Version::V1 => quota.to_string(),
+                Version::V2 => format!("{quota} {PERIOD}"),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Opens what a child needs to get in.
+    pub(crate) fn entrance(&self) -> io::Result<Entrance> {
+        let mut entrance = Entrance::default();
+        for (folder, version) in &self.folders {
+            match version {
+                Version::V2 => entrance.into = Some(open(folder, OFlags::RDONLY | OFlags::DIRECTORY)?),
+                Version::V1 => entrance.tasks.push(open(&folder.join("tasks"), OFlags::WRONLY)?),
+            }
+        }
+        Ok(entrance)
+    }
+
+    /// Lists the processes in it, those that have ended and are not yet reaped left out where the kernel says so.
+    pub(crate) fn processes(&self) -> Vec<i32> {
+        self.folders.keys().flat_map(|folder| processes(folder)).collect()
+    }
+
+    /// Tells whether nobody is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.folders.iter().all(|(folder, version)| is_empty(folder, *version))
+    }
+
+    /// Kills all that are in it.
+    pub(crate) fn kill(&self) {
+        self.was_killed.set(true);
+        self.folders.iter().for_each(|(folder, version)| kill(folder, *version));
+    }
+
+    /// Tells whether another job may have it. One that was killed as a whole must not be entered again: the kernel takes a
+    /// child that is made in it for one that escaped the killing (seen with 6.18).
+    pub(crate) fn is_as_new(&self) -> bool {
+        !self.was_killed.get() && self.memory.is_none() && self.is_empty()
+    }
+
+    /// Tells whether the kernel has killed one of its processes for want of memory.
+    pub(crate) fn was_out_of_memory(&self) -> bool {
+        self.memory.as_ref().is_some_and(|(folder, version)| {
+            let file = match version {
+                Version::V1 => "memory.oom_control",
+                Version::V2 => "memory.events",
+            };
+            let text = fs::read_to_string(folder.join(file)).unwrap_or_default();
+            let kills =
+                text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok());
+            kills.is_some_and(|kills| kills > 0)
+        })
+    }
+
+    /// Removes it; what is in it must be gone. One that can't be removed now goes with all others of its supervisor.
+    pub(crate) fn remove(self) {
+        for folder in self.folders.keys() {
+            let _busy = fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Ends whatever is in a group and those in it, and removes them. For those whose supervisor is dead.
+///
+/// # Errors
+/// That somebody is still there after a while.
+pub(crate) fn end_all(folder: &Path) -> io::Result<()> {
+    let limit = Instant::now() + PATIENCE;
+    loop {
+        for_each(folder, &mut |folder| {
+            let version = if folder.join("cgroup.kill").exists() { Version::V2 } else { Version::V1 };
+            kill(folder, version);
+            let _busy = fs::remove_dir(folder);
+        });
+        match fs::remove_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Ok(()) => return Ok(()),
+            Err(error) if Instant::now() > limit => return Err(error),
+            Err(_) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// Visits a group, after those in it.
+fn for_each(folder: &Path, visit: &mut impl FnMut(&Path)) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            for_each(&entry.path(), visit);
+        }
+    }
+    visit(folder);
+}
+
+fn processes(folder: &Path) -> Vec<i32> {
+    let listed = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    // A process that is not in our namespace of numbers is listed as 0.
+    listed.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect()
+}
+
+fn is_empty(folder: &Path, version: Version) -> bool {
+    match version {
+        Version::V1 => processes(folder).is_empty(),
+        Version::V2 => fs::read_to_string(folder.join("cgroup.events"))
+            .is_ok_and(|events| events.lines().any(|line| line == "populated 0")),
+    }
+}
+
+fn kill(folder: &Path, version: Version) {
+    if version == Version::V2 && write(&folder.join("cgroup.kill"), "1").is_ok() {
+        return;
+    }
+    for pid in processes(folder) {
+        // The descriptor holds on to whoever has the number now; that one is ours if it is still in the group.
+        if let Some(pid) = Pid::from_raw(pid)
+            && let Ok(process) = pidfd_open(pid, PidfdFlags::empty())
+            && processes(folder).contains(&pid.as_raw_nonzero().get())
+        {
+            let _ended = pidfd_send_signal(&process, Signal::KILL);
+        }
+    }
+}
+
+fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    Ok(openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// Writes a setting: never makes a file, and writes all at once.
+fn write(path: &Path, value: &str) -> io::Result<()> {
+    let file = File::options().write(true).open(path)?;
+    rustix::io::write(&file, value.as_bytes())?;
+    Ok(())
+}

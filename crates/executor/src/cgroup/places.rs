@@ -1,0 +1,252 @@
+//! Where groups may be made on this host.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::cgroup::Controller;
+
+/// A folder for groups in one hierarchy.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) folder: PathBuf,
+    pub(crate) version: Version,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Version {
+    V1,
+    V2,
+}
+
+/// What was found to work.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    /// For groups that only hold processes together.
+    pub(crate) track: Option<Place>,
+    /// For groups that limit them.
+    pub(crate) limit: BTreeMap<Controller, Place>,
+}
+
+impl Places {
+    /// Looks for hierarchies, and tries each.
+    pub(crate) fn find() -> Self {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let found = Hierarchies::read(&mounts, &own);
+        let mut places = Self::default();
+        if let Some(unified) = &found.unified {
+            let place = Place { folder: unified.own.clone(), version: Version::V2 };
+            places.track = works(&place, &[], "cgroup.kill").then_some(place);
+            // Where processes are no controller can be handed on, so that this mostly is the root of the hierarchy.
+            for folder in [&unified.own, &unified.root] {
+                places.add(&Place { folder: folder.clone(), version: Version::V2 });
+            }
+        }
+        for (controller, folder) in found.of_version_1 {
+            let place = Place { folder, version: Version::V1 };
+            if !places.limits(controller) && works(&place, &[], file(controller, Version::V1)) {
+                places.limit.insert(controller, place);
+            }
+        }
+        places
+    }
+
+    /// Takes a place of version 2 for all controllers that it has.
+    fn add(&mut self, place: &Place) {
+        for controller in Controller::ALL {
+            if !self.limits(controller) && works(place, &[controller], file(controller, Version::V2)) {
+                self.limit.insert(controller, place.clone());
+            }
+        }
+    }
+
+    pub(crate) fn tracks(&self) -> bool {
+        self.track.is_some()
+    }
+
+    pub(crate) fn limits(&self, controller: Controller) -> bool {
+        self.limit.contains_key(&controller)
+    }
+
+    pub(crate) fn version(&self) -> Option<u8> {
+        self.limit.values().map(|place| if place.version == Version::V1 { 1 } else { 2 }).max()
+    }
+}
+
+/// The file that shows that a group has the controller, and takes its limit.
+pub(crate) fn file(controller: Controller, version: Version) -> &'static str {
+    match (controller, version) {
+        (Controller::Memory, Version::V1) => "memory.limit_in_bytes",
+        (Controller::Pids, _) => "pids.max",
+        (Controller::Cpu, Version::V1) => "cpu.cfs_quota_us",
+        (Controller::Memory, Version::V2) => "memory.max",
+        (Controller::Cpu, Version::V2) => "cpu.max",
+    }
+}
+
+/// Hands controllers of version 2 on to the groups in this one.
+pub(crate) fn hand_on(folder: &Path, controllers: &[Controller]) {
+    for controller in controllers {
+        // That it can't shows in that their file isn't there.
+        let _refused = fs::write(folder.join("cgroup.subtree_control"), format!("+{}", controller.name()));
+    }
+}
+
+/// Tries: a group, and one in it that has this file.
+fn works(place: &Place, controllers: &[Controller], file: &str) -> bool {
+    let name = format!("windlass-probe-{}-{:?}", std::process::id(), std::thread::current().id());
+    let name = name.replace(['(', ')'], "");
+    hand_on(&place.folder, controllers);
+    let outer = place.folder.join(name);
+    let inner = outer.join("job");
+    let made = fs::create_dir(&outer).is_ok() && {
+        hand_on(&outer, controllers);
+        fs::create_dir(&inner).is_ok()
+    };
+    let entrance = inner.join(if place.version == Version::V1 { "tasks" } else { "cgroup.procs" });
+    let writable = |path: &Path| fs::File::options().write(true).open(path).is_ok();
+    let works = made && writable(&inner.join(file)) && writable(&entrance);
+    let _not_made = fs::remove_dir(inner).and_then(|()| fs::remove_dir(&outer));
+    let _or_so = fs::remove_dir(outer);
+    works
+}
+
+/// The mounted hierarchies, with our own group in each.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Hierarchies {
+    unified: Option<Unified>,
+    of_version_1: BTreeMap<Controller, PathBuf>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Unified {
+    root: PathBuf,
+    own: PathBuf,
+}
+
+impl Hierarchies {
+    /// Reads `/proc/self/mountinfo` and `/proc/self/cgroup`.
+    fn read(mounts: &str, own: &str) -> Self {
+        let mut found = Self::default();
+        for (mount, options) in mounts.lines().filter_map(mount) {
+            let is_unified = options.is_none();
+            let has = |controller: &str| {
+                options.is_some_and(|options| options.split(',').any(|option| option == controller))
+            };
+            // `4:memory:/path`, `1:cpu,cpuacct:/path`, `0::/path`
+            for (controllers, path) in own.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'))
+            {
+                let Some(folder) = mount.folder(path) else { continue };
+                if is_unified && controllers.is_empty() && found.unified.is_none() {
+                    found.unified = Some(Unified { root: PathBuf::from(mount.point), own: folder });
+                    continue;
+                }
+                for controller in Controller::ALL {
+                    let name = controller.name();
+                    if has(name) && controllers.split(',').any(|one| one == name) {
+                        found.of_version_1.entry(controller).or_insert_with(|| folder.clone());
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+struct Mount<'a> {
+    /// What of the hierarchy is mounted.
+    root: &'a str,
+    point: &'a str,
+}
+
+impl Mount<'_> {
+    /// Where a group of the hierarchy is found; `None` if it isn't in what is mounted.
+    fn folder(&self, group: &str) -> Option<PathBuf> {
+        let below = Path::new(group).strip_prefix(self.root).ok()?;
+        let leads_out = below.components().any(|part| !matches!(part, std::path::Component::Normal(_)));
+        (!leads_out).then(|| {
+            if below.as_os_str().is_empty() {
+                PathBuf::from(self.point)
+            } else {
+                Path::new(self.point).join(below)
+            }
+        })
+    }
+}
+
+/// Reads a line of `mountinfo` (proc_pid_mountinfo(5)) of a hierarchy: `36 35 0:31 /root /point rw … - cgroup cgroup
+/// rw,memory`. The options are those of version 1.
+fn mount(line: &str) -> Option<(Mount<'_>, Option<&str>)> {
+    let (before, after) = line.split_once(" - ")?;
+    let mut fields = before.split(' ').skip(3);
+    let mount = Mount { root: fields.next()?, point: fields.next()? };
+    let mut kind = after.split(' ');
+    match (kind.next()?, kind.nth(1)) {
+        ("cgroup2", _) => Some((mount, None)),
+        ("cgroup", Some(options)) => Some((mount, Some(options))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HYBRID: &str = "\
+30 20 0:25 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755
+31 30 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
+32 30 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+33 30 0:28 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw
+";
+
+    fn unified(root: &str, own: &str) -> Unified {
+        Unified { root: root.into(), own: own.into() }
+    }
+
+    #[test]
+    fn both_versions_beside_each_other() {
+        let found = Hierarchies::read(HYBRID, "5:cpu,cpuacct:/\n4:memory:/a/b\n3:pids:/\n0::/c\n");
+        assert_eq!(found.unified, Some(unified("/sys/fs/cgroup/unified", "/sys/fs/cgroup/unified/c")));
+        let folders: Vec<_> = found.of_version_1.into_iter().collect();
+        assert_eq!(
+            folders,
+            [
+                (Controller::Memory, PathBuf::from("/sys/fs/cgroup/memory/a/b")),
+                (Controller::Cpu, PathBuf::from("/sys/fs/cgroup/cpu,cpuacct")),
+            ]
+        );
+    }
+
+    #[test]
+    fn version_2_alone() {
+        let mounts = "29 23 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
+        let found = Hierarchies::read(mounts, "0::/user.slice/user-0.slice\n");
+        assert_eq!(found.unified, Some(unified("/sys/fs/cgroup", "/sys/fs/cgroup/user.slice/user-0.slice")));
+        assert!(found.of_version_1.is_empty());
+    }
+
+    #[test]
+    fn a_part_of_a_hierarchy_is_mounted() {
+        let mounts = "29 23 0:25 /docker/x /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        assert_eq!(
+            Hierarchies::read(mounts, "0::/docker/x/y\n").unified,
+            Some(unified("/sys/fs/cgroup", "/sys/fs/cgroup/y"))
+        );
+        assert_eq!(
+            Hierarchies::read(mounts, "0::/docker/x\n").unified,
+            Some(unified("/sys/fs/cgroup", "/sys/fs/cgroup"))
+        );
+        // We are somewhere else, where nothing of it is seen.
+        assert_eq!(Hierarchies::read(mounts, "0::/other\n").unified, None);
+        let all = "29 23 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        assert_eq!(Hierarchies::read(all, "0::/../other\n").unified, None);
+    }
+
+    #[test]
+    fn none_at_all() {
+        assert_eq!(Hierarchies::read("1 0 0:1 / / rw - ext4 /dev/vda rw\n", ""), Hierarchies::default());
+    }
+}

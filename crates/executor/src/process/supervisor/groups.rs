@@ -1,0 +1,203 @@
+//! The control groups of a supervisor's jobs.
+
+use std::{
+    cell::{Cell, OnceCell, RefCell},
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::PathBuf,
+};
+
+use rustix::{
+    io::Errno,
+    process::{Pid, WaitOptions, waitpid},
+};
+
+use crate::{
+    Limits,
+    cgroup::{self, Controller, Entrance, Group, Version, end_all, hand_on},
+    process::{
+        groups,
+        layout::StateDir,
+        supervisor::fork::{self, Child, Stack},
+    },
+};
+
+/// What is around the jobs that a group is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Around {
+    /// Nothing: only the group holds its processes together.
+    Host,
+    /// A room, which ends them all with its first process.
+    Room,
+}
+
+/// Makes groups, one a job, and removes them.
+///
+/// A group that only held processes together can be used again: to make and remove one takes longer than all else that is
+/// done with it.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    /// The name of our own folder in each hierarchy.
+    name: String,
+    note: PathBuf,
+    /// Our own folders, with all that is ever made in them.
+    made: RefCell<BTreeSet<PathBuf>>,
+    idle: RefCell<Vec<Group>>,
+    next: Cell<u64>,
+    /// That the kernel would not make a child in a group. Then there are no more groups that only hold together.
+    gave_up: Cell<bool>,
+    /// Whether a child was seen to live in a group, once that was tried.
+    tried: OnceCell<bool>,
+}
+
+impl Groups {
+    /// `supervisor` is the name of our pipe.
+    pub(crate) fn new(state: &StateDir, supervisor: &str) -> Self {
+        Self {
+            name: format!("{}-{supervisor}", groups::name_of(state.path())),
+            note: groups::note(state, supervisor),
+            made: RefCell::default(),
+            idle: RefCell::default(),
+            next: Cell::new(0),
+            gave_up: Cell::new(false),
+            tried: OnceCell::new(),
+        }
+    }
+
+    /// Gives a job its group; `None` where it needs none, or may have none and has no limits.
+    ///
+    /// # Errors
+    /// Its limits can't be enforced.
+    pub(crate) fn of(&self, limits: &Limits, around: Around) -> io::Result<Option<Group>> {
+        let needed = Controller::needed(limits);
+        if needed.is_empty() {
+            return Ok(match around {
+                Around::Host => self.idle.borrow_mut().pop().or_else(|| self.tracking()),
+                Around::Room => None,
+            });
+        }
+        self.limiting(limits, &needed, around).map(Some)
+    }
+
+    fn tracking(&self) -> Option<Group> {
+        let place = cgroup::places().track.as_ref().filter(|_| !self.gave_up.get())?;
+        let folder = self.folder(&place.folder, place.version, &[]).ok()?;
+        let group = Group::new([(folder, place.version)].into());
+        if self.lets_children_live(&group) {
+            return Some(group);
+        }
+        self.give_up(group);
+        None
+    }
+
+    /// Tries it, the first time. Where our own group was once killed as a whole and lived on, the kernel kills every child
+    /// that is made in another one, and no job must die of that.
+    fn lets_children_live(&self, group: &Group) -> bool {
+        *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
+    }
+
+    fn limiting(&self, limits: &Limits, needed: &BTreeSet<Controller>, around: Around) -> io::Result<Group> {
+        let places = cgroup::places();
+        let mut of = BTreeMap::new();
+        let mut made: BTreeMap<PathBuf, (PathBuf, Version)> = BTreeMap::new();
+        for controller in needed {
+            let missing = || io::Error::other(format!("there is no control group for {}", controller.name()));
+            let place = places.limit.get(controller).ok_or_else(missing)?;
+            let folder = match made.get(&place.folder) {
+                Some(folder) => folder.clone(),
+                None => (self.folder(&place.folder, place.version, &Controller::ALL)?, place.version),
+            };
+            made.insert(place.folder.clone(), folder.clone());
+            of.insert(*controller, folder);
+        }
+        let mut folders: BTreeMap<_, _> = made.into_values().collect();
+        // One group of version 2 is enough, and all that a process can be in.
+        if around == Around::Host
+            && !folders.values().any(|version| *version == Version::V2)
+            && let Some(place) = &places.track
+        {
+            folders.insert(self.folder(&place.folder, place.version, &[])?, place.version);
+        }
+        let mut group = Group::new(folders);
+        if !self.lets_children_live(&group) {
+            group.remove();
+            return Err(io::Error::other("the kernel ends what is started in a control group of ours"));
+        }
+        // Who walks into a room is two for a moment.
+        let besides = u32::from(around == Around::Room);
+        if let Err(error) = group.limit(limits, besides, |controller| of.get(&controller).cloned()) {
+            group.remove();
+            return Err(error);
+        }
+        Ok(group)
+    }
+
+    /// Makes a folder for one job in this place.
+    fn folder(
+        &self,
+        place: &std::path::Path,
+        version: Version,
+        controllers: &[Controller],
+    ) -> io::Result<PathBuf> {
+        let own = place.join(&self.name);
+        if self.made.borrow_mut().insert(own.clone()) {
+            // Noted before it is there: it is found whatever happens.
+            let mut note = File::options().append(true).create(true).mode(0o600).open(&self.note)?;
+            note.write_all(format!("{}\n", own.display()).as_bytes())?;
+            fs::create_dir(&own)?;
+        }
+        if version == Version::V2 {
+            hand_on(&own, controllers);
+        }
+        let number = self.next.replace(self.next.get() + 1);
+        let folder = own.join(number.to_string());
+        fs::create_dir(&folder)?;
+        Ok(folder)
+    }
+
+    /// Takes a group back in which nobody is any more.
+    pub(crate) fn give_back(&self, group: Group, limits: &Limits) {
+        let can_be_used = Controller::needed(limits).is_empty() && !self.gave_up.get() && group.is_as_new();
+        if can_be_used {
+            self.idle.borrow_mut().push(group);
+        } else {
+            group.remove();
+        }
+    }
+
+    /// Goes on without groups that only hold together.
+    pub(crate) fn give_up(&self, group: Group) {
+        self.gave_up.set(true);
+        group.remove();
+    }
+
+    /// Removes everything that was made.
+    pub(crate) fn close(&self) {
+        let made = std::mem::take(&mut *self.made.borrow_mut());
+        let all_gone = made.iter().all(|own| end_all(own).is_ok());
+        if all_gone {
+            let _never_made = fs::remove_file(&self.note);
+        }
+    }
+}
+
+/// A child that does nothing.
+struct Nothing;
+
+#[expect(unsafe_code, reason = "see the trait")]
+// SAFETY: it does nothing.
+unsafe impl Child for Nothing {
+    fn run(&self) -> Result<(), Errno> {
+        Ok(())
+    }
+}
+
+/// Makes a child and looks whether it ends by itself.
+fn lives(entrance: &Entrance) -> bool {
+    let Ok(pid) = fork::start(&Nothing, entrance, &mut Stack::default()) else { return false };
+    // It has ended already, as nothing executes a program; nobody else reaps as long as we don't let others run.
+    let ended = Pid::from_raw(pid).map(|pid| waitpid(Some(pid), WaitOptions::empty()));
+    matches!(ended, Some(Ok(Some((_, status)))) if status.exited())
+}
