@@ -1,0 +1,140 @@
+//! How long it takes to read, check, compose and resolve generated assemblies.
+//!
+//! `cargo bench -p windlass-descriptor` runs the benchmarks of the small sizes. `scripts/bench-descriptors` runs this
+//! program with `--table`, which measures all sizes, one process each for the memory, and holds them against the goals.
+
+#![expect(clippy::print_stdout, reason = "a program that prints what it measures")]
+#![expect(missing_docs, reason = "divan makes public items")]
+
+mod shapes;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use divan::Bencher;
+use shapes::{PART, Shape, related};
+use windlass_descriptor::{
+    AssemblyDescriptor, Descriptor, MemoryCatalog, Missing, Request, check, compose, read, resolve,
+};
+use windlass_source::Source;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--one", shape, count] => one(shape, count.parse().unwrap_or(1000)),
+        ["--write", shape, count] => print!("{}", text_of(shape, count.parse().unwrap_or(1000))),
+        _ => divan::main(),
+    }
+}
+
+fn text_of(shape: &str, count: usize) -> String {
+    match Shape::ALL.into_iter().find(|known| known.name() == shape) {
+        Some(shape) => shape.assembly(count),
+        None => related(count),
+    }
+}
+
+fn catalog() -> MemoryCatalog {
+    let mut catalog = MemoryCatalog::new();
+    if let Some(part) = read(&Source::new("part.yaml", PART)).descriptor {
+        catalog.insert(part);
+    }
+    catalog
+}
+
+fn assembly(text: &str) -> Arc<AssemblyDescriptor> {
+    let read = read(&Source::new("bench.yaml", text));
+    assert!(!read.diagnostics.has_errors(), "{}", read.diagnostics);
+    let Some(Descriptor::Assembly(assembly)) = read.descriptor else { panic!("it is an assembly") };
+    assembly
+}
+
+/// What the four steps took.
+#[derive(Clone, Copy)]
+struct Times([Duration; 4]);
+
+const STEPS: [&str; 4] = ["read", "check", "compose", "resolve"];
+
+fn measure(text: &str, catalog: &MemoryCatalog) -> Times {
+    let parameters = BTreeMap::new();
+    let mut times = [Duration::ZERO; 4];
+    let source = Source::new("bench.yaml", text);
+    let start = Instant::now();
+    let found = read(&source);
+    times[0] = start.elapsed();
+    assert!(!found.diagnostics.has_errors(), "{}", found.diagnostics);
+    let Some(descriptor @ Descriptor::Assembly(_)) = found.descriptor else { panic!("it is an assembly") };
+    let Descriptor::Assembly(assembly) = &descriptor else { panic!("it is an assembly") };
+    let start = Instant::now();
+    let checked = check(&descriptor, catalog, Missing::Refused);
+    times[1] = start.elapsed();
+    assert!(!checked.has_errors(), "{checked}");
+    let name = "bench".parse().expect("a name");
+    let request = Request { name: &name, parameters: &parameters, catalog, existing: &[] };
+    let start = Instant::now();
+    let composed = compose(assembly, request);
+    times[2] = start.elapsed();
+    assert!(composed.topology.is_some(), "{}", composed.diagnostics);
+    drop(composed);
+    let start = Instant::now();
+    let resolved = resolve(assembly, request);
+    times[3] = start.elapsed();
+    assert!(resolved.is_ok(), "it resolves");
+    Times(times)
+}
+
+/// Measures one shape and size: the best of some runs of each step, in nanoseconds, and the peak of memory in KiB.
+fn one(shape: &str, count: usize) {
+    let text = text_of(shape, count);
+    let catalog = catalog();
+    // Small ones are over before the clock and the caches have settled.
+    let runs = (200_000 / count.max(1)).clamp(3, 100);
+    let mut best = [Duration::MAX; 4];
+    for _ in 0..runs {
+        let Times(times) = measure(&text, &catalog);
+        for (best, time) in best.iter_mut().zip(times) {
+            *best = time.min(*best);
+        }
+    }
+    print!("shape={shape} count={count} bytes={}", text.len());
+    for (step, time) in STEPS.iter().zip(best) {
+        print!(" {step}={}", time.as_nanos());
+    }
+    println!(" peak={}", peak());
+}
+
+/// The most memory that this process has had, in KiB.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+#[divan::bench(args = Shape::ALL, consts = [1_000, 10_000])]
+fn reading<const N: usize>(bencher: Bencher<'_, '_>, shape: Shape) {
+    let source = Source::new("bench.yaml", shape.assembly(N));
+    bencher.bench(|| read(&source));
+}
+
+#[divan::bench(args = Shape::ALL, consts = [1_000, 10_000])]
+fn checking<const N: usize>(bencher: Bencher<'_, '_>, shape: Shape) {
+    let (descriptor, catalog) = (Descriptor::Assembly(assembly(&shape.assembly(N))), catalog());
+    bencher.bench(|| check(&descriptor, &catalog, Missing::Refused));
+}
+
+#[divan::bench(args = Shape::ALL, consts = [1_000, 10_000])]
+fn composing<const N: usize>(bencher: Bencher<'_, '_>, shape: Shape) {
+    let (assembly, catalog) = (assembly(&shape.assembly(N)), catalog());
+    let (name, parameters) = ("bench".parse().expect("a name"), BTreeMap::new());
+    let request = Request { name: &name, parameters: &parameters, catalog: &catalog, existing: &[] };
+    bencher.bench_local(|| compose(&assembly, request));
+}
+
+#[divan::bench(args = Shape::ALL, consts = [1_000, 10_000])]
+fn resolving<const N: usize>(bencher: Bencher<'_, '_>, shape: Shape) {
+    let (assembly, catalog) = (assembly(&shape.assembly(N)), catalog());
+    let (name, parameters) = ("bench".parse().expect("a name"), BTreeMap::new());
+    let request = Request { name: &name, parameters: &parameters, catalog: &catalog, existing: &[] };
+    bencher.bench_local(|| resolve(&assembly, request));
+}

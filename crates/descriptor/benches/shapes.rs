@@ -1,0 +1,112 @@
+//! Generated assemblies of any size, in shapes that have brought others down.
+
+use std::fmt::Write as _;
+
+/// How the components of a generated assembly read one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Nobody reads anybody.
+    Wide,
+    /// Each reads the one before.
+    Chain,
+    /// Every third and fourth read the second before, and are read together by the next first.
+    Diamond,
+    /// Each reads the one to the left and the one above, in a square.
+    Grid,
+    /// Clusters of 1000 nodes; each reads the cluster before, and is related to it.
+    Clusters,
+}
+
+impl Shape {
+    /// All shapes.
+    pub(crate) const ALL: [Self; 5] = [Self::Wide, Self::Chain, Self::Diamond, Self::Grid, Self::Clusters];
+
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Wide => "wide",
+            Self::Chain => "chain",
+            Self::Diamond => "diamond",
+            Self::Grid => "grid",
+            Self::Clusters => "clusters",
+        }
+    }
+
+    /// The components that number `n` of `count` reads.
+    fn reads(self, n: usize, count: usize) -> Vec<usize> {
+        let side = count.isqrt().max(1);
+        let before = |by: usize| n.checked_sub(by);
+        let found = match self {
+            Self::Wide => [None, None],
+            Self::Chain | Self::Clusters => [before(1), None],
+            Self::Diamond => match n % 3 {
+                0 => [before(1), before(2)],
+                1 => [before(1), None],
+                _ => [before(2), None],
+            },
+            Self::Grid => [before(1).filter(|_| n % side > 0), before(side)],
+        };
+        found.into_iter().flatten().collect()
+    }
+
+    /// Writes an assembly of `count` components; clusters count as their 1000 nodes.
+    pub(crate) fn assembly(self, count: usize) -> String {
+        let mut out = format!(
+            "name: assembly::{}::1.0\ndescription: a generated assembly\nproperties:\n  location: {{default: admin@local}}\n  size: {{default: m1.small}}\ncomposition:\n",
+            self.name()
+        );
+        let entries = if self == Self::Clusters { count.div_ceil(1000) } else { count };
+        for n in 0..entries {
+            let _ = write!(out, "  c{n}:\n    type: resource::part::1.0\n");
+            if self == Self::Clusters {
+                out.push_str("    cluster:\n      minimum-nodes: 1\n      initial-quantity: 1000\n      maximum-nodes: 2000\n");
+            }
+            let _ = write!(
+                out,
+                "    properties:\n      deploymentLocation:\n        value: ${{location}}\n      flavor:\n        value: '${{size}}'\n      label:\n        value: \"${{instance.name}}-{n}\"\n"
+            );
+            for (number, read) in self.reads(n, entries).into_iter().enumerate() {
+                let _ = write!(out, "      in{number}:\n        value: ${{c{read}.out}}\n");
+            }
+        }
+        if self == Self::Clusters && entries > 1 {
+            out.push_str("relationships:\n");
+            for n in 1..entries {
+                let _ = write!(
+                    out,
+                    "  r{n}:\n    source-capabilities: [c{}.x]\n    target-requirements: [c{n}.x]\n    source-state: Active\n    target-state: Inactive\n    properties:\n      from:\n        value: ${{source.out}}\n",
+                    n - 1
+                );
+            }
+        }
+        out
+    }
+}
+
+/// The descriptor that all components are made from.
+pub(crate) const PART: &str = "name: resource::part::1.0
+properties:
+  deploymentLocation: {type: string}
+  flavor: {default: m1.large}
+  label: {}
+  in0: {}
+  in1: {}
+  out: {read-only: true}
+lifecycle: [Install, Start, Stop, Uninstall]
+";
+
+/// Writes an assembly of two lists of `count` components each, related by one relationship.
+pub(crate) fn related(count: usize) -> String {
+    let mut out = "name: assembly::related::1.0\ncomposition:\n".to_owned();
+    for n in 0..2 * count {
+        let _ = write!(out, "  c{n}:\n    type: resource::part::1.0\n");
+    }
+    out.push_str("relationships:\n  all:\n    source-state: Active\n    target-state: Active\n");
+    for (key, from) in [("source-capabilities", 0), ("target-requirements", count)] {
+        let _ = writeln!(out, "    {key}:");
+        for n in from..from + count {
+            let _ = writeln!(out, "      - c{n}.x");
+        }
+    }
+    out
+}
