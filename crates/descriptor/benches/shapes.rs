@@ -13,7 +13,7 @@ pub(crate) enum Shape {
     Diamond,
     /// Each reads the one to the left and the one above, in a square.
     Grid,
-    /// Clusters of 1000 nodes; each reads the cluster before, and is related to it.
+    /// Clusters of 1000 nodes; each reads the cluster before, and is related to it. The first reads a small one.
     Clusters,
 }
 
@@ -55,11 +55,15 @@ impl Shape {
             "name: assembly::{}::1.0\ndescription: a generated assembly\nproperties:\n  location: {{default: admin@local}}\n  size: {{default: m1.small}}\ncomposition:\n",
             self.name()
         );
-        let entries = if self == Self::Clusters { count.div_ceil(1000) } else { count };
+        let entries = if self == Self::Clusters { 1 + count.div_ceil(1000) } else { count };
         for n in 0..entries {
             let _ = write!(out, "  c{n}:\n    type: resource::part::1.0\n");
             if self == Self::Clusters {
-                out.push_str("    cluster:\n      minimum-nodes: 1\n      initial-quantity: 1000\n      maximum-nodes: 2000\n");
+                let nodes = if n == 0 { 2 } else { 1000 };
+                let _ = write!(
+                    out,
+                    "    cluster:\n      minimum-nodes: 1\n      initial-quantity: {nodes}\n      maximum-nodes: 2000\n"
+                );
             }
             let _ = write!(
                 out,
@@ -69,7 +73,7 @@ impl Shape {
                 let _ = write!(out, "      in{number}:\n        value: ${{c{read}.out}}\n");
             }
         }
-        if self == Self::Clusters && entries > 1 {
+        if self == Self::Clusters {
             out.push_str("relationships:\n");
             for n in 1..entries {
                 let _ = write!(
@@ -109,4 +113,20 @@ pub(crate) fn related(count: usize) -> String {
         }
     }
     out
+}
+
+/// Writes a text that grows without end where nothing stops it.
+pub(crate) fn bomb(name: &str) -> String {
+    match name {
+        "aliases" => {
+            let mut out = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+            for n in 0..9 {
+                let _ = writeln!(out, "a{}: &a{} [{}]", n + 1, n + 1, vec![format!("*a{n}"); 10].join(", "));
+            }
+            out
+        }
+        "brackets" => "[".repeat(100_000),
+        "dashes" => "- ".repeat(100_000),
+        _ => " ".repeat(64_000_000),
+    }
 }

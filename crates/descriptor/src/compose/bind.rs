@@ -91,7 +91,7 @@ impl Composer<'_> {
         if !part.is_plural() {
             return element;
         }
-        self.lowest.push((element.clone(), binder.source.place(span)));
+        self.lowest.insert((element.clone(), binder.source.place(span)));
         element.node(1)
     }
 

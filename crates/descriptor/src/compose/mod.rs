@@ -203,7 +203,7 @@ struct Composer<'a> {
     /// Required parameters that were not given.
     missing: BTreeSet<PropertyName>,
     /// The groups of which the lowest node's value is read, and where.
-    lowest: Vec<(ElementName, Place)>,
+    lowest: BTreeSet<(ElementName, Place)>,
     /// Whether there are more elements than can be.
     full: bool,
 }
@@ -268,7 +268,7 @@ impl<'a> Composer<'a> {
             examined: BTreeSet::new(),
             inside: Vec::new(),
             missing: BTreeSet::new(),
-            lowest: Vec::new(),
+            lowest: BTreeSet::new(),
             full: false,
         }
     }

@@ -1,7 +1,6 @@
 //! What can be seen only once everything is composed: circles through the descriptors of parts, properties that
 //! a resolved reference lacks, and nodes that aren't there.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use windlass_model::assembly::{Element, ElementKind, Origin};
@@ -22,14 +21,15 @@ impl Composer<'_> {
     pub(super) fn look_at_the_whole(&mut self) {
         self.empty_absent_nodes();
         self.properties_of_references();
-        if let Some(circle) = cycle::find(&self.graph()) {
+        let numbers = Numbers::new(&self.elements);
+        if let Some(circle) = cycle::find(&self.graph(&numbers)) {
             let circle = circle.into_iter().map(|(reader, read, origin)| {
                 let place = origin.and_then(|origin| self.place(origin));
                 (self.property_name(reader), self.property_name(read), place)
             });
             let diagnostic = cycle::diagnostic(circle.collect());
             self.diagnostics.push(diagnostic);
-        } else if let Some((element, property)) = self.too_long() {
+        } else if let Some((element, property)) = self.too_long(&numbers) {
             self.refuse_length(element, property);
         }
     }
@@ -47,25 +47,30 @@ impl Composer<'_> {
     }
 
     /// Finds a property whose value, with all that it reads put in, is too long. There are no circles.
-    fn too_long(&self) -> Option<(usize, usize)> {
-        let mut lengths: HashMap<(usize, usize), u64> = HashMap::new();
+    fn too_long(&self, numbers: &Numbers) -> Option<(usize, usize)> {
+        let mut lengths: Vec<Option<u64>> = vec![None; numbers.properties];
         let elements = self.elements.iter().enumerate();
-        let mut open: Vec<_> =
-            elements.flat_map(|(at, element)| (0..element.properties.len()).map(move |n| (at, n))).collect();
-        while let Some(&property) = open.last() {
-            let (own, reads) = self.content(property);
-            let unknown: Vec<_> = reads.iter().copied().filter(|read| !lengths.contains_key(read)).collect();
-            if !unknown.is_empty() {
-                open.extend(unknown);
-                continue;
+        let all = elements.flat_map(|(at, element)| (0..element.properties.len()).map(move |n| (at, n)));
+        let mut open = Vec::new();
+        for property in all {
+            if lengths[numbers.of(property)].is_none() {
+                open.push(property);
             }
-            let length =
-                reads.iter().filter_map(|read| lengths.get(read)).fold(own, |sum, l| sum.saturating_add(*l));
-            if length > MAX_VALUE {
-                return Some(property);
+            while let Some(&property) = open.last() {
+                let (own, reads) = self.content(property);
+                let before = open.len();
+                open.extend(reads.iter().filter(|read| lengths[numbers.of(**read)].is_none()));
+                if open.len() > before {
+                    continue;
+                }
+                let lengths_read = reads.iter().filter_map(|read| lengths[numbers.of(*read)]);
+                let length = lengths_read.fold(own, u64::saturating_add);
+                if length > MAX_VALUE {
+                    return Some(property);
+                }
+                lengths[numbers.of(property)] = Some(length);
+                open.pop();
             }
-            lengths.insert(property, length);
-            open.pop();
         }
         None
     }
@@ -153,14 +158,17 @@ impl Composer<'_> {
     }
 
     /// Builds the graph of who reads whom; a property is its element's place and its own.
-    fn graph(&self) -> Graph<(usize, usize), Option<&Origin>> {
-        let mut graph = Graph::default();
+    fn graph(&self, numbers: &Numbers) -> Graph<(usize, usize), Option<&Origin>> {
+        let elements = self.elements.iter().enumerate();
+        let all = elements.flat_map(|(at, element)| (0..element.properties.len()).map(move |n| (at, n)));
+        let mut graph = Graph::numbered(all.collect());
         for (at, element) in self.elements.iter().enumerate() {
             for (number, property) in element.properties.values().enumerate() {
                 let Some(value) = &property.value else { continue };
                 value.for_each_part(&mut |part| {
                     if let Some(read) = self.property_read(part) {
-                        graph.edge((at, number), read, property.origin.as_ref());
+                        let reader = numbers.of((at, number));
+                        graph.numbered_edge(reader, numbers.of(read), property.origin.as_ref());
                     }
                 });
             }
@@ -178,6 +186,29 @@ impl Composer<'_> {
         let element = &self.elements[element];
         let property = element.properties.get_index(property).map_or("", |(name, _)| name.as_str());
         format!("{}.{property}", element.name)
+    }
+}
+
+/// Numbers for the properties of all elements, without gaps.
+struct Numbers {
+    /// The number of each element's first property.
+    first: Vec<usize>,
+    properties: usize,
+}
+
+impl Numbers {
+    fn new(elements: &[Element]) -> Self {
+        let (mut first, mut properties) = (Vec::with_capacity(elements.len()), 0);
+        for element in elements {
+            first.push(properties);
+            properties += element.properties.len();
+        }
+        Self { first, properties }
+    }
+
+    /// The number of a property, given by its element's place and its own.
+    fn of(&self, (element, property): (usize, usize)) -> usize {
+        self.first[element] + property
     }
 }
 
