@@ -22,3 +22,7 @@ docs:
 readme:
     cargo build --release
     PATH="${CARGO_TARGET_DIR:-$PWD/target}/release:$PATH" scripts/ci-readme
+
+# Random input for ten minutes a target, with another seed each time
+fuzz:
+    WINDLASS_FUZZ_SECONDS=600 WINDLASS_FUZZ_SEED="$(date +%s)" cargo test --release -p windlass-source -p windlass-descriptor --test it -- fuzz --nocapture --test-threads=4

@@ -2,10 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
+#[path = "../../../source/tests/it/campaign.rs"]
+mod campaign;
 mod clusters;
 mod corpus;
 mod cycles;
 mod fixtures;
+mod fuzz;
 mod messages;
 mod nesting;
 mod pages;

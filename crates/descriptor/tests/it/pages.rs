@@ -176,6 +176,10 @@ fn every_fix_of_an_example_repairs_it() {
     "name: resource::web::v1.0\nlifecycle: [Install]\n",
     "name: resource::web::1.0\nlifecycle: [Install]\n"
 )]
+#[case::state_case(
+    "name: assembly::pair::1.0\ncomposition:\n  a: {type: 'resource::web::1.0'}\nrelationships:\n  r:\n    source-capabilities: [a.x]\n    target-requirements: [a.y]\n    source-state: active # kept\n    target-state: Inactive\n",
+    "name: assembly::pair::1.0\ncomposition:\n  a: {type: 'resource::web::1.0'}\nrelationships:\n  r:\n    source-capabilities: [a.x]\n    target-requirements: [a.y]\n    source-state: Active # kept\n    target-state: Inactive\n"
+)]
 fn repairs(#[case] before: &str, #[case] after: &str) {
     let fixed = apply_fixes(before, said("", before).fixes());
     assert_eq!(fixed, after);

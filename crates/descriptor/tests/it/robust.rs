@@ -3,84 +3,9 @@
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
-use proptest::prelude::*;
-use windlass_descriptor::{Descriptor, Missing, check, read};
 use windlass_model::resolve::{Answer, NothingYet, Resolver};
-use windlass_source::Source;
 
-use crate::support::{World, fixtures};
-
-/// Reads, checks and composes whatever it is.
-fn go_through(bytes: &[u8]) {
-    let Ok(source) = Source::from_bytes("any.yaml", bytes.to_vec()) else { return };
-    let Some(descriptor) = read(&source).descriptor else { return };
-    let world = World::of(&["name: resource::h_simple::1.0\nlifecycle: [Install]\n"]);
-    let _ = check(&descriptor, world.catalog(), Missing::Tolerated);
-    if let Descriptor::Assembly(assembly) = &descriptor {
-        let _ = world.compose(assembly);
-    }
-}
-
-fn examples() -> Vec<Vec<u8>> {
-    let paths = [
-        "assemblies/h_bta/assembly.yaml",
-        "assemblies/streamer_cluster/assembly.yaml",
-        "assemblies/h_bta/Contains/h_simple/Definitions/lm/resource.yaml",
-        "negative/streamer_cluster_as_printed.yaml",
-    ];
-    paths.iter().map(|path| std::fs::read(fixtures().join(path)).unwrap()).collect()
-}
-
-/// A change of a text: where (as a share of its length), how much goes, and what comes.
-fn edit() -> impl Strategy<Value = (f64, usize, Vec<u8>)> {
-    let comes = prop_oneof![
-        proptest::collection::vec(any::<u8>(), 0..6),
-        prop::sample::select(vec![
-            "${",
-            "}",
-            ":",
-            "- ",
-            "\n",
-            "  ",
-            "name:",
-            "[",
-            "{",
-            "'",
-            "&a ",
-            "*a",
-            "99999999999",
-            "__",
-            ".",
-            "null",
-            "cluster:",
-            "${instance.name}",
-            "\t",
-            "<<: *a",
-        ])
-        .prop_map(|text| text.as_bytes().to_vec()),
-    ];
-    (0.0..1.0, 0usize..40, comes)
-}
-
-proptest! {
-    #[test]
-    fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-        go_through(&bytes);
-    }
-
-    #[test]
-    fn mutated_examples(which in 0usize..4, edits in proptest::collection::vec(edit(), 1..8)) {
-        let mut bytes = examples().swap_remove(which);
-        for (share, gone, comes) in edits {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss,
-                reason = "a place in a short text")]
-            let at = (share * bytes.len() as f64) as usize;
-            let end = (at + gone).min(bytes.len());
-            bytes.splice(at..end, comes);
-        }
-        go_through(&bytes);
-    }
-}
+use crate::support::World;
 
 #[test]
 fn a_long_chain_of_references_resolves() {

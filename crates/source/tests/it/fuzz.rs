@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use windlass_source::{Diagnostics, Kind, LoadOptions, Node, Reading, Source, apply_fixes, load};
 
+use crate::campaign::fuzz;
+
 fn check(text: &str, options: &LoadOptions) -> Result<(), TestCaseError> {
     let source = Source::new("f", text);
     let loaded = load(&source, options);
@@ -53,29 +55,60 @@ const PIECES: [&str; 50] = [
     "\u{feff}", "\r\n", "~", "x:: y",
 ];
 
-proptest! {
-    // `PROPTEST_CASES` asks for more.
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(2000), ..ProptestConfig::default() })]
+/// Documents as people write them, to be damaged.
+const DOCUMENTS: [&str; 3] = [
+    include_str!("../../../../fixtures/assemblies/h_bta/assembly.yaml"),
+    include_str!("../../../../fixtures/assemblies/streamer_cluster/assembly.yaml"),
+    include_str!("../../../../fixtures/negative/streamer_cluster_as_printed.yaml"),
+];
 
-    #[test]
-    fn any_text(text in any::<String>()) {
+/// A document with some pieces put in, or in the place of what stood there.
+fn damaged() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(&PIECES[..]);
+    let edits = prop::collection::vec((any::<prop::sample::Index>(), 0..30_usize, piece), 1..8);
+    (prop::sample::select(&DOCUMENTS[..]), edits).prop_map(|(document, edits)| {
+        let mut text: Vec<char> = document.chars().collect();
+        for (at, gone, comes) in edits {
+            let start = at.index(text.len());
+            let end = (start + gone).min(text.len());
+            text.splice(start..end, comes.chars());
+        }
+        text.into_iter().collect()
+    })
+}
+
+#[test]
+fn any_text() {
+    fuzz("source any_text", &any::<String>(), |text| {
         check(&text, &LoadOptions::default())?;
-        check(&text, &LoadOptions::json())?;
-    }
+        check(&text, &LoadOptions::json())
+    });
+}
 
-    #[test]
-    fn any_pieces(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40)) {
+#[test]
+fn any_pieces() {
+    let pieces = prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40);
+    fuzz("source any_pieces", &pieces, |pieces| {
         let text = pieces.concat();
         check(&text, &LoadOptions::default())?;
         check(&text, &LoadOptions::default().last_key_wins())?;
-        check(&text, &LoadOptions::json())?;
-    }
+        check(&text, &LoadOptions::json())
+    });
+}
 
-    #[test]
-    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-        match Source::from_bytes("f", bytes.clone()) {
-            Ok(source) => check(source.text(), &LoadOptions::default())?,
-            Err(diagnostic) => prop_assert!(diagnostic.to_string().contains("WL0002")),
+#[test]
+fn any_bytes() {
+    let bytes = prop::collection::vec(any::<u8>(), 0..64);
+    fuzz("source any_bytes", &bytes, |bytes| match Source::from_bytes("f", bytes) {
+        Ok(source) => check(source.text(), &LoadOptions::default()),
+        Err(diagnostic) => {
+            prop_assert!(diagnostic.to_string().contains("WL0002"));
+            Ok(())
         }
-    }
+    });
+}
+
+#[test]
+fn damaged_documents() {
+    fuzz("source damaged_documents", &damaged(), |text| check(&text, &LoadOptions::default()));
 }

@@ -1,5 +1,6 @@
 //! What a stranger can rely on, seen from outside.
 
+mod campaign;
 mod causes;
 mod corpus;
 mod diagnostics;

@@ -1,0 +1,40 @@
+//! Random cases until a budget of time is spent.
+//!
+//! `WINDLASS_FUZZ_SECONDS` is the budget of each target, 2 if it isn't set. `WINDLASS_FUZZ_SEED` is a number that other
+//! cases follow from; a run says which it had, and the same seed gives the same cases in the same order.
+
+use std::time::{Duration, Instant};
+
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+
+/// How many cases are run before the clock is looked at.
+const BATCH: u32 = 32;
+
+/// Runs cases until the budget is spent; fails with the smallest one that was found to fail.
+pub(crate) fn fuzz<S: Strategy>(
+    name: &str,
+    cases: &S,
+    check: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    let number = |key: &str| {
+        #[expect(clippy::disallowed_methods, reason = "the tests are told how long they may take")]
+        let given = std::env::var(key).ok()?;
+        Some(given.parse::<u64>().expect("a whole number of seconds, or a seed"))
+    };
+    let budget = Duration::from_secs(number("WINDLASS_FUZZ_SECONDS").unwrap_or(2));
+    let seed = number("WINDLASS_FUZZ_SEED").unwrap_or(0);
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = Config { cases: BATCH, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let (start, mut count) = (Instant::now(), 0);
+    while count == 0 || start.elapsed() < budget {
+        match runner.run(cases, &check) {
+            Ok(()) => count += BATCH,
+            Err(TestError::Fail(why, case)) => panic!("fuzz {name}: seed {seed}: {why}\n{case:?}"),
+            Err(TestError::Abort(why)) => panic!("fuzz {name}: seed {seed}: {why}"),
+        }
+    }
+    println!("fuzz {name}: seed {seed}, {count} cases in {} s, no finding", start.elapsed().as_secs());
+}
