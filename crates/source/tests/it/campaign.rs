@@ -11,6 +11,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 /// How many cases are run before the clock is looked at.
 const BATCH: u32 = 32;
 
+#[expect(clippy::print_stdout, reason = "a campaign says how much it has tried")]
 /// Runs cases until the budget is spent; fails with the smallest one that was found to fail.
 pub(crate) fn fuzz<S: Strategy>(
     name: &str,
