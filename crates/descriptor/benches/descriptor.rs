@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use divan::Bencher;
+use rustix::time::{ClockId, clock_gettime};
 use shapes::{PART, Shape, related};
 use windlass_descriptor::{
     AssemblyDescriptor, Descriptor, MemoryCatalog, Missing, Request, check, compose, read, resolve,
@@ -55,13 +56,12 @@ const STEPS: [&str; 4] = ["read", "check", "compose", "print"];
 
 /// The time that this thread has had a processor. What others do on the machine changes it little.
 fn processor_time() -> Duration {
-    let status = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux counts it");
-    let first = status.split_whitespace().next().expect("it has three numbers");
-    Duration::from_nanos(first.parse().expect("it is a number"))
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).expect("time runs forward")
 }
 
 /// How long the four steps take.
-fn measure(text: &str, catalog: &MemoryCatalog) -> [Duration; 4] {
+fn measure(text: String, catalog: &MemoryCatalog) -> ([Duration; 4], u64) {
     let parameters = BTreeMap::new();
     let source = Source::new("bench.yaml", text);
     let mut marks = [processor_time(); 5];
@@ -80,31 +80,26 @@ fn measure(text: &str, catalog: &MemoryCatalog) -> [Duration; 4] {
     let composed = compose(assembly, request);
     marks[3] = processor_time();
     assert!(composed.topology.is_some(), "{}", composed.diagnostics);
+    let before = peak();
     drop(composed);
     let printing = processor_time();
     let resolved = resolve(assembly, request);
     marks[4] = processor_time();
     assert!(resolved.is_ok(), "it resolves");
-    [marks[1] - marks[0], marks[2] - start, marks[3] - composing, marks[4] - printing]
+    ([marks[1] - marks[0], marks[2] - start, marks[3] - composing, marks[4] - printing], before)
 }
 
-/// Measures one shape and size: the best of some runs of each step, in nanoseconds, and the peak of memory in KiB.
+/// Measures one shape and size once, as a command does it: the time of each step in nanoseconds, and the peak of
+/// memory in KiB before and after printing.
 fn one(shape: &str, count: usize) {
     let text = text_of(shape, count);
-    let catalog = catalog();
-    // Small ones are over before the caches have settled.
-    let runs = (30_000 / count.max(1)).clamp(2, 20);
-    let mut best = [Duration::MAX; 4];
-    for _ in 0..runs {
-        for (best, time) in best.iter_mut().zip(measure(&text, &catalog)) {
-            *best = time.min(*best);
-        }
-    }
-    print!("shape={shape} count={count} bytes={}", text.len());
-    for (step, time) in STEPS.iter().zip(best) {
+    let bytes = text.len();
+    let (times, peak_before) = measure(text, &catalog());
+    print!("shape={shape} count={count} bytes={bytes}");
+    for (step, time) in STEPS.iter().zip(times) {
         print!(" {step}={}", time.as_nanos());
     }
-    println!(" peak={}", peak());
+    println!(" peak={peak_before} printed={}", peak());
 }
 
 /// Measures how a text is refused that wants to take the machine down.

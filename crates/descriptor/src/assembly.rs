@@ -94,7 +94,7 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
         Some(Value::read(reader.source, node, reader.diagnostics))
     };
     let quantity = value("quantity");
-    let cluster = field("cluster").and_then(|node| cluster(reader, node));
+    let cluster = field("cluster").and_then(|node| cluster(reader, node)).map(Box::new);
     if let (Some(quantity), Some(cluster)) = (&quantity, &cluster) {
         let diagnostic = Diagnostic::warning(
             codes::QUANTITY_AND_CLUSTER,
@@ -105,7 +105,7 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
         reader.diagnostics.push(diagnostic);
     }
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
-    let placeholder = open_placeholder(field("type"), kind.is_some());
+    let placeholder = open_placeholder(field("type"), kind.is_some()).map(Box::new);
     Component { name_span: body.name_span, kind, placeholder, quantity, cluster, properties }
 }
 
@@ -218,7 +218,7 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     let text = field("type").and_then(|node| reader.text(node, "`type`"));
     let kind = text.and_then(|text| reference_type(reader, &text));
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
-    let placeholder = open_placeholder(field("type"), kind.is_some());
+    let placeholder = open_placeholder(field("type"), kind.is_some()).map(Box::new);
     ReferenceDecl { name_span: body.name_span, kind, placeholder, properties }
 }
 

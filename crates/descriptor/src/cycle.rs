@@ -1,256 +1,301 @@
 //! Finds properties that read each other in a circle, and prints the circle edge by edge.
 
-use std::collections::{HashMap, HashSet};
-use std::fmt;
-use std::hash::Hash;
 use std::sync::Arc;
 
-use windlass_model::name::DescriptorKind;
-use windlass_source::{Diagnostic, Place, Source, Span};
+use windlass_model::name::{DescriptorKind, RESERVED};
+use windlass_source::{Diagnostic, Place, Source};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, MemoryCatalog};
 use crate::codes;
-use crate::document::AssemblyDescriptor;
+use crate::document::{AssemblyDescriptor, Component};
 use crate::property::{Properties, PropertyDecl};
 use crate::resource::ResourceDescriptor;
-use crate::scope::{Meaning, Scope};
 use crate::template::Reference;
 
-/// Properties, and who reads whom where.
+/// Who reads whom: nodes are numbers, and the edges of one lie together.
 #[derive(Debug)]
-pub(crate) struct Graph<K, E> {
-    properties: Vec<K>,
-    places: HashMap<K, usize>,
-    edges: Vec<Vec<(usize, E)>>,
+pub(crate) struct Graph<E> {
+    /// Where the edges of each node begin; one more than there are nodes.
+    first: Vec<usize>,
+    edges: Vec<(usize, E)>,
 }
 
-impl<K, E> Default for Graph<K, E> {
-    fn default() -> Self {
-        Self { properties: Vec::new(), places: HashMap::new(), edges: Vec::new() }
+impl<E> Graph<E> {
+    /// Makes a graph without nodes.
+    pub(crate) fn with_capacity(nodes: usize) -> Self {
+        let mut first = Vec::with_capacity(nodes + 1);
+        first.push(0);
+        Self { first, edges: Vec::new() }
+    }
+
+    /// Notes that the node in work reads another.
+    pub(crate) fn edge(&mut self, read: usize, at: E) {
+        self.edges.push((read, at));
+    }
+
+    /// Ends the node in work; the next one follows.
+    pub(crate) fn end_node(&mut self) {
+        self.first.push(self.edges.len());
+    }
+
+    /// How many nodes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// What a node reads.
+    pub(crate) fn edges(&self, node: usize) -> &[(usize, E)] {
+        &self.edges[self.first[node]..self.first[node + 1]]
     }
 }
 
-impl<K, E> Graph<K, E> {
-    /// Makes a graph of properties that are known by their number, without edges.
-    pub(crate) fn numbered(properties: Vec<K>) -> Self {
-        let edges = properties.iter().map(|_| Vec::new()).collect();
-        Self { properties, places: HashMap::new(), edges }
-    }
-
-    /// Notes that one property reads another, both given by their numbers.
-    pub(crate) fn numbered_edge(&mut self, reader: usize, read: usize, at: E) {
-        self.edges[reader].push((read, at));
-    }
+/// The properties of an assembly or resource as nodes: first its own, then those of each part; then, for each component,
+/// its coming up.
+struct Names<'d> {
+    own: &'d Properties,
+    private: Option<&'d Properties>,
+    assembly: Option<&'d AssemblyDescriptor>,
+    /// The number of the first property of each component, and then of each reference.
+    parts: Vec<usize>,
+    /// How many properties there are, which is the number of the first coming up.
+    properties: usize,
 }
 
-impl<K: Clone + Eq + Hash, E> Graph<K, E> {
-    /// Notes that one property reads another.
-    pub(crate) fn edge(&mut self, reader: K, read: K, at: E) {
-        let (reader, read) = (self.node(reader), self.node(read));
-        self.edges[reader].push((read, at));
-    }
-
-    fn node(&mut self, property: K) -> usize {
-        if let Some(at) = self.places.get(&property) {
-            return *at;
-        }
-        self.places.insert(property.clone(), self.properties.len());
-        self.properties.push(property);
-        self.edges.push(Vec::new());
-        self.properties.len() - 1
-    }
+/// What a reference reads.
+enum Reads {
+    /// The property of this number.
+    Property(usize),
+    /// Something that the component of this place in the composition publishes.
+    Output(usize),
 }
-
-/// A property as it is referred to in a descriptor: the part it is of, and its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Named<'d> {
-    /// The component or reference; none for the descriptor's own properties.
-    part: Option<&'d str>,
-    property: &'d str,
-}
-
-impl fmt::Display for Named<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.part {
-            Some(part) => write!(f, "{part}.{}", self.property),
-            None => f.write_str(self.property),
-        }
-    }
-}
-
-type Names<'d> = Graph<Named<'d>, Option<Span>>;
 
 impl<'d> Names<'d> {
-    fn section(&mut self, part: Option<&'d str>, properties: &'d Properties, scope: Scope<'_>) {
-        for (name, decl) in properties {
-            let Some(value) = decl.effective() else { continue };
-            let reader = Named { part, property: name.as_str() };
-            value.for_each_reference(&mut |reference| {
-                if let Some(read) = named(reference, scope) {
-                    self.edge(reader, read, Some(reference.span));
+    fn assembly(assembly: &'d AssemblyDescriptor) -> Self {
+        let mut names = Self { assembly: Some(assembly), ..Self::of(&assembly.properties) };
+        names.parts.reserve(assembly.composition.len() + assembly.references.len());
+        let sections = assembly.composition.values().map(|part| &part.properties);
+        for section in sections.chain(assembly.references.values().map(|part| &part.properties)) {
+            names.parts.push(names.properties);
+            names.properties += section.len();
+        }
+        names
+    }
+
+    fn resource(resource: &'d ResourceDescriptor) -> Self {
+        let private = &resource.private_properties;
+        let own = Self::of(&resource.properties);
+        Self { properties: own.properties + private.len(), private: Some(private), ..own }
+    }
+
+    fn of(own: &'d Properties) -> Self {
+        Self { own, private: None, assembly: None, parts: Vec::new(), properties: own.len() }
+    }
+
+    /// Finds what a reference reads; none if that has no value that could read on.
+    fn read(&self, reference: &Reference, catalog: &dyn Catalog) -> Option<Reads> {
+        let (part, property) = reference.split();
+        if property.is_some() && RESERVED.contains(&part) {
+            return None;
+        }
+        if let (Some(property), Some(assembly)) = (property, self.assembly) {
+            if let Some((at, _, component)) = assembly.composition.get_full(part) {
+                return match component.properties.get_full(property) {
+                    Some((number, _, decl)) if decl.effective().is_some() => {
+                        Some(Reads::Property(self.parts[at] + number))
+                    }
+                    _ => is_output(component, catalog, property).then_some(Reads::Output(at)),
+                };
+            }
+            if let Some((at, _, found)) = assembly.references.get_full(part) {
+                let number = found.properties.get_index_of(property)?;
+                return Some(Reads::Property(self.parts[assembly.composition.len() + at] + number));
+            }
+        }
+        let private = || Some(self.own.len() + self.private?.get_index_of(&*reference.text)?);
+        self.own.get_index_of(&*reference.text).or_else(private).map(Reads::Property)
+    }
+
+    /// Builds the graph of who reads whom. A component that publishes an output must be up, and for that it needs all
+    /// that it is given.
+    fn graph(&self, catalog: &dyn Catalog) -> Graph<Option<&'d Reference>> {
+        let components = self.assembly.map_or(0, |assembly| assembly.composition.len());
+        let mut graph = Graph::with_capacity(self.properties + components);
+        for decl in self.sections().flat_map(Properties::values) {
+            if let Some(value) = decl.effective() {
+                value.for_each_reference(&mut |reference| match self.read(reference, catalog) {
+                    Some(Reads::Property(read)) => graph.edge(read, Some(reference)),
+                    Some(Reads::Output(component)) => {
+                        graph.edge(self.properties + component, Some(reference));
+                    }
+                    None => {}
+                });
+            }
+            graph.end_node();
+        }
+        for (at, component) in
+            self.assembly.iter().flat_map(|assembly| assembly.composition.values().enumerate())
+        {
+            for (number, decl) in component.properties.values().enumerate() {
+                // What reads nothing ends every way.
+                if decl.effective().is_some_and(|value| !value.is_fixed()) {
+                    graph.edge(self.parts[at] + number, None);
                 }
-            });
+            }
+            graph.end_node();
+        }
+        graph
+    }
+
+    /// All sections, in the order of the numbers.
+    fn sections(&self) -> impl Iterator<Item = &'d Properties> {
+        let composition = self.assembly.iter().flat_map(|assembly| assembly.composition.values());
+        let references = self.assembly.iter().flat_map(|assembly| assembly.references.values());
+        let parts = composition.map(|part| &part.properties).chain(references.map(|part| &part.properties));
+        [Some(self.own), self.private].into_iter().flatten().chain(parts)
+    }
+
+    /// The component or reference that a node is of; none for the descriptor's own properties.
+    fn part(&self, node: usize) -> Option<&'d str> {
+        let assembly = self.assembly?;
+        let part = match node.checked_sub(self.properties) {
+            Some(component) => component,
+            // Parts without properties have the number of the next one.
+            None => self.parts.partition_point(|first| *first <= node).checked_sub(1)?,
+        };
+        match assembly.composition.get_index(part) {
+            Some((name, _)) => Some(name.as_str()),
+            None => assembly
+                .references
+                .get_index(part - assembly.composition.len())
+                .map(|(name, _)| name.as_str()),
         }
     }
-}
 
-/// The property that a reference means, if it means one. What it means has the name that is written.
-fn named<'d>(reference: &'d Reference, scope: Scope<'_>) -> Option<Named<'d>> {
-    match (scope.meaning(reference), reference.split()) {
-        (Ok(Meaning::Own(_)), _) => Some(Named { part: None, property: &reference.text }),
-        (Ok(Meaning::Part(..)), (part, Some(property))) => Some(Named { part: Some(part), property }),
-        _ => None,
-    }
-}
-
-/// Builds the graph of an assembly's own properties and those of its entries.
-fn assembly_graph(assembly: &AssemblyDescriptor) -> Names<'_> {
-    let mut graph = Graph::default();
-    let scope = Scope::assembly(assembly);
-    graph.section(None, &assembly.properties, scope);
-    for (name, component) in &assembly.composition {
-        graph.section(Some(name.as_str()), &component.properties, scope);
-    }
-    for (name, reference) in &assembly.references {
-        graph.section(Some(name.as_str()), &reference.properties, scope);
-    }
-    graph
-}
-
-/// How the coming up of a component is called among properties; no property is called so.
-const UP: &str = " ";
-
-/// Adds what outputs cost: a component that publishes one must be up, and for that it needs all that it is given.
-fn add_outputs<'d>(graph: &mut Names<'d>, assembly: &'d AssemblyDescriptor, catalog: &dyn Catalog) {
-    let scope = Scope::assembly(assembly);
-    let mut outputs = HashSet::new();
-    let own = assembly.properties.values();
-    let given = assembly.composition.values().flat_map(|part| part.properties.values());
-    for value in own.chain(given).filter_map(PropertyDecl::effective) {
-        value.for_each_reference(&mut |reference| {
-            if let Some(read @ Named { part: Some(part), property }) = named(reference, scope)
-                && outputs.insert(read)
-                && is_output(assembly, catalog, part, property)
-            {
-                graph.edge(read, Named { part: Some(part), property: UP }, None);
+    /// A property as it is referred to.
+    fn name(&self, node: usize) -> String {
+        let (mut section, mut number) = (None, node);
+        for properties in self.sections() {
+            if number < properties.len() {
+                section = Some(properties);
+                break;
             }
-        });
-    }
-    for (name, component) in &assembly.composition {
-        let part = Some(name.as_str());
-        let given = component.properties.iter().filter(|(_, decl)| decl.effective().is_some());
-        for (property, _) in given {
-            graph.edge(Named { part, property: UP }, Named { part, property: property.as_str() }, None);
+            number -= properties.len();
+        }
+        let property =
+            section.and_then(|section| section.get_index(number)).map_or("", |(name, _)| name.as_str());
+        match self.part(node) {
+            Some(part) => format!("{part}.{property}"),
+            None => property.to_owned(),
         }
     }
 }
 
 /// Tells whether a component's property is one that only the running component can have. Parts of an assembly publish
 /// one by one, so an assembly is not waited for as a whole.
-fn is_output(assembly: &AssemblyDescriptor, catalog: &dyn Catalog, component: &str, property: &str) -> bool {
-    let Some(part) = assembly.composition.get(component) else { return false };
-    if part.properties.get(property).is_some_and(|decl| decl.effective().is_some()) {
-        return false;
-    }
-    let Some(kind) = &part.kind else { return true };
+fn is_output(component: &Component, catalog: &dyn Catalog, property: &str) -> bool {
+    let Some(kind) = &component.kind else { return true };
     if kind.value.kind == DescriptorKind::Assembly {
         return false;
     }
     let descriptor = catalog.find(&kind.value);
     let declared = descriptor.as_ref().and_then(|descriptor| descriptor.properties().get(property));
-    declared.is_none_or(|decl| decl.effective().is_none())
+    declared.is_none_or(|decl: &PropertyDecl| decl.effective().is_none())
 }
 
-/// A circle: each property and where it reads the next; the last reads the first.
-pub(crate) type Circle<K, E> = Vec<(K, K, E)>;
+/// A circle: each node and how it reads the next; the last reads the first.
+pub(crate) type Circle<E> = Vec<(usize, usize, E)>;
 
-/// Finds a circle, depth first and without recursion.
-pub(crate) fn find<K: Clone, E: Clone>(graph: &Graph<K, E>) -> Option<Circle<K, E>> {
-    let mut seen = vec![Seen::Not; graph.properties.len()];
+/// Finds a circle among the first `nodes`, depth first and without recursion.
+pub(crate) fn find<E: Clone>(graph: &Graph<E>, nodes: usize) -> Option<Circle<E>> {
+    let mut seen = vec![Seen::Not; nodes];
     let mut path: Vec<(usize, usize)> = Vec::new();
-    for start in 0..graph.properties.len() {
+    for start in 0..nodes {
         if seen[start] == Seen::Not {
-            seen[start] = Seen::OnPath(0);
+            seen[start] = Seen::OnPath;
             path.push((start, 0));
         }
         while let Some((node, next)) = path.last_mut() {
             let node = *node;
-            let Some((read, _)) = graph.edges[node].get(*next) else {
+            let Some((read, _)) = graph.edges(node).get(*next) else {
                 seen[node] = Seen::Done;
                 path.pop();
                 continue;
             };
             *next += 1;
-            match seen[*read] {
-                Seen::OnPath(from) => return Some(circle(graph, &path[from..])),
-                Seen::Done => {}
-                Seen::Not => {
-                    seen[*read] = Seen::OnPath(path.len());
+            match seen.get(*read) {
+                Some(Seen::OnPath) => {
+                    let from = path.iter().position(|(node, _)| node == read).unwrap_or(0);
+                    return Some(circle(graph, &path[from..]));
+                }
+                Some(Seen::Not) => {
+                    seen[*read] = Seen::OnPath;
                     path.push((*read, 0));
                 }
+                Some(Seen::Done) | None => {}
             }
         }
     }
     None
 }
 
-/// How far the search has come with a property.
+/// How far the search has come with a node.
 #[derive(Clone, Copy, PartialEq)]
 enum Seen {
     Not,
-    /// It is on the way that is being followed, at this place.
-    OnPath(usize),
+    /// It is on the way that is being followed.
+    OnPath,
     Done,
 }
 
-fn circle<K: Clone, E: Clone>(graph: &Graph<K, E>, path: &[(usize, usize)]) -> Circle<K, E> {
+fn circle<E: Clone>(graph: &Graph<E>, path: &[(usize, usize)]) -> Circle<E> {
     let edge = |(node, next): &(usize, usize)| {
-        let (read, at) = &graph.edges[*node][next - 1];
-        (graph.properties[*node].clone(), graph.properties[*read].clone(), at.clone())
+        let (read, at) = &graph.edges(*node)[next - 1];
+        (*node, *read, at.clone())
     };
     path.iter().map(edge).collect()
 }
 
 /// Finds properties of an assembly that read each other in a circle, or components that wait for each other's outputs.
 pub(crate) fn problem(assembly: &AssemblyDescriptor, catalog: &dyn Catalog) -> Option<Diagnostic> {
-    let mut graph = assembly_graph(assembly);
-    if let Some(circle) = find(&graph) {
-        return Some(said(&assembly.source, circle));
+    let names = Names::assembly(assembly);
+    let graph = names.graph(catalog);
+    if let Some(circle) = find(&graph, names.properties) {
+        return Some(said(&names, &assembly.source, circle));
     }
-    add_outputs(&mut graph, assembly, catalog);
-    let circle = find(&graph)?;
-    Some(waiting(&assembly.source, circle))
+    let circle = find(&graph, graph.len())?;
+    Some(waiting(&names, &assembly.source, circle))
 }
 
 /// Finds properties of a resource that read each other in a circle.
 pub(crate) fn problem_of_resource(resource: &ResourceDescriptor) -> Option<Diagnostic> {
-    let mut graph = Graph::default();
-    let scope = Scope::resource(resource);
-    graph.section(None, &resource.properties, scope);
-    graph.section(None, &resource.private_properties, scope);
-    Some(said(&resource.source, find(&graph)?))
+    let names = Names::resource(resource);
+    let graph = names.graph(&MemoryCatalog::new());
+    let circle = find(&graph, names.properties)?;
+    Some(said(&names, &resource.source, circle))
 }
 
-fn said(source: &Arc<Source>, circle: Circle<Named<'_>, Option<Span>>) -> Diagnostic {
-    let edges = circle.into_iter().map(|(reader, read, span)| {
-        (reader.to_string(), read.to_string(), span.map(|span| source.place(span)))
+fn said(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Reference>>) -> Diagnostic {
+    let edges = circle.into_iter().map(|(reader, read, reference)| {
+        let place = reference.map(|reference| source.place(reference.span));
+        (names.name(reader), names.name(read), place)
     });
     diagnostic(edges.collect())
 }
 
 /// Prints a circle of components that need each other's outputs.
-fn waiting(source: &Arc<Source>, circle: Circle<Named<'_>, Option<Span>>) -> Diagnostic {
-    let up = circle.iter().filter(|(reader, ..)| reader.property == UP);
-    let names: Vec<&str> = up.filter_map(|(reader, ..)| reader.part).collect();
-    let way = names.iter().chain(names.first()).copied().rev().collect::<Vec<_>>().join(" -> ");
-    let message = match names[..] {
+fn waiting(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Reference>>) -> Diagnostic {
+    let ups = circle.iter().filter(|(reader, ..)| *reader >= names.properties);
+    let parts: Vec<&str> = ups.filter_map(|(reader, ..)| names.part(*reader)).collect();
+    let way = parts.iter().chain(parts.first()).copied().rev().collect::<Vec<_>>().join(" -> ");
+    let message = match parts[..] {
         [one] => format!("`{one}` needs its own output before it is there"),
         _ => format!("components wait for each other's outputs in a circle: {way}"),
     };
     let mut diagnostic = Diagnostic::error(codes::PROPERTY_CYCLE, message);
-    for (reader, read, span) in circle {
-        let Some(place) = span.map(|span| source.place(span)) else { continue };
-        let text = format!("`{reader}` reads `{read}`");
+    for (reader, _, reference) in circle {
+        let Some(reference) = reference else { continue };
+        let place = source.place(reference.span);
+        let text = format!("`{}` reads `{}`", names.name(reader), reference.text);
         diagnostic = match diagnostic.place() {
             None => diagnostic.at(place).label(text),
             Some(_) => diagnostic.related(place, text),
@@ -262,7 +307,7 @@ fn waiting(source: &Arc<Source>, circle: Circle<Named<'_>, Option<Span>>) -> Dia
 }
 
 /// Prints a circle edge by edge.
-pub(crate) fn diagnostic(circle: Circle<String, Option<Place>>) -> Diagnostic {
+pub(crate) fn diagnostic(circle: Vec<(String, String, Option<Place>)>) -> Diagnostic {
     let names = circle.iter().map(|edge| edge.0.as_str()).chain(circle.first().map(|edge| edge.0.as_str()));
     let way = names.collect::<Vec<_>>().join(" -> ");
     let message = format!("properties read each other in a circle: {way}");

@@ -158,11 +158,11 @@ pub struct Component {
     /// The descriptor it is made from.
     pub kind: Option<Spanned<DescriptorName>>,
     /// Its `type`, where that is a placeholder of the tool `lmctl` that stands for nothing known.
-    pub placeholder: Option<Spanned<String>>,
+    pub placeholder: Option<Box<Spanned<String>>>,
     /// How many there are, outside of clusters.
     pub quantity: Option<Value>,
     /// The bounds, if it is a cluster.
-    pub cluster: Option<ClusterDecl>,
+    pub cluster: Option<Box<ClusterDecl>>,
     /// The values it is given.
     pub properties: Properties,
 }
@@ -204,7 +204,7 @@ pub struct ReferenceDecl {
     /// What it must be.
     pub kind: Option<Spanned<ReferenceType>>,
     /// Its `type`, where that is a placeholder of the tool `lmctl` that stands for nothing known.
-    pub placeholder: Option<Spanned<String>>,
+    pub placeholder: Option<Box<Spanned<String>>>,
     /// What it must look like.
     pub properties: Properties,
 }

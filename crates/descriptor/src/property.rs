@@ -1,6 +1,7 @@
 //! Property sections: they have the same shape wherever they stand.
 
 use indexmap::IndexMap;
+use smol_str::SmolStr;
 use windlass_model::PropertyName;
 use windlass_source::{Diagnostic, Entry, Fix, Mapping, Node, Span, suggest};
 
@@ -25,13 +26,13 @@ pub struct PropertyDecl {
     /// Where its body stands.
     pub span: Span,
     /// Its type, as written; `string` where none is.
-    pub kind: String,
+    pub kind: SmolStr,
     /// Where its type stands.
     pub kind_span: Option<Span>,
     /// The type of the entries of a `map` or `list`.
-    pub entry_schema: Option<Spanned<String>>,
+    pub entry_schema: Option<Box<Spanned<String>>>,
     /// What it is for.
-    pub description: Option<String>,
+    pub description: Option<Box<str>>,
     /// Whether a top-level assembly can't do without a value.
     pub required: bool,
     /// Whether only the part itself gives the value.
@@ -58,7 +59,7 @@ pub(crate) fn read_properties(reader: &mut Reader<'_>, node: Option<&Node>, dots
     let Some(mapping) = node.and_then(|node| reader.mapping(node, "`properties`")) else {
         return Properties::new();
     };
-    let mut properties = Properties::new();
+    let mut properties = Properties::with_capacity(mapping.len());
     for entry in mapping.entries() {
         let Some(Spanned { value: name, span }) = reader.key::<PropertyName>(&entry.key, codes::NAME) else {
             continue;
@@ -94,7 +95,7 @@ fn read_property(reader: &mut Reader<'_>, entry: &Entry) -> PropertyDecl {
     let mut decl = PropertyDecl {
         name_span: entry.key.span(),
         span: entry.value.span(),
-        kind: STRING.to_owned(),
+        kind: SmolStr::new_static(STRING),
         kind_span: None,
         entry_schema: None,
         description: None,
@@ -135,8 +136,8 @@ fn read_property(reader: &mut Reader<'_>, entry: &Entry) -> PropertyDecl {
 fn read_body(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) {
     reader.unknown_keys(body, &keys::PROPERTY, "a property");
     let read_only_type = read_type(reader, body, decl);
-    decl.entry_schema = get(body, "entry-schema").and_then(|node| entry_schema(reader, node));
-    decl.description = get(body, "description").and_then(|n| n.as_str()).map(str::to_owned);
+    decl.entry_schema = get(body, "entry-schema").and_then(|node| entry_schema(reader, node)).map(Box::new);
+    decl.description = get(body, "description").and_then(|n| n.as_str()).map(Box::from);
     let mut flag = |key: &str| get(body, key).is_some_and(|node| reader.flag(node, &format!("`{key}`")));
     decl.required = flag("required");
     decl.read_only = flag("read-only") || read_only_type;
@@ -166,7 +167,7 @@ fn read_type(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) -
     let Some(kind) = reader.text(&entry.value, "`type`") else { return false };
     let read_only = suggest(&kind.value, [READ_ONLY]).is_some() || kind.value == READ_ONLY;
     if !read_only {
-        kind.value.trim().clone_into(&mut decl.kind);
+        decl.kind = kind.value.trim().into();
         decl.kind_span = Some(kind.span);
         return false;
     }

@@ -80,12 +80,20 @@ impl<'a> Scope<'a> {
             },
             ("source", Some(property)) => self.end(End::Source, property, reference),
             ("target", Some(property)) => self.end(End::Target, property, reference),
-            (component, Some(property)) if self.has_part(component) => {
-                let component = self.parse(component, reference)?;
-                Ok(Meaning::Part(component, self.parse(property, reference)?))
-            }
-            _ => self.own_property(text).map(Meaning::Own).ok_or_else(|| self.unknown(reference)),
+            (part, property) => match (property, self.part(part)) {
+                (Some(property), Some(part)) => {
+                    Ok(Meaning::Part(part.clone(), self.parse(property, reference)?))
+                }
+                _ => self.own_property(text).map(Meaning::Own).ok_or_else(|| self.unknown(reference)),
+            },
         }
+    }
+
+    /// Returns the name of a component or reference, if there is one.
+    fn part(&self, name: &str) -> Option<&'a ComponentName> {
+        let assembly = self.assembly?;
+        let component = assembly.composition.get_key_value(name).map(|(name, _)| name);
+        component.or_else(|| assembly.references.get_key_value(name).map(|(name, _)| name))
     }
 
     fn own_property(&self, name: &str) -> Option<PropertyName> {
@@ -109,7 +117,7 @@ impl<'a> Scope<'a> {
         }
         let message = format!("`${{{text}}}` names no property of this descriptor");
         let diagnostic = self.error(codes::UNKNOWN_PROPERTY, reference, message);
-        if self.has_part(text) {
+        if self.part(text).is_some() {
             let help = format!("`{text}` is a component; name one of its properties, as `${{{text}.id}}`");
             return Box::new(diagnostic.help(help));
         }
@@ -147,10 +155,6 @@ impl<'a> Scope<'a> {
             .error(codes::UNKNOWN_PROPERTY, reference, message)
             .help("an instance has `name`, `id` and `index`");
         Box::new(did_you_mean(diagnostic, field, InstanceField::ALL.map(InstanceField::as_str)))
-    }
-
-    fn has_part(&self, name: &str) -> bool {
-        self.assembly.is_some_and(|a| a.composition.contains_key(name) || a.references.contains_key(name))
     }
 
     fn parts(&self) -> Vec<&'a str> {

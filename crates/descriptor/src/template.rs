@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use windlass_source::{Diagnostic, Diagnostics, Kind, Node, Source, Span};
+use smol_str::SmolStr;
+use windlass_source::{Diagnostic, Diagnostics, Inside, Kind, Node, Source, Span};
 
 use crate::codes;
 
@@ -21,7 +22,7 @@ pub enum ValueKind {
     /// Nothing.
     Null,
     /// Text and references, joined. A scalar keeps its spelling.
-    Text(Vec<Segment>),
+    Text(Box<[Segment]>),
     /// A list.
     List(Vec<Value>),
     /// A mapping, in the order of declaration.
@@ -32,7 +33,7 @@ pub enum ValueKind {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Segment {
     /// Text as it stands.
-    Literal(String),
+    Literal(SmolStr),
     /// `${…}`.
     Reference(Reference),
 }
@@ -43,7 +44,7 @@ pub struct Reference {
     /// Where `${…}` stands.
     pub span: Span,
     /// What is between the braces.
-    pub text: String,
+    pub text: SmolStr,
 }
 
 impl Reference {
@@ -61,7 +62,9 @@ impl Value {
     pub fn read(source: &Arc<Source>, node: &Node, diagnostics: &mut Diagnostics) -> Self {
         let kind = match node.kind() {
             _ if node.is_null() => ValueKind::Null,
-            Kind::Scalar(scalar) => ValueKind::Text(Cutter { source, node, diagnostics }.cut(scalar.text())),
+            Kind::Scalar(scalar) => {
+                ValueKind::Text(Cutter { source, node, inside: None, diagnostics }.cut(scalar.text()))
+            }
             Kind::Sequence(items) => {
                 ValueKind::List(items.iter().map(|item| Self::read(source, item, diagnostics)).collect())
             }
@@ -114,16 +117,19 @@ impl Value {
 struct Cutter<'a> {
     source: &'a Arc<Source>,
     node: &'a Node,
+    /// Made for the first reference: one walk serves all of them.
+    inside: Option<Inside>,
     diagnostics: &'a mut Diagnostics,
 }
 
 impl Cutter<'_> {
-    fn cut(&mut self, text: &str) -> Vec<Segment> {
-        let mut segments = Vec::new();
+    fn cut(&mut self, text: &str) -> Box<[Segment]> {
+        // Most values are one literal or one reference.
+        let mut segments = Vec::with_capacity(1);
         let mut done = 0;
         while let Some(start) = text[done..].find("${").map(|at| done + at) {
             if start > done {
-                segments.push(Segment::Literal(text[done..start].to_owned()));
+                segments.push(Segment::Literal(text[done..start].into()));
             }
             let Some(end) = text[start..].find('}').map(|at| start + at + 1) else {
                 self.unclosed(text, start);
@@ -134,9 +140,9 @@ impl Cutter<'_> {
             done = end;
         }
         if done < text.len() {
-            segments.push(Segment::Literal(text[done..].to_owned()));
+            segments.push(Segment::Literal(text[done..].into()));
         }
-        segments
+        segments.into_boxed_slice()
     }
 
     fn reference(&mut self, text: &str, range: std::ops::Range<usize>) -> Segment {
@@ -151,9 +157,9 @@ impl Cutter<'_> {
                 .at(self.source.place(span))
                 .help("write `${property}` or `${component.property}`, without blanks");
             self.diagnostics.push(diagnostic);
-            return Segment::Literal(text[range].to_owned());
+            return Segment::Literal(text[range].into());
         }
-        Segment::Reference(Reference { span, text: inner.to_owned() })
+        Segment::Reference(Reference { span, text: inner.into() })
     }
 
     fn unclosed(&mut self, text: &str, start: usize) {
@@ -162,7 +168,7 @@ impl Cutter<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    fn span(&self, range: std::ops::Range<usize>) -> Span {
-        self.node.inside(self.source).span(range)
+    fn span(&mut self, range: std::ops::Range<usize>) -> Span {
+        self.inside.get_or_insert_with(|| self.node.inside(self.source)).span(range)
     }
 }

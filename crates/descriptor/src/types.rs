@@ -94,7 +94,7 @@ pub(crate) fn misfits<'v>(decl: &PropertyDecl, value: &'v Value, data_types: &Da
     let entry = decl.entry_schema.as_ref().and_then(|entry| self::sort(&entry.value, data_types));
     let entries: Vec<&Value> = match &value.kind {
         ValueKind::List(items) => items.iter().collect(),
-        ValueKind::Map(entries) if sort == Sort::Map && !data_types.contains_key(&decl.kind) => {
+        ValueKind::Map(entries) if sort == Sort::Map && !data_types.contains_key(decl.kind.as_str()) => {
             entries.iter().map(|(_, entry)| entry).collect()
         }
         _ => Vec::new(),

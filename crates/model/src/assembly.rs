@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -22,12 +23,28 @@ use crate::template::{End, Template};
 /// Where something was declared: file, line and column, both from 1.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Origin {
-    /// The file as the user named it.
-    pub file: String,
+    /// The file as the user named it. All that was declared in one file shares its name.
+    #[serde(with = "shared_text")]
+    pub file: Arc<str>,
     /// The line.
     pub line: u32,
     /// The column, in characters.
     pub column: u32,
+}
+
+/// Shared text as text: the feature of serde for it would be forced on embedders.
+mod shared_text {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(text)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+        String::deserialize(deserializer).map(Arc::from)
+    }
 }
 
 impl fmt::Display for Origin {

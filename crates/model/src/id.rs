@@ -60,21 +60,21 @@ fn random_id(entropy: &dyn Entropy, length: usize) -> String {
 impl StoreId {
     /// Makes a new id of 8 characters.
     pub fn random(entropy: &dyn Entropy) -> Self {
-        Self(random_id(entropy, 8))
+        Self(random_id(entropy, 8).into())
     }
 }
 
 impl InstanceId {
     /// Makes a new id of 24 characters.
     pub fn random(entropy: &dyn Entropy) -> Self {
-        Self(random_id(entropy, 24))
+        Self(random_id(entropy, 24).into())
     }
 }
 
 impl CallId {
     /// Makes the id of call `ordinal` of a step: the same for the same step, whoever computes it.
     pub fn of(store: &StoreId, process: ProcessId, step: StepId, ordinal: u32) -> Self {
-        Self(format!("{store}-p{}-s{}-c{ordinal}", process.0, step.0))
+        Self(format!("{store}-p{}-s{}-c{ordinal}", process.0, step.0).into())
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+use smol_str::{SmolStr, format_smolstr};
 use thiserror::Error;
 
 use crate::newtype::checked_text;
@@ -168,17 +169,17 @@ checked_text! {
 /// `h_bta` is the assembly, `h_bta__B` a component (or the group of a cluster), `h_bta__B__2` the second node of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct ElementName(String);
+pub struct ElementName(SmolStr);
 
 impl ElementName {
     /// Returns the name of the component `component` inside this element.
     pub fn child(&self, component: &ComponentName) -> Self {
-        Self(format!("{}{SEPARATOR}{component}", self.0))
+        Self(format_smolstr!("{}{SEPARATOR}{component}", self.0))
     }
 
     /// Returns the name of node `index` (from 1) of this group.
     pub fn node(&self, index: u32) -> Self {
-        Self(format!("{}{SEPARATOR}{index}", self.0))
+        Self(format_smolstr!("{}{SEPARATOR}{index}", self.0))
     }
 
     /// Returns the name as text.
@@ -188,7 +189,7 @@ impl ElementName {
 
     /// Returns the name of the assembly that the element belongs to.
     pub fn assembly(&self) -> AssemblyName {
-        AssemblyName(self.root().to_owned())
+        AssemblyName(self.root().into())
     }
 
     /// Returns the name below the assembly, as `B__2`; the assembly's own name for the assembly itself.
@@ -219,7 +220,7 @@ impl FromStr for ElementName {
                 check_word("element", part)?;
             }
         }
-        Ok(Self(name.to_owned()))
+        Ok(Self(name.into()))
     }
 }
 
@@ -233,7 +234,7 @@ impl TryFrom<String> for ElementName {
 
 impl From<ElementName> for String {
     fn from(name: ElementName) -> String {
-        name.0
+        name.0.into()
     }
 }
 
@@ -304,7 +305,7 @@ impl FromStr for DescriptorName {
         let kind: DescriptorKind = kind.parse()?;
         let name = match kind {
             // Nothing is called after a resource's descriptor, so that its name can be any.
-            DescriptorKind::Resource if RESERVED.contains(&name) => AssemblyName(name.to_owned()),
+            DescriptorKind::Resource if RESERVED.contains(&name) => AssemblyName(name.into()),
             _ => name.parse()?,
         };
         Ok(Self { kind, name, version: version.parse()? })

@@ -1,4 +1,7 @@
 //! Text that keeps a rule: the one way in which names and ids are made.
+//!
+//! Short text lies in the value itself and longer text is shared, so that a copy costs nothing: a topology of many
+//! elements is mostly names.
 
 /// Declares types of text that keep a rule. `check` returns the error of a text that breaks it.
 macro_rules! checked_text {
@@ -6,7 +9,7 @@ macro_rules! checked_text {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $type(String);
+        pub struct $type(smol_str::SmolStr);
 
         impl $type {
             /// Returns it as text.
@@ -21,7 +24,7 @@ macro_rules! checked_text {
             fn from_str(text: &str) -> Result<Self, $error> {
                 let check: fn(&str) -> Result<(), $error> = $check;
                 check(text)?;
-                Ok(Self(text.to_owned()))
+                Ok(Self(text.into()))
             }
         }
 
@@ -35,7 +38,7 @@ macro_rules! checked_text {
 
         impl From<$type> for String {
             fn from(checked: $type) -> String {
-                checked.0
+                checked.0.into()
             }
         }
 

@@ -7,8 +7,10 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 use thiserror::Error;
 
 /// A version or range that can't be read.
@@ -35,8 +37,8 @@ pub enum VersionError {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Version {
-    text: String,
-    parts: Vec<u64>,
+    text: SmolStr,
+    parts: Arc<[u64]>,
 }
 
 impl Version {
@@ -58,7 +60,7 @@ impl FromStr for Version {
         }
         let parts: Option<Vec<u64>> = text.split('.').map(parse_part).collect();
         match parts {
-            Some(parts) => Ok(Self { text: text.to_owned(), parts }),
+            Some(parts) => Ok(Self { text: text.into(), parts: parts.into() }),
             None => Err(VersionError::Version(text.to_owned())),
         }
     }
@@ -110,7 +112,7 @@ impl TryFrom<String> for Version {
 
 impl From<Version> for String {
     fn from(version: Version) -> String {
-        version.text
+        version.text.into()
     }
 }
 

@@ -78,15 +78,15 @@ impl Node {
 
 fn match_up(scalar: &Scalar, source: &str, whole: Span) -> Option<Vec<Part>> {
     let (text, base) = (scalar.text(), whole.start as usize);
-    let mut walk = Walk {
-        text,
-        raw: source.get(whole.range())?,
-        base,
-        at: 0,
-        done: 0,
-        parts: Vec::new(),
-        escaped_break: false,
-    };
+    let raw = source.get(whole.range())?;
+    // Most values stand on one line as they are, perhaps in quotes.
+    let quote = usize::from(raw.starts_with(['"', '\'']) && raw.len() == text.len() + 2);
+    if !text.is_empty() && raw.get(quote..raw.len() - quote) == Some(text) {
+        let from = base + quote;
+        let same = Part { text: 0..text.len(), source: from..from + text.len(), same: true };
+        return Some(vec![same]);
+    }
+    let mut walk = Walk { text, raw, base, at: 0, done: 0, parts: Vec::new(), escaped_break: false };
     let matched = match scalar.style() {
         Style::Plain => walk.flow(None),
         Style::SingleQuoted => walk.flow(Some('\'')),

@@ -1,5 +1,7 @@
 //! The tree of a document: every node with its place and every scalar as it was spelled.
 
+use smol_str::SmolStr;
+
 use crate::{Reading, Span};
 
 /// A node of a document: a scalar, a sequence or a mapping, and where it stands.
@@ -27,7 +29,8 @@ pub enum Kind {
 /// A scalar: its text after escapes and folding, and the notation it was written in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalar {
-    pub(crate) text: Box<str>,
+    /// Short text lies in the node itself: most scalars are words.
+    pub(crate) text: SmolStr,
     pub(crate) style: Style,
 }
 
@@ -48,8 +51,8 @@ pub enum Style {
 
 impl Scalar {
     /// A scalar of the given text.
-    pub fn new(text: impl Into<Box<str>>, style: Style) -> Self {
-        Self { text: text.into(), style }
+    pub fn new(text: impl AsRef<str>, style: Style) -> Self {
+        Self { text: SmolStr::new(text), style }
     }
 
     /// The text, after escapes and folding.

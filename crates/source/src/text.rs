@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
@@ -14,16 +15,23 @@ use crate::{Diagnostic, codes};
 /// Shared as `Arc<Source>`, so that every [`Place`] can carry its text and an error can be shown long after
 /// the file was read.
 pub struct Source {
-    name: String,
+    name: Arc<str>,
     text: String,
     /// Byte offset at which each line starts; made on the first question for a line.
     lines: OnceLock<Vec<u32>>,
+    /// The line that was asked for last: the next one asked for is mostly near.
+    near: AtomicUsize,
 }
 
 impl Source {
     /// Makes a source from text that is already Unicode.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self { name: name.into(), text: text.into(), lines: OnceLock::new() })
+        Arc::new(Self {
+            name: name.into().into(),
+            text: text.into(),
+            lines: OnceLock::new(),
+            near: AtomicUsize::new(0),
+        })
     }
 
     /// Makes a source from the bytes of a file.
@@ -42,6 +50,11 @@ impl Source {
     /// The name it is shown under.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The name, for those who keep it.
+    pub fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
     }
 
     /// The whole text.
@@ -79,7 +92,19 @@ impl Source {
     }
 
     fn line_index(&self, offset: usize) -> usize {
-        self.line_starts().partition_point(|&start| start as usize <= offset).saturating_sub(1)
+        /// How many lines are looked through before all are searched.
+        const WINDOW: usize = 8;
+        let starts = self.line_starts();
+        let near = self.near.load(AtomicOrdering::Relaxed).min(starts.len() - 1);
+        let window = &starts[near..starts.len().min(near + WINDOW)];
+        let passed = window.iter().take_while(|&&start| start as usize <= offset).count();
+        let found = match passed {
+            0 => starts[..near].partition_point(|&start| start as usize <= offset).saturating_sub(1),
+            WINDOW => starts.partition_point(|&start| start as usize <= offset).saturating_sub(1),
+            _ => near + passed - 1,
+        };
+        self.near.store(found, AtomicOrdering::Relaxed);
+        found
     }
 
     fn line_starts(&self) -> &[u32] {

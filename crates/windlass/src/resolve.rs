@@ -57,6 +57,7 @@ impl Windlass {
         let request =
             Request::new(name, &order.parameters, &opened.catalog).existing(self.project.existing());
         let resolved = resolve(&opened.assembly, request).map_err(Error::Input)?;
+        let descriptor = resolved.document();
         let left = resolved.left.into_iter().map(|left| LeftView {
             reference: left.reference,
             reason: left.reason,
@@ -65,7 +66,7 @@ impl Windlass {
         let view = ResolveView {
             version: 1,
             assembly: name.clone(),
-            descriptor: resolved.document,
+            descriptor,
             left: left.collect(),
             text: resolved.text,
         };

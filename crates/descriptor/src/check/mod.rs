@@ -175,7 +175,7 @@ impl<'a> Check<'a, '_> {
             (Some(_), Some(descriptor)) => self.given_values(component, descriptor),
             (None, _) => {}
         }
-        self.placeholder(component.placeholder.as_ref());
+        self.placeholder(component.placeholder.as_deref());
         self.nodes(component);
         self.properties(&component.properties, Scope::assembly(self.assembly));
         values::types(&component.properties, &self.assembly.data_types, self.said);
@@ -189,7 +189,7 @@ impl<'a> Check<'a, '_> {
             self.said.push(diagnostic.related(place, "the component").help("give one of them another name"));
         }
         self.placement(name, reference);
-        self.placeholder(reference.placeholder.as_ref());
+        self.placeholder(reference.placeholder.as_deref());
         self.properties(&reference.properties, Scope::assembly(self.assembly));
         values::types(&reference.properties, &self.assembly.data_types, self.said);
     }
@@ -263,11 +263,13 @@ impl<'a> Check<'a, '_> {
 
     /// Tells whether a component or reference has a property.
     fn has(&self, name: &ComponentName, property: &PropertyName) -> Has {
-        match (self.assembly.composition.get(name), self.referenced.get(name)) {
-            (Some(part), _) => part_has(part, self.catalog, property),
+        if let Some(part) = self.assembly.composition.get(name) {
+            return part_has(part, self.catalog, property);
+        }
+        match self.referenced.get(name) {
             // Every existing thing has a name, and what found it gave it an id.
-            (None, Some(_)) if matches!(property.as_str(), "name" | "id" | "index") => Has::Yes,
-            (None, Some(descriptor)) => {
+            Some(_) if matches!(property.as_str(), "name" | "id" | "index") => Has::Yes,
+            Some(descriptor) => {
                 let decl = self.assembly.references.get(name);
                 let given = decl.into_iter().flat_map(|decl| decl.properties.keys());
                 if decl.is_some_and(|decl| decl.properties.contains_key(property)) {
@@ -275,7 +277,7 @@ impl<'a> Check<'a, '_> {
                 }
                 has(descriptor, property, given)
             }
-            (None, None) => Has::CannotTell,
+            None => Has::CannotTell,
         }
     }
 

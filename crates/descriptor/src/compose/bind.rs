@@ -66,7 +66,7 @@ impl Composer<'_> {
 
     fn bind_segment(&mut self, segment: &Segment, binder: Binder<'_>) -> Part {
         let reference = match segment {
-            Segment::Literal(text) => return Part::Literal(text.clone()),
+            Segment::Literal(text) => return Part::Literal(text.to_string()),
             Segment::Reference(reference) => reference,
         };
         match binder.scope.meaning(reference) {

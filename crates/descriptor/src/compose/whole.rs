@@ -19,17 +19,25 @@ const MAX_VALUE: u64 = 4 << 20;
 impl Composer<'_> {
     /// Looks at the composed assembly as a whole. Called when nothing else is wrong.
     pub(super) fn look_at_the_whole(&mut self) {
-        self.empty_absent_nodes();
-        self.properties_of_references();
-        let numbers = Numbers::new(&self.elements);
-        if let Some(circle) = cycle::find(&self.graph(&numbers)) {
-            let circle = circle.into_iter().map(|(reader, read, origin)| {
+        // Only a group can lack nodes, and only a reference properties.
+        if !self.lowest.is_empty() {
+            self.empty_absent_nodes();
+        }
+        if self.elements.iter().any(|element| element.kind == ElementKind::Reference) {
+            self.properties_of_references();
+        }
+        let flow = self.flow();
+        if let Some(circle) = cycle::find(&flow.graph, flow.graph.len()) {
+            let circle = circle.into_iter().map(|(reader, read, ())| {
+                let property = flow.property(reader);
+                let origin = self.elements[property.0].properties[property.1].origin.as_ref();
                 let place = origin.and_then(|origin| self.place(origin));
-                (self.property_name(reader), self.property_name(read), place)
+                (self.property_name(property), self.property_name(flow.property(read)), place)
             });
             let diagnostic = cycle::diagnostic(circle.collect());
             self.diagnostics.push(diagnostic);
-        } else if let Some((element, property)) = self.too_long(&numbers) {
+        } else if let Some(property) = flow.too_long() {
+            let (element, property) = flow.property(property);
             self.refuse_length(element, property);
         }
     }
@@ -46,47 +54,6 @@ impl Composer<'_> {
         });
     }
 
-    /// Finds a property whose value, with all that it reads put in, is too long. There are no circles.
-    fn too_long(&self, numbers: &Numbers) -> Option<(usize, usize)> {
-        let mut lengths: Vec<Option<u64>> = vec![None; numbers.properties];
-        let elements = self.elements.iter().enumerate();
-        let all = elements.flat_map(|(at, element)| (0..element.properties.len()).map(move |n| (at, n)));
-        let mut open = Vec::new();
-        for property in all {
-            if lengths[numbers.of(property)].is_none() {
-                open.push(property);
-            }
-            while let Some(&property) = open.last() {
-                let (own, reads) = self.content(property);
-                let before = open.len();
-                open.extend(reads.iter().filter(|read| lengths[numbers.of(**read)].is_none()));
-                if open.len() > before {
-                    continue;
-                }
-                let lengths_read = reads.iter().filter_map(|read| lengths[numbers.of(*read)]);
-                let length = lengths_read.fold(own, u64::saturating_add);
-                if length > MAX_VALUE {
-                    return Some(property);
-                }
-                lengths[numbers.of(property)] = Some(length);
-                open.pop();
-            }
-        }
-        None
-    }
-
-    /// The length of what a property's value says itself, and the properties that it reads.
-    fn content(&self, (element, property): (usize, usize)) -> (u64, Vec<(usize, usize)>) {
-        let (mut own, mut reads) = (0, Vec::new());
-        if let Some(value) = &self.elements[element].properties[property].value {
-            value.for_each_part(&mut |part| match self.property_read(part) {
-                Some(read) => reads.push(read),
-                None => own += self.length(part),
-            });
-        }
-        (own, reads)
-    }
-
     /// The length of a part that reads no property of the topology. What only a driver knows counts as nothing.
     fn length(&self, part: &Part) -> u64 {
         let length = match part {
@@ -100,7 +67,7 @@ impl Composer<'_> {
 
     /// Leads an origin back to its text.
     fn place(&self, origin: &Origin) -> Option<Place> {
-        let source = self.sources.get(&origin.file)?;
+        let source = self.sources.get(&*origin.file)?;
         Some(place_at(source, origin))
     }
 
@@ -157,23 +124,29 @@ impl Composer<'_> {
         lacks.then_some(element)
     }
 
-    /// Builds the graph of who reads whom; a property is its element's place and its own.
-    fn graph(&self, numbers: &Numbers) -> Graph<(usize, usize), Option<&Origin>> {
-        let elements = self.elements.iter().enumerate();
-        let all = elements.flat_map(|(at, element)| (0..element.properties.len()).map(move |n| (at, n)));
-        let mut graph = Graph::numbered(all.collect());
-        for (at, element) in self.elements.iter().enumerate() {
-            for (number, property) in element.properties.values().enumerate() {
-                let Some(value) = &property.value else { continue };
-                value.for_each_part(&mut |part| {
-                    if let Some(read) = self.property_read(part) {
-                        let reader = numbers.of((at, number));
-                        graph.numbered_edge(reader, numbers.of(read), property.origin.as_ref());
-                    }
+    /// Looks at all values once: who reads whom, and how long what stands there itself is.
+    fn flow(&self) -> Flow {
+        let first = self.elements.iter().scan(0, |next, element| {
+            let first = *next;
+            *next += element.properties.len();
+            Some(first)
+        });
+        let first: Vec<usize> = first.collect();
+        let properties = self.elements.iter().map(|element| element.properties.len()).sum();
+        let mut flow =
+            Flow { graph: Graph::with_capacity(properties), own: Vec::with_capacity(properties), first };
+        for property in self.elements.iter().flat_map(|element| element.properties.values()) {
+            let mut own = 0;
+            if let Some(value) = &property.value {
+                value.for_each_part(&mut |part| match self.property_read(part) {
+                    Some((element, property)) => flow.graph.edge(flow.first[element] + property, ()),
+                    None => own += self.length(part),
                 });
             }
+            flow.own.push(own);
+            flow.graph.end_node();
         }
-        graph
+        flow
     }
 
     fn property_read(&self, part: &Part) -> Option<(usize, usize)> {
@@ -189,26 +162,46 @@ impl Composer<'_> {
     }
 }
 
-/// Numbers for the properties of all elements, without gaps.
-struct Numbers {
+/// All properties by number, without gaps: who reads whom, and how long what stands there itself is.
+struct Flow {
+    graph: Graph<()>,
+    own: Vec<u64>,
     /// The number of each element's first property.
     first: Vec<usize>,
-    properties: usize,
 }
 
-impl Numbers {
-    fn new(elements: &[Element]) -> Self {
-        let (mut first, mut properties) = (Vec::with_capacity(elements.len()), 0);
-        for element in elements {
-            first.push(properties);
-            properties += element.properties.len();
-        }
-        Self { first, properties }
+impl Flow {
+    /// The element and the place in it of a property that is given by its number.
+    fn property(&self, number: usize) -> (usize, usize) {
+        let element = self.first.partition_point(|first| *first <= number) - 1;
+        (element, number - self.first[element])
     }
 
-    /// The number of a property, given by its element's place and its own.
-    fn of(&self, (element, property): (usize, usize)) -> usize {
-        self.first[element] + property
+    /// Finds a property whose value, with all that it reads put in, is too long. There are no circles.
+    fn too_long(&self) -> Option<usize> {
+        let mut lengths: Vec<Option<u64>> = vec![None; self.own.len()];
+        let mut open = Vec::new();
+        for start in 0..self.own.len() {
+            if lengths[start].is_none() {
+                open.push(start);
+            }
+            while let Some(&property) = open.last() {
+                let reads = self.graph.edges(property);
+                let before = open.len();
+                open.extend(reads.iter().map(|(read, ())| *read).filter(|read| lengths[*read].is_none()));
+                if open.len() > before {
+                    continue;
+                }
+                let lengths_read = reads.iter().filter_map(|(read, ())| lengths[*read]);
+                let length = lengths_read.fold(self.own[property], u64::saturating_add);
+                if length > MAX_VALUE {
+                    return Some(property);
+                }
+                lengths[property] = Some(length);
+                open.pop();
+            }
+        }
+        None
     }
 }
 

@@ -100,16 +100,4 @@ impl Item {
             }
         }
     }
-
-    /// Returns the data, without comments.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
-        match &self.body {
-            Body::Null => serde_json::Value::Null,
-            Body::Text(text) => text.as_str().into(),
-            Body::List(items) => items.iter().map(Self::to_json).collect(),
-            Body::Map(entries) => serde_json::Value::Object(
-                entries.iter().map(|(key, value)| (key.clone(), value.to_json())).collect(),
-            ),
-        }
-    }
 }

@@ -11,7 +11,7 @@ mod values;
 
 use std::sync::Arc;
 
-use windlass_source::{Diagnostics, Node, Place, Source};
+use windlass_source::{Diagnostics, LoadOptions, Node, Place, Reading, Source, load_one};
 
 use crate::check::{Missing, check};
 use crate::compose::{Request, refused};
@@ -28,10 +28,17 @@ const MASK: &str = "***";
 pub struct Resolved {
     /// The descriptor as YAML in canonical form, with comments.
     pub text: String,
-    /// The same as data.
-    pub document: serde_json::Value,
     /// The references that are left, in the order of the text.
     pub left: Vec<Left>,
+}
+
+impl Resolved {
+    /// Returns the descriptor as data, without comments.
+    pub fn document(&self) -> serde_json::Value {
+        let source = Source::new("resolved", self.text.as_str());
+        let root = load_one(&source, &LoadOptions::default()).root;
+        root.map(|root| root.to_value(Reading::Text)).unwrap_or_default()
+    }
 }
 
 /// A reference whose value is not filled in.
@@ -57,11 +64,7 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
-    let mut known =
-        Known { assembly, values: Values::new(assembly, request), sensitive: false, left: Vec::new() };
-    let document = canonical(&descriptor, root(&descriptor).as_ref(), &mut known);
-    let left = known.left;
-    let resolved = Resolved { text: write(&document), document: document.to_json(), left };
+    let resolved = filled(assembly, request);
     // What was given may make no sense: a word for a number of nodes, say.
     let source = Source::new(format!("{} (resolved)", assembly.source.name()), resolved.text.as_str());
     let again = read(&source);
@@ -73,6 +76,15 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
         return Err(diagnostics.into_iter().filter(windlass_source::Diagnostic::is_error).collect());
     }
     Ok(resolved)
+}
+
+/// Writes the descriptor with what is known.
+fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved {
+    let descriptor = Descriptor::Assembly(assembly.clone());
+    let mut known =
+        Known { assembly, values: Values::new(assembly, request), sensitive: false, left: Vec::new() };
+    let document = canonical(&descriptor, root(&descriptor).as_ref(), &mut known);
+    Resolved { text: write(&document), left: known.left }
 }
 
 /// Fills in values as a descriptor is written.
@@ -129,7 +141,7 @@ impl Known<'_> {
             text.push('}');
             self.left.push(Left {
                 place: self.assembly.source.place(node.span()),
-                reference: reference.text.clone(),
+                reference: reference.text.to_string(),
                 reason: reason.clone(),
             });
             if !reasons.contains(&reason) {

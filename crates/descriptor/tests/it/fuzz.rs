@@ -118,7 +118,7 @@ fn reference_templates() {
 
 fn written(segment: &Segment) -> String {
     match segment {
-        Segment::Literal(text) => text.clone(),
+        Segment::Literal(text) => text.to_string(),
         Segment::Reference(reference) => format!("${{{}}}", reference.text),
     }
 }
@@ -154,7 +154,8 @@ fn versions_and_ranges() {
     fuzz("model versions_and_ranges", &two, |(pieces, any)| {
         for text in [pieces.concat(), any] {
             if let Ok(version) = text.parse::<Version>() {
-                prop_assert_eq!(version.to_string().parse::<Version>().as_ref(), Ok(&version));
+                let again = version.to_string().parse::<Version>();
+                prop_assert_eq!(again.as_ref(), Ok(&version));
                 if let Ok(range) = text.parse::<VersionRange>() {
                     prop_assert!(range.contains(&version), "{} does not contain itself", text);
                 }

@@ -343,7 +343,7 @@ fn a_long_chain_is_filled_in() {
     }
     let resolved = World::default().resolve(&text).unwrap();
     assert_eq!(resolved.left.len(), 0);
-    assert_eq!(resolved.document["properties"]["last"]["value"], json!("2"));
+    assert_eq!(resolved.document()["properties"]["last"]["value"], json!("2"));
 }
 
 /// What was filled in has nothing more to fill in, and the same input gives the same bytes.

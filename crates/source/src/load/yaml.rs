@@ -102,7 +102,7 @@ fn feed(tree: &mut Tree<'_>, draft: &Draft<'_>, event: Event<'_>, mark: &Mark) -
             } else {
                 (span, text)
             };
-            let scalar = Scalar::new(Box::<str>::from(text), style_of(style));
+            let scalar = Scalar::new(&*text, style_of(style));
             tree.scalar(span, scalar, anchor, tag.as_deref().map(tag_text))
         }
         Event::SequenceStart(style, anchor, tag) => {
