@@ -1,5 +1,6 @@
 //! Values: what their references mean, and whether they are of their types.
 
+use windlass_model::name::RESERVED;
 use windlass_model::template::InstanceField;
 use windlass_model::{ComponentName, PropertyName};
 use windlass_source::{Diagnostic, Severity};
@@ -19,7 +20,7 @@ impl<'a> Check<'a, '_> {
     }
 
     pub(super) fn reference(&mut self, reference: &Reference, scope: Scope<'_>) {
-        if self.said.is_full() {
+        if self.said.is_full() || self.is_found(reference, scope) {
             return;
         }
         match scope.meaning(reference) {
@@ -27,6 +28,20 @@ impl<'a> Check<'a, '_> {
             Ok(Meaning::Part(component, property)) => self.property_of_part(reference, &component, &property),
             Ok(_) => {}
         }
+    }
+
+    /// Tells whether a reference means a property that is declared, which nearly all do. Everything else is for
+    /// [`Scope::meaning`] to tell.
+    fn is_found(&self, reference: &Reference, scope: Scope<'_>) -> bool {
+        let (part, property) = reference.split();
+        let Some(property) = property else { return scope.own.contains_key(part) };
+        let Some(component) = self.assembly.composition.get(part).filter(|_| !RESERVED.contains(&part))
+        else {
+            return false;
+        };
+        let descriptor = || self.catalog.find(&component.kind.as_ref()?.value);
+        component.properties.contains_key(property)
+            || descriptor().is_some_and(|found| found.properties().contains_key(property))
     }
 
     /// Checks that a part has the property that a reference names.

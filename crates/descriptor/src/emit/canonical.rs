@@ -78,7 +78,7 @@ pub(crate) fn canonical(descriptor: &Descriptor, root: Option<&Node>, fill: &mut
         match entries.iter_mut().find(|(key, _)| key == "name") {
             Some((_, item)) if item.body == Body::Null => *item = Item::text(name.to_string()),
             Some(_) => {}
-            None => entries.insert(0, ("name".to_owned(), Item::text(name.to_string()))),
+            None => entries.insert(0, ("name".into(), Item::text(name.to_string()))),
         }
     }
     document
@@ -104,8 +104,7 @@ impl Canonical<'_> {
             })
             .collect();
         entries.sort_by_key(|(place, ..)| *place);
-        let items =
-            entries.into_iter().map(|(_, key, entry)| (key.to_owned(), make(self, key, &entry.value)));
+        let items = entries.into_iter().map(|(_, key, entry)| (key.into(), make(self, key, &entry.value)));
         Item::new(Body::Map(items.collect()))
     }
 
@@ -137,7 +136,7 @@ impl Canonical<'_> {
                 }),
                 None if node.is_null() => Item::of(node),
                 // What stands there is its value.
-                None => Item::new(Body::Map(vec![("value".to_owned(), writer.values.fill(node, &position))])),
+                None => Item::new(Body::Map(vec![("value".into(), writer.values.fill(node, &position))])),
             };
             writer.values.property(name, body, &position)
         })
@@ -170,7 +169,7 @@ impl Canonical<'_> {
         self.body(node, &POLICY, |writer, key, node| match key {
             "properties" => writer.section(node, |writer, _, node| match node.as_mapping() {
                 Some(_) => writer.body(node, &["value"], |writer, _, node| writer.own(node)),
-                None => Item::new(Body::Map(vec![("value".to_owned(), writer.own(node))])),
+                None => Item::new(Body::Map(vec![("value".into(), writer.own(node))])),
             }),
             _ => writer.own(node),
         })

@@ -10,6 +10,7 @@
 mod canonical;
 mod write;
 
+use smol_str::SmolStr;
 use windlass_source::{Kind, LoadOptions, Node, load_one};
 
 pub(crate) use canonical::{Fill, Position, canonical};
@@ -56,17 +57,17 @@ impl Fill for AsWritten {
 pub(crate) struct Item {
     pub(crate) body: Body,
     /// One line for people.
-    pub(crate) comment: Option<String>,
+    pub(crate) comment: Option<Box<str>>,
 }
 
 /// What an [`Item`] is.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Body {
     Null,
-    Text(String),
+    Text(SmolStr),
     List(Vec<Item>),
     /// In the order in which it is to be written.
-    Map(Vec<(String, Item)>),
+    Map(Vec<(SmolStr, Item)>),
 }
 
 impl Item {
@@ -74,7 +75,7 @@ impl Item {
         Self { body, comment: None }
     }
 
-    pub(crate) fn text(text: impl Into<String>) -> Self {
+    pub(crate) fn text(text: impl Into<SmolStr>) -> Self {
         Self::new(Body::Text(text.into()))
     }
 
@@ -93,7 +94,7 @@ impl Item {
             }
             Kind::Mapping(mapping) => {
                 let entry = |entry: &windlass_source::Entry| {
-                    (entry.key.text().to_owned(), Self::map_texts(&entry.value, make))
+                    (SmolStr::new(entry.key.text()), Self::map_texts(&entry.value, make))
                 };
                 let entries: Vec<_> = mapping.iter().map(entry).collect();
                 Self::new(Body::Map(entries))

@@ -1,5 +1,6 @@
 //! The layout: block style, two spaces, one entry a line, comments behind.
 
+use smol_str::SmolStr;
 use windlass_source::quote;
 
 use super::{Body, Item};
@@ -24,10 +25,10 @@ const LONGEST_KEY: usize = 1000;
 
 impl Out {
     /// Writes entries; `inline` when the first one goes on the line of a `- ` already written.
-    fn map(&mut self, entries: &[(String, Item)], depth: usize, mut inline: bool) {
+    fn map(&mut self, entries: &[(SmolStr, Item)], depth: usize, mut inline: bool) {
         for (key, value) in entries {
             self.indent(depth, &mut inline);
-            let key = if is_plain(key) { key.clone() } else { quote(key) };
+            let key = if is_plain(key) { key.clone() } else { quote(key).into() };
             if key.len() > LONGEST_KEY {
                 self.text.push_str("? ");
                 self.text.push_str(&key);

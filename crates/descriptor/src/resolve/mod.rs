@@ -105,7 +105,8 @@ impl Known<'_> {
                 Item::new(Body::List(items.iter().map(|item| self.value(item, spot, node)).collect()))
             }
             ValueKind::Map(entries) => {
-                let entries = entries.iter().map(|(key, value)| (key.clone(), self.value(value, spot, node)));
+                let entries =
+                    entries.iter().map(|(key, value)| (key.as_str().into(), self.value(value, spot, node)));
                 Item::new(Body::Map(entries.collect()))
             }
         }
@@ -116,7 +117,7 @@ impl Known<'_> {
         for segment in segments {
             let reference = match segment {
                 Segment::Literal(_) if self.sensitive => {
-                    return Item { body: Body::Text(MASK.to_owned()), comment: Some("a secret".to_owned()) };
+                    return Item { body: Body::Text(MASK.into()), comment: Some("a secret".into()) };
                 }
                 Segment::Literal(literal) => {
                     text.push_str(literal);
@@ -148,8 +149,8 @@ impl Known<'_> {
                 reasons.push(reason);
             }
         }
-        let comment = (!reasons.is_empty()).then(|| reasons.join("; "));
-        Item { body: Body::Text(text), comment }
+        let comment = (!reasons.is_empty()).then(|| reasons.join("; ").into());
+        Item { body: Body::Text(text.into()), comment }
     }
 
     /// Puts a given value in the place of a property's own.
@@ -163,11 +164,11 @@ impl Known<'_> {
             _ if self.sensitive => Some("given, and not shown: a secret"),
             None => Some("given, and not shown: it has `${` in it, which would be a reference here"),
             Some(value) => {
-                entries.push(("value".to_owned(), value));
+                entries.push(("value".into(), value));
                 None
             }
         };
-        Item { body: Body::Map(entries), comment: comment.map(str::to_owned) }
+        Item { body: Body::Map(entries), comment: comment.map(Box::from) }
     }
 }
 
@@ -180,7 +181,7 @@ fn value_of(given: &serde_json::Value) -> Option<Item> {
         Json::String(text) => Item::text(text),
         Json::Array(items) => Item::new(Body::List(items.iter().map(value_of).collect::<Option<_>>()?)),
         Json::Object(entries) => {
-            let entries = entries.iter().map(|(key, value)| Some((key.clone(), value_of(value)?)));
+            let entries = entries.iter().map(|(key, value)| Some((key.as_str().into(), value_of(value)?)));
             Item::new(Body::Map(entries.collect::<Option<_>>()?))
         }
         other => Item::text(other.to_string()),

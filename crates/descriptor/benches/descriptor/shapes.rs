@@ -44,7 +44,7 @@ impl Shape {
                 1 => [before(1), None],
                 _ => [before(2), None],
             },
-            Self::Grid => [before(1).filter(|_| n % side > 0), before(side)],
+            Self::Grid => [before(1).filter(|_| !n.is_multiple_of(side)), before(side)],
         };
         found.into_iter().flatten().collect()
     }

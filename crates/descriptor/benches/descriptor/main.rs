@@ -1,10 +1,9 @@
 //! How long it takes to read, check, compose and resolve generated assemblies.
 //!
 //! `cargo bench -p windlass-descriptor` runs the benchmarks of the small sizes. `scripts/bench-descriptors` runs this
-//! program with `--table`, which measures all sizes, one process each for the memory, and holds them against the goals.
+//! program with `--one`, which measures one shape and size, and holds them against the goals.
 
 #![expect(clippy::print_stdout, reason = "a program that prints what it measures")]
-#![expect(missing_docs, reason = "divan makes public items")]
 
 mod shapes;
 
@@ -60,33 +59,32 @@ fn processor_time() -> Duration {
     Duration::try_from(time).expect("time runs forward")
 }
 
+/// Does something and tells how long it takes.
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = processor_time();
+    let done = work();
+    (done, processor_time().saturating_sub(start))
+}
+
 /// How long the four steps take.
 fn measure(text: String, catalog: &MemoryCatalog) -> ([Duration; 4], u64) {
     let parameters = BTreeMap::new();
     let source = Source::new("bench.yaml", text);
-    let mut marks = [processor_time(); 5];
-    let found = read(&source);
-    marks[1] = processor_time();
+    let (found, reading) = timed(|| read(&source));
     assert!(!found.diagnostics.has_errors(), "{}", found.diagnostics);
     let descriptor = found.descriptor.expect("it is a descriptor");
     let Descriptor::Assembly(assembly) = &descriptor else { panic!("it is an assembly") };
-    let start = processor_time();
-    let checked = check(&descriptor, catalog, Missing::Refused);
-    marks[2] = processor_time();
+    let (checked, checking) = timed(|| check(&descriptor, catalog, Missing::Refused));
     assert!(!checked.has_errors(), "{checked}");
     let name = "bench".parse().expect("a name");
     let request = Request { name: &name, parameters: &parameters, catalog, existing: &[] };
-    let composing = processor_time();
-    let composed = compose(assembly, request);
-    marks[3] = processor_time();
+    let (composed, composing) = timed(|| compose(assembly, request));
     assert!(composed.topology.is_some(), "{}", composed.diagnostics);
     let before = peak();
     drop(composed);
-    let printing = processor_time();
-    let resolved = resolve(assembly, request);
-    marks[4] = processor_time();
+    let (resolved, printing) = timed(|| resolve(assembly, request));
     assert!(resolved.is_ok(), "it resolves");
-    ([marks[1] - marks[0], marks[2] - start, marks[3] - composing, marks[4] - printing], before)
+    ([reading, checking, composing, printing], before)
 }
 
 /// Measures one shape and size once, as a command does it: the time of each step in nanoseconds, and the peak of
@@ -105,9 +103,7 @@ fn one(shape: &str, count: usize) {
 /// Measures how a text is refused that wants to take the machine down.
 fn bomb(name: &str) {
     let source = Source::new("bomb.yaml", shapes::bomb(name));
-    let start = processor_time();
-    let found = read(&source);
-    let time = processor_time() - start;
+    let (found, time) = timed(|| read(&source));
     assert!(found.diagnostics.has_errors(), "it is refused");
     println!("bomb={name} bytes={} read={} peak={}", source.text().len(), time.as_nanos(), peak());
 }
