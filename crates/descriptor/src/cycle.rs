@@ -132,13 +132,12 @@ impl<'d> Names<'d> {
             }
             graph.end_node();
         }
-        for (at, component) in
-            self.assembly.iter().flat_map(|assembly| assembly.composition.values().enumerate())
-        {
-            for (number, decl) in component.properties.values().enumerate() {
+        for at in 0..components {
+            let end = self.parts.get(at + 1).copied().unwrap_or(self.properties);
+            for given in self.parts[at]..end {
                 // What reads nothing ends every way.
-                if decl.effective().is_some_and(|value| !value.is_fixed()) {
-                    graph.edge(self.parts[at] + number, None);
+                if !graph.edges(given).is_empty() {
+                    graph.edge(given, None);
                 }
             }
             graph.end_node();

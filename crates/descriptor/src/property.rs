@@ -1,7 +1,6 @@
 //! Property sections: they have the same shape wherever they stand.
 
 use indexmap::IndexMap;
-use smol_str::SmolStr;
 use windlass_model::PropertyName;
 use windlass_source::{Diagnostic, Entry, Fix, Mapping, Node, Span, suggest};
 
@@ -25,10 +24,8 @@ pub struct PropertyDecl {
     pub name_span: Span,
     /// Where its body stands.
     pub span: Span,
-    /// Its type, as written; `string` where none is.
-    pub kind: SmolStr,
-    /// Where its type stands.
-    pub kind_span: Option<Span>,
+    /// `type`, where one is written; else it is `string`.
+    pub kind: Option<Box<Spanned<String>>>,
     /// The type of the entries of a `map` or `list`.
     pub entry_schema: Option<Box<Spanned<String>>>,
     /// What it is for.
@@ -42,7 +39,7 @@ pub struct PropertyDecl {
     /// Whether its value is secret: `type: password`, or `sensitive: true`.
     pub sensitive: bool,
     /// The value that is taken when nobody gives one.
-    pub default: Option<Value>,
+    pub default: Option<Box<Value>>,
     /// The value that it always has.
     pub value: Option<Value>,
 }
@@ -50,7 +47,17 @@ pub struct PropertyDecl {
 impl PropertyDecl {
     /// Returns what decides the value when nobody outside gives one.
     pub fn effective(&self) -> Option<&Value> {
-        self.value.as_ref().or(self.default.as_ref())
+        self.value.as_ref().or(self.default.as_deref())
+    }
+
+    /// Returns `value` and `default`, as far as they are there.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.value.as_ref().into_iter().chain(self.default.as_deref())
+    }
+
+    /// Returns its type.
+    pub fn kind(&self) -> &str {
+        self.kind.as_ref().map_or(STRING, |kind| &kind.value)
     }
 }
 
@@ -95,8 +102,7 @@ fn read_property(reader: &mut Reader<'_>, entry: &Entry) -> PropertyDecl {
     let mut decl = PropertyDecl {
         name_span: entry.key.span(),
         span: entry.value.span(),
-        kind: SmolStr::new_static(STRING),
-        kind_span: None,
+        kind: None,
         entry_schema: None,
         description: None,
         required: false,
@@ -142,12 +148,12 @@ fn read_body(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) {
     decl.required = flag("required");
     decl.read_only = flag("read-only") || read_only_type;
     decl.volatile = flag("volatile");
-    decl.sensitive = flag("sensitive") || decl.kind.eq_ignore_ascii_case("password");
+    decl.sensitive = flag("sensitive") || decl.kind().eq_ignore_ascii_case("password");
     let mut value = |key: &str| {
         let node = get(body, key)?;
         (!node.is_null()).then(|| Value::read(reader.source, node, reader.diagnostics))
     };
-    decl.default = value("default");
+    decl.default = value("default").map(Box::new);
     decl.value = value("value");
     volatile(reader, body, decl);
     if let (Some(value), Some(default)) = (&decl.value, &decl.default) {
@@ -167,8 +173,7 @@ fn read_type(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) -
     let Some(kind) = reader.text(&entry.value, "`type`") else { return false };
     let read_only = suggest(&kind.value, [READ_ONLY]).is_some() || kind.value == READ_ONLY;
     if !read_only {
-        decl.kind = kind.value.trim().into();
-        decl.kind_span = Some(kind.span);
+        decl.kind = Some(Box::new(Spanned { value: kind.value.trim().to_owned(), span: kind.span }));
         return false;
     }
     let message = format!("`{}` is no type; it is read as `{READ_ONLY}: true`", kind.value);

@@ -87,14 +87,16 @@ pub(crate) struct Misfit<'v> {
 /// Finds what of a value isn't of a property's type, as far as that can be seen in the text.
 pub(crate) fn misfits<'v>(decl: &PropertyDecl, value: &'v Value, data_types: &DataTypes) -> Vec<Misfit<'v>> {
     // Where no type is written, nobody has said that it is text.
-    let Some(sort) = decl.kind_span.and_then(|_| sort(&decl.kind, data_types)) else { return Vec::new() };
+    let Some(sort) = decl.kind.as_ref().and_then(|kind| sort(&kind.value, data_types)) else {
+        return Vec::new();
+    };
     if !fits(sort, value) {
         return vec![Misfit { value, expected: sort.to_string() }];
     }
     let entry = decl.entry_schema.as_ref().and_then(|entry| self::sort(&entry.value, data_types));
     let entries: Vec<&Value> = match &value.kind {
         ValueKind::List(items) => items.iter().collect(),
-        ValueKind::Map(entries) if sort == Sort::Map && !data_types.contains_key(decl.kind.as_str()) => {
+        ValueKind::Map(entries) if sort == Sort::Map && !data_types.contains_key(decl.kind()) => {
             entries.iter().map(|(_, entry)| entry).collect()
         }
         _ => Vec::new(),

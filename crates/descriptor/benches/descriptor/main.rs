@@ -77,7 +77,7 @@ fn measure(text: String, catalog: &MemoryCatalog) -> ([Duration; 4], u64) {
     let (checked, checking) = timed(|| check(&descriptor, catalog, Missing::Refused));
     assert!(!checked.has_errors(), "{checked}");
     let name = "bench".parse().expect("a name");
-    let request = Request { name: &name, parameters: &parameters, catalog, existing: &[] };
+    let request = Request::new(&name, &parameters, catalog);
     let (composed, composing) = timed(|| compose(assembly, request));
     assert!(composed.topology.is_some(), "{}", composed.diagnostics);
     let before = peak();
@@ -131,7 +131,7 @@ fn checking<const N: usize>(bencher: Bencher<'_, '_>, shape: Shape) {
 fn composing<const N: usize>(bencher: Bencher<'_, '_>, shape: Shape) {
     let (assembly, catalog) = (assembly(&shape.assembly(N)), catalog());
     let (name, parameters) = ("bench".parse().expect("a name"), BTreeMap::new());
-    let request = Request { name: &name, parameters: &parameters, catalog: &catalog, existing: &[] };
+    let request = Request::new(&name, &parameters, &catalog);
     bencher.bench_local(|| compose(&assembly, request));
 }
 
@@ -139,6 +139,6 @@ fn composing<const N: usize>(bencher: Bencher<'_, '_>, shape: Shape) {
 fn resolving<const N: usize>(bencher: Bencher<'_, '_>, shape: Shape) {
     let (assembly, catalog) = (assembly(&shape.assembly(N)), catalog());
     let (name, parameters) = ("bench".parse().expect("a name"), BTreeMap::new());
-    let request = Request { name: &name, parameters: &parameters, catalog: &catalog, existing: &[] };
+    let request = Request::new(&name, &parameters, &catalog);
     bencher.bench_local(|| resolve(&assembly, request));
 }

@@ -163,7 +163,7 @@ impl<'a> Check<'a, '_> {
     }
 
     fn declaration(&mut self, decl: &'a PropertyDecl, scope: Scope<'_>) {
-        for value in [&decl.value, &decl.default].into_iter().flatten() {
+        for value in decl.values() {
             self.value(value, scope);
         }
     }

@@ -15,7 +15,7 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
     for section in [&resource.properties, &resource.private_properties] {
         values::types(section, &resource.data_types, said);
         for decl in section.values() {
-            for value in [&decl.value, &decl.default].into_iter().flatten() {
+            for value in decl.values() {
                 references(resource, value, said);
             }
         }

@@ -99,7 +99,7 @@ impl<'a> Check<'a, '_> {
             let Some(value) = given.effective() else { continue };
             let place = || descriptor.source().place(declared.name_span);
             for misfit in misfits(declared, value, descriptor.data_types()) {
-                let diagnostic = misfit_of(self.said, name, &declared.kind, &misfit);
+                let diagnostic = misfit_of(self.said, name, declared.kind(), &misfit);
                 self.said.push(diagnostic.related(place(), "declared here"));
             }
         }
@@ -131,9 +131,9 @@ fn misfit_of(
 pub(super) fn types(properties: &Properties, data_types: &DataTypes, said: &mut Said<'_>) {
     for (name, decl) in properties {
         type_of(decl, data_types, said);
-        for value in [&decl.value, &decl.default].into_iter().flatten() {
+        for value in decl.values() {
             for misfit in misfits(decl, value, data_types) {
-                let diagnostic = misfit_of(said, name, &decl.kind, &misfit);
+                let diagnostic = misfit_of(said, name, decl.kind(), &misfit);
                 said.push(diagnostic);
             }
         }
@@ -141,7 +141,7 @@ pub(super) fn types(properties: &Properties, data_types: &DataTypes, said: &mut 
 }
 
 fn type_of(decl: &PropertyDecl, data_types: &DataTypes, said: &mut Said<'_>) {
-    let named = decl.kind_span.map(|span| (decl.kind.as_str(), span));
+    let named = decl.kind.as_ref().map(|kind| (kind.value.as_str(), kind.span));
     let entry = decl.entry_schema.as_ref().map(|entry| (entry.value.as_str(), entry.span));
     for (kind, span) in named.into_iter().chain(entry) {
         if !is_known(kind, data_types) {

@@ -359,6 +359,8 @@ impl<'a> Composer<'a> {
             origin: assembly.name.as_ref().map(|name| origin(&assembly.source, name.span)),
             ..seat.element(ElementKind::Assembly, descriptor.clone())
         });
+        self.elements.reserve(assembly.composition.len());
+        self.places.reserve(assembly.composition.len());
         self.inside.push(descriptor.clone());
         for (name, decl) in &assembly.references {
             self.reference(frame, name, decl);
