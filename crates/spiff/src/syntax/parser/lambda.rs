@@ -1,0 +1,95 @@
+//! Lambdas and references to them.
+
+use std::sync::Arc;
+
+use super::super::ast::{Expr, Lambda, Parameter};
+use super::{Parser, Tree};
+
+impl Parser<'_> {
+    pub(super) fn lambda_reference(&mut self) -> Option<Tree> {
+        self.rule(|p| {
+            p.word("lambda")?;
+            let by_reference = p.rule(|p| {
+                p.blank()?;
+                p.expression()
+            });
+            if let Some(source) = by_reference {
+                if matches!(*source.expr, Expr::Lambda(_)) {
+                    return Some(source);
+                }
+                p.uses_place = true;
+                return Some(Tree::over(Expr::LambdaRef(source.expr.clone(), p.place.clone()), &[&source]));
+            }
+            p.lambda()
+        })
+    }
+
+    pub(super) fn lambda(&mut self) -> Option<Tree> {
+        self.rule(|p| {
+            p.ws();
+            let (parameters, varargs, depth) = p.rule(|p| {
+                p.take('|')?;
+                p.ws();
+                let names = p.rule(Self::parameters).unwrap_or_default();
+                p.take('|')?;
+                Some(names)
+            })?;
+            p.ws();
+            p.word("->")?;
+            let body = p.expression()?;
+            let depth = depth.max(body.depth) + 1;
+            let lambda = Lambda { parameters, varargs, body: body.expr };
+            Some(Tree { expr: Arc::new(Expr::Lambda(Arc::new(lambda))), depth })
+        })
+    }
+
+    fn parameters(&mut self) -> Option<(Vec<Parameter>, bool, u32)> {
+        let mut parameters = vec![self.parameter()?];
+        let mut depth = 0;
+        while let Some(parameter) = self.attempt(|p| {
+            p.take(',')?;
+            p.parameter()
+        }) {
+            parameters.push(parameter);
+        }
+        if let Some(default) = self.default_value() {
+            depth = default.depth;
+            if let Some(last) = parameters.last_mut() {
+                last.default = Some(default.expr);
+            }
+        }
+        while let Some((mut parameter, default)) = self.attempt(|p| {
+            p.take(',')?;
+            let parameter = p.parameter()?;
+            Some((parameter, p.default_value()?))
+        }) {
+            depth = depth.max(default.depth);
+            parameter.default = Some(default.expr);
+            parameters.push(parameter);
+        }
+        let varargs = self
+            .rule(|p| {
+                p.word("...")?;
+                p.ws();
+                Some(())
+            })
+            .is_some();
+        Some((parameters, varargs, depth))
+    }
+
+    fn parameter(&mut self) -> Option<Parameter> {
+        self.rule(|p| {
+            p.ws();
+            let name = p.name()?;
+            p.ws();
+            Some(Parameter { name, default: None })
+        })
+    }
+
+    fn default_value(&mut self) -> Option<Tree> {
+        self.rule(|p| {
+            p.take('=')?;
+            p.expression()
+        })
+    }
+}

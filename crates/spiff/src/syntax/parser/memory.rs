@@ -1,0 +1,106 @@
+//! What rules found, per position; and how far they came.
+
+use super::super::{MAX_DEPTH, SyntaxError, too_deep};
+use super::{Parser, Tree};
+
+/// Rules whose results are remembered.
+#[derive(Clone, Copy)]
+pub(super) enum Rule {
+    Expression,
+    Or,
+    Concat,
+    Logic,
+    Compare,
+    Add,
+    Multiply,
+    Primary,
+}
+
+pub(super) const RULES: usize = 8;
+
+#[derive(Clone, Debug)]
+pub(super) enum Memory {
+    Unknown,
+    Failed,
+    Found(Tree, u32),
+}
+
+/// How many remembered rules one level of nesting takes, at most.
+const RULES_PER_LEVEL: u32 = 9;
+
+impl Parser<'_> {
+    /// Runs a rule: on failure the position is as before, on success its match is noted.
+    pub(super) fn rule<T>(&mut self, body: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let begin = self.at;
+        let found = body(self);
+        match found {
+            Some(_) => self.note(begin),
+            None => self.at = begin,
+        }
+        found
+    }
+
+    pub(super) fn note(&mut self, begin: usize) {
+        if begin != self.at && self.at > self.farthest.1 {
+            self.farthest = (begin, self.at);
+        }
+    }
+
+    /// Runs something that leaves the position alone when it fails.
+    pub(super) fn attempt<T>(&mut self, body: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let begin = self.at;
+        let found = body(self);
+        if found.is_none() {
+            self.at = begin;
+        }
+        found
+    }
+
+    pub(super) fn remembered(
+        &mut self,
+        rule: Rule,
+        body: impl FnOnce(&mut Self) -> Option<Tree>,
+    ) -> Option<Tree> {
+        let begin = self.at;
+        match &self.memory[begin][rule as usize] {
+            Memory::Unknown => {}
+            Memory::Failed => return None,
+            Memory::Found(tree, end) => {
+                self.at = *end as usize;
+                return Some(tree.clone());
+            }
+        }
+        if self.fatal.is_some() {
+            return None;
+        }
+        self.depth += 1;
+        let found = if self.depth > MAX_DEPTH * RULES_PER_LEVEL {
+            self.fatal = Some(SyntaxError::TooDeep);
+            None
+        } else {
+            too_deep::with_stack(|| self.rule(body))
+        };
+        self.depth -= 1;
+        if let Some(tree) = &found
+            && tree.depth > MAX_DEPTH
+        {
+            self.fatal = Some(SyntaxError::TooDeep);
+            self.at = begin;
+            return None;
+        }
+        self.memory[begin][rule as usize] = match &found {
+            // Positions fit: a text is a scalar of a document, whose size is limited.
+            Some(tree) => Memory::Found(tree.clone(), u32::try_from(self.at).unwrap_or(u32::MAX)),
+            None => Memory::Failed,
+        };
+        found
+    }
+
+    pub(super) fn check(&mut self, tree: &Tree) -> Option<()> {
+        if tree.depth > MAX_DEPTH {
+            self.fatal = Some(SyntaxError::TooDeep);
+            return None;
+        }
+        Some(())
+    }
+}
