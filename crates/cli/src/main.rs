@@ -19,19 +19,10 @@ fn main() -> ExitCode {
     if arguments.peek().is_some_and(|first| first == args::SUPERVISE) {
         return windlass::executor::process::supervise(arguments.skip(1));
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            tell!("error: can't start: {error}");
-            return exit::FAILED;
-        }
-    };
-    let mut code = runtime.block_on(command::run(<args::Cli as clap::Parser>::parse()));
+    let code = command::run(<args::Cli as clap::Parser>::parse());
     if let Some(error) = output::trouble() {
         tell!("error: can't write to standard output: {error}");
-        code = exit::FAILED;
+        return exit::FAILED;
     }
-    // What still waits for something (a read of a terminal, say) is not waited for.
-    runtime.shutdown_background();
     code
 }

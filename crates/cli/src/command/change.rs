@@ -37,22 +37,24 @@ impl Change<'_> {
         };
         if let Some(dry) = self.dry.filter(|dry| dry.dry_run) {
             return match windlass.preview(self.name, ask).await {
-                Ok(view) => plan::show(&view, self.run.format, dry.detailed_exitcode),
+                Ok(view) => plan::show(&view, self.run.print.format, dry.detailed_exitcode),
                 Err(error) => fail(&error),
             };
         }
         let stop = signals::listen(grace(self.run));
         match process::patiently(windlass.change(self.name, ask, &stop)).await {
-            Ok(started) => process::run(&windlass, started, &stop, self.run.format).await,
+            Ok(started) => process::run(&windlass, started, &stop, self.run.print.format).await,
             Err(error) => process::give_up(&windlass, &error).await,
         }
     }
 }
 
 pub(crate) async fn down(args: DownArgs) -> ExitCode {
-    let DownArgs { name, force, dry, run } = &args;
+    let DownArgs { name, force, how } = &args;
     let command = format!("down {name}");
-    Change { name, command, dry: Some(dry), run, force: force.force }.run(async |_| Ok(Ask::Down)).await
+    Change { name, command, dry: Some(&how.dry), run: &how.run, force: force.force }
+        .run(async |_| Ok(Ask::Down))
+        .await
 }
 
 pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
@@ -63,13 +65,15 @@ pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
 }
 
 pub(crate) async fn set_state(args: SetStateArgs) -> ExitCode {
-    let SetStateArgs { name, to, dry, run } = &args;
+    let SetStateArgs { name, to, how } = &args;
     let command = format!("set-state {name} {to}");
-    Change { name, command, dry: Some(dry), run, force: false }.run(async |_| Ok(Ask::SetState(*to))).await
+    Change { name, command, dry: Some(&how.dry), run: &how.run, force: false }
+        .run(async |_| Ok(Ask::SetState(*to)))
+        .await
 }
 
 pub(crate) async fn scale(args: ScaleArgs) -> ExitCode {
-    let ScaleArgs { way, name, component, dry, run } = &args;
+    let ScaleArgs { way, name, component, how } = &args;
     let (word, scale) = match way {
         Way::Out => ("out", Scale::Out),
         Way::In => ("in", Scale::In),
@@ -77,20 +81,20 @@ pub(crate) async fn scale(args: ScaleArgs) -> ExitCode {
     let command = format!("scale {word} {name} {component}");
     let ask =
         async |windlass: &Windlass| Ok(Ask::Scale { cluster: windlass.part(name, component).await?, scale });
-    Change { name, command, dry: Some(dry), run, force: false }.run(ask).await
+    Change { name, command, dry: Some(&how.dry), run: &how.run, force: false }.run(ask).await
 }
 
 pub(crate) async fn heal(args: HealArgs) -> ExitCode {
-    let HealArgs { name, part, dry, run } = &args;
+    let HealArgs { name, part, how } = &args;
     let command = format!("heal {name} {part}");
     let ask = async |windlass: &Windlass| Ok(Ask::Heal(windlass.part(name, part).await?));
-    Change { name, command, dry: Some(dry), run, force: false }.run(ask).await
+    Change { name, command, dry: Some(&how.dry), run: &how.run, force: false }.run(ask).await
 }
 
 pub(crate) async fn rollback(args: RollbackArgs) -> ExitCode {
-    let RollbackArgs { name, to, force, dry, run } = &args;
+    let RollbackArgs { name, to, force, how } = &args;
     let command = format!("rollback {name}");
-    Change { name, command, dry: Some(dry), run, force: force.force }
+    Change { name, command, dry: Some(&how.dry), run: &how.run, force: force.force }
         .run(async |_| Ok(Ask::Rollback(*to)))
         .await
 }

@@ -15,7 +15,7 @@ pub(crate) async fn run(args: DoctorArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let found = look(&windlass).await;
-    match args.format {
+    match args.print.format {
         Format::Json => print_json(&found),
         Format::Human => {
             print(&found);

@@ -15,7 +15,7 @@ pub(crate) async fn run(args: HistoryArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     match windlass.history(&args.name).await {
-        Ok(view) if args.format == Format::Json => print_json(&view),
+        Ok(view) if args.print.format == Format::Json => print_json(&view),
         Ok(view) => print(&view),
         Err(error) => fail(&error),
     }
@@ -47,7 +47,7 @@ fn print_version(version: &VersionView) {
 }
 
 pub(crate) async fn diff(args: DiffArgs) -> ExitCode {
-    let DiffArgs { from, to, format } = args;
+    let DiffArgs { from, to, print } = args;
     if from.name != to.name {
         tell!(
             "error: `{}` and `{}` are two assemblies; a diff is between versions of one",
@@ -61,7 +61,7 @@ pub(crate) async fn diff(args: DiffArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     match windlass.diff(&from.name, from.process, to.process).await {
-        Ok(view) if format == Format::Json => print_json(&view),
+        Ok(view) if print.format == Format::Json => print_json(&view),
         Ok(view) => {
             if view.changes.is_empty() {
                 say!("no difference");

@@ -46,7 +46,7 @@ fn act(images: &Images, command: ImageCommand) -> Result<ExitCode, ImagesError> 
         ImageCommand::Import(args) => tell_each(&images.import(&args.path, args.name.as_deref())?),
         ImageCommand::Ls(args) => {
             let view = images.list()?;
-            match args.format {
+            match args.print.format {
                 Format::Json => return Ok(super::print_json(&view)),
                 Format::Human => view.images.iter().for_each(show),
             }

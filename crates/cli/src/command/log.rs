@@ -15,7 +15,7 @@ pub(crate) async fn run(args: LogArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     match windlass.log(&args.name, args.component.as_deref()).await {
-        Ok(view) if args.format == Format::Json => print_json(&view),
+        Ok(view) if args.print.format == Format::Json => print_json(&view),
         Ok(view) => print(&view),
         Err(error) => fail(&error),
     }

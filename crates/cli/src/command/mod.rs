@@ -37,37 +37,52 @@ use crate::parameters::{ParameterError, Parameters, collect};
 use crate::{diagnostics, exit};
 
 /// Runs a command.
-pub(crate) async fn run(cli: Cli) -> ExitCode {
+pub(crate) fn run(cli: Cli) -> ExitCode {
     STATE.get_or_init(|| cli.state.or_else(|| environment("WINDLASS_STATE")?.into_string().ok()));
     match cli.command {
-        // The future of a whole run is large, so it lives on the heap.
-        Command::Up(args) => Box::pin(up::run(args)).await,
-        Command::Down(args) => Box::pin(change::down(args)).await,
-        Command::Retry(args) => Box::pin(change::retry(args)).await,
-        Command::SetState(args) => Box::pin(change::set_state(args)).await,
-        Command::Scale(args) => Box::pin(change::scale(args)).await,
-        Command::Heal(args) => Box::pin(change::heal(args)).await,
-        Command::Adopt(args) => Box::pin(up::adopt(args)).await,
-        Command::Rollback(args) => Box::pin(change::rollback(args)).await,
-        Command::Cancel(args) => change::cancel(args).await,
-        Command::Ps(args) => ps::run(args).await,
-        Command::Run(args) => Box::pin(watch::run(args)).await,
-        Command::Metric(args) => watch::metric(args).await,
-        Command::History(args) => history::run(args).await,
-        Command::Diff(args) => history::diff(args).await,
-        Command::Status(args) => status::run(args).await,
-        Command::Log(args) => log::run(args).await,
-        Command::Plan(args) => plan::run(args).await,
+        Command::Up(args) => wait_for(up::run(args)),
+        Command::Down(args) => wait_for(change::down(args)),
+        Command::Retry(args) => wait_for(change::retry(args)),
+        Command::SetState(args) => wait_for(change::set_state(args)),
+        Command::Scale(args) => wait_for(change::scale(args)),
+        Command::Heal(args) => wait_for(change::heal(args)),
+        Command::Adopt(args) => wait_for(up::adopt(args)),
+        Command::Rollback(args) => wait_for(change::rollback(args)),
+        Command::Cancel(args) => wait_for(change::cancel(args)),
+        Command::Ps(args) => wait_for(ps::run(args)),
+        Command::Run(args) => wait_for(watch::run(args)),
+        Command::Metric(args) => wait_for(watch::metric(args)),
+        Command::History(args) => wait_for(history::run(args)),
+        Command::Diff(args) => wait_for(history::diff(args)),
+        Command::Status(args) => wait_for(status::run(args)),
+        Command::Log(args) => wait_for(log::run(args)),
+        Command::Plan(args) => wait_for(plan::run(args)),
         Command::Check(args) => check::run(&args),
-        Command::Graph(args) => graph::run(&args).await,
+        Command::Graph(args) => wait_for(graph::run(&args)),
         Command::Resolve(args) => resolve::run(&args),
-        Command::Exec(args) => exec::run(args).await,
-        Command::Doctor(args) => doctor::run(args).await,
+        Command::Exec(args) => wait_for(exec::run(args)),
+        Command::Doctor(args) => wait_for(doctor::run(args)),
         Command::Schema(args) => schema::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Spiff(args) => spiff::run(&args),
-        Command::Image(args) => image::run(args).await,
+        Command::Image(args) => wait_for(image::run(args)),
     }
+}
+
+/// Runs a command that waits for other things, on a runtime. Those that don't start sooner without one.
+fn wait_for(command: impl Future<Output = ExitCode>) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tell!("error: can't start: {error}");
+            return exit::FAILED;
+        }
+    };
+    // The future of a whole run is large, so it lives on the heap.
+    let code = runtime.block_on(Box::pin(command));
+    // What still waits for something (a read of a terminal, say) is not waited for.
+    runtime.shutdown_background();
+    code
 }
 
 /// Prints an error and returns its exit code.

@@ -36,9 +36,9 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
                 }
             }
             if let Some(step) = &args.why {
-                return why(&plan, step, args.format);
+                return why(&plan, step, args.print.format);
             }
-            show(&plan, args.format, args.detailed_exitcode)
+            show(&plan, args.print.format, args.detailed_exitcode)
         }
         Err(error) => fail(&error),
     }

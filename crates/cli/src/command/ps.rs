@@ -14,9 +14,9 @@ pub(crate) async fn run(args: PsArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
-    if let Some(PsCommand::Show { process, format }) = args.show {
+    if let Some(PsCommand::Show { process, print }) = args.show {
         return match windlass.process(process).await {
-            Ok((_, view)) if format == Format::Json => print_json(&view),
+            Ok((_, view)) if print.format == Format::Json => print_json(&view),
             Ok((assembly, view)) => {
                 say!("{}", styled(STRONG, assembly));
                 log::print_process(&view);
@@ -26,7 +26,7 @@ pub(crate) async fn run(args: PsArgs) -> ExitCode {
         };
     }
     match windlass.processes(args.name.as_ref()).await {
-        Ok(view) if args.format == Format::Json => print_json(&view),
+        Ok(view) if args.print.format == Format::Json => print_json(&view),
         Ok(view) => print(&view),
         Err(error) => fail(&error),
     }

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &ResolveArgs) -> ExitCode {
     match resolved {
         Ok((view, warnings)) => {
             diagnostics::print(warnings.iter());
-            if args.format == Format::Json {
+            if args.print.format == Format::Json {
                 return print_json(&view);
             }
             print(&view.text);

@@ -19,7 +19,7 @@ pub(crate) async fn run(args: StatusArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     match windlass.status(args.name.as_ref()).await {
-        Ok(view) if args.format == Format::Json => print_json(&view),
+        Ok(view) if args.print.format == Format::Json => print_json(&view),
         Ok(view) => print(&windlass, &view),
         Err(error) => fail(&error),
     }

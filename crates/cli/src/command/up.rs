@@ -5,32 +5,25 @@ use std::process::ExitCode;
 use windlass::Order;
 
 use super::{fail, grace, open_against, order, plan, process};
-use crate::args::{AdoptArgs, AssemblyArgs, DryRunArgs, RunArgs, UpArgs};
+use crate::args::{AdoptArgs, AssemblyArgs, HowArgs, UpArgs};
 use crate::{diagnostics, signals};
 
 pub(crate) async fn run(args: UpArgs) -> ExitCode {
-    let UpArgs { assembly, parts, force, dry, run } = args;
-    let how = How { dry: &dry, run: &run, force: force.force };
-    bring_up("up", &assembly, &how, |order| order.target(parts.target).replace(parts.replace)).await
+    let UpArgs { assembly, parts, force, how } = args;
+    let manner = |order: Order| order.target(parts.target).replace(parts.replace);
+    bring_up("up", &assembly, &how, force.force, manner).await
 }
 
 pub(crate) async fn adopt(args: AdoptArgs) -> ExitCode {
-    let AdoptArgs { assembly, dry, run } = args;
-    let how = How { dry: &dry, run: &run, force: false };
-    bring_up("adopt", &assembly, &how, |order| order.adopt(true)).await
-}
-
-/// How an assembly is brought up.
-struct How<'a> {
-    dry: &'a DryRunArgs,
-    run: &'a RunArgs,
-    force: bool,
+    let AdoptArgs { assembly, how } = args;
+    bring_up("adopt", &assembly, &how, false, |order| order.adopt(true)).await
 }
 
 async fn bring_up(
     verb: &str,
     assembly: &AssemblyArgs,
-    &How { dry, run, force }: &How<'_>,
+    HowArgs { dry, run }: &HowArgs,
+    force: bool,
     manner: impl FnOnce(Order) -> Order,
 ) -> ExitCode {
     let order = match order(assembly) {
@@ -48,14 +41,14 @@ async fn bring_up(
         return match planned.and_then(|planned| closed.map(|()| planned)) {
             Ok((view, warnings)) => {
                 diagnostics::print(warnings.iter());
-                plan::show(&view, run.format, dry.detailed_exitcode)
+                plan::show(&view, run.print.format, dry.detailed_exitcode)
             }
             Err(error) => fail(&error),
         };
     }
     let stop = signals::listen(grace(run));
     match process::patiently(windlass.up(order, &stop)).await {
-        Ok(started) => process::run(&windlass, started, &stop, run.format).await,
+        Ok(started) => process::run(&windlass, started, &stop, run.print.format).await,
         Err(error) => process::give_up(&windlass, &error).await,
     }
 }

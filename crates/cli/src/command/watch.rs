@@ -31,7 +31,7 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
         Ok(socket) => socket,
         Err(error) => return fail(&error),
     };
-    let human = args.run.format == Format::Human;
+    let human = args.run.print.format == Format::Human;
     if human {
         say!("metrics are taken at {}", socket.path().display());
     }

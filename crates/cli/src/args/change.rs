@@ -1,0 +1,187 @@
+//! Commands that change an assembly.
+
+use clap::{Args, ValueEnum};
+use windlass::model::{AssemblyName, ProcessId, State};
+
+use super::flags::{AssemblyArgs, ForceArgs, HowArgs, PartsArgs, RunArgs};
+
+/// Bring an assembly up, change it, or repair what of it is not up.
+///
+/// Reads and checks the descriptor, plans, prints what changes and the plan, runs the lifecycle scripts of all components
+/// and the operations between them, and ends with the assembly's output properties. Parts that have changed are
+/// reconfigured where only volatile properties did, else made anew; parts that are no longer described go.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass up fixtures/assemblies/h_bta
+  windlass up shop.yaml --name shop-test -p region=eu-1 -p nodes=3
+  windlass up shop.yaml --params production.yaml -p password=@/run/secrets/password
+  windlass up shop.yaml --dry-run
+  windlass up shop.yaml --replace web__2")]
+pub(crate) struct UpArgs {
+    #[command(flatten)]
+    pub(crate) assembly: AssemblyArgs,
+    #[command(flatten)]
+    pub(crate) parts: PartsArgs,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// Take an assembly down and forget it.
+///
+/// The mirror image of up: relationships are ceased, components stopped and uninstalled. It runs the scripts that were
+/// pinned when the assembly came up.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass down h_bta
+  windlass down storage --force")]
+pub(crate) struct DownArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// Go on with what was last asked of an assembly.
+///
+/// Uses the descriptor, parameters and scripts that were pinned then. When it is not known whether something happened
+/// that must not happen twice, look, and say so with --assume.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass retry h_bta
+  windlass retry h_bta --assume not-done")]
+pub(crate) struct RetryArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+
+    /// Say of everything that is undecided whether it happened
+    #[arg(long, value_enum, value_name = "ANSWER")]
+    pub(crate) assume: Option<Assumption>,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Whether something happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Assumption {
+    /// It happened; it is not done again.
+    Done,
+    /// It did not happen; it is done again.
+    NotDone,
+}
+
+/// Take all parts of an assembly to a state, from above or below.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass set-state h_bta Inactive
+  windlass set-state h_bta Active")]
+pub(crate) struct SetStateArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// The state: Installed, Inactive or Active
+    pub(crate) to: State,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// Add nodes to a cluster, or remove some, by its scaling-increment.
+///
+/// The nodes with the highest numbers go first. A cluster that was scaled keeps its size when the assembly is brought up
+/// again, until its descriptor gives it another one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass scale out h_bta B
+  windlass scale in h_bta B --dry-run")]
+pub(crate) struct ScaleArgs {
+    /// Which way
+    #[arg(value_enum)]
+    pub(crate) way: Way,
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// The cluster
+    pub(crate) component: String,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// Which way a cluster is scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Way {
+    /// More nodes.
+    Out,
+    /// Fewer nodes.
+    In,
+}
+
+/// Stop and start a part that does not do its work.
+///
+/// Relationships that need the part Active are ended before and made again after.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass heal h_bta B__1
+  windlass heal h_bta i-0a1b2c")]
+pub(crate) struct HealArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// The part: its name below the assembly, or its id
+    pub(crate) part: String,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// Take over an assembly whose parts exist already.
+///
+/// Runs the transition Adopt of each resource instead of Create, Install, Configure and Start. Relationships are taken to
+/// be there.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass adopt shop.yaml --name shop-old")]
+pub(crate) struct AdoptArgs {
+    #[command(flatten)]
+    pub(crate) assembly: AssemblyArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// Make an assembly again what it was before.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass rollback h_bta
+  windlass rollback h_bta --to p12")]
+pub(crate) struct RollbackArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// Go back to what this process had made of it; else to what it was before the last change
+    #[arg(long, value_name = "PROCESS")]
+    pub(crate) to: Option<ProcessId>,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// Ask a process to stop, as Ctrl-C does where it runs.
+///
+/// What runs has ten seconds to end by itself. The process can be gone on with by the same command or by retry.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass cancel h_bta p12")]
+pub(crate) struct CancelArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// The process
+    pub(crate) process: ProcessId,
+}

@@ -1,0 +1,103 @@
+//! Arguments that several commands have.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use windlass::model::AssemblyName;
+
+/// How something is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Human,
+    /// As JSON, with a version.
+    Json,
+}
+
+/// An assembly and its parameters.
+#[derive(Debug, Args)]
+pub(crate) struct AssemblyArgs {
+    /// The assembly's descriptor, or the folder it is in
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) file: PathBuf,
+
+    /// Name the assembly; else it has the middle part of its descriptor's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<AssemblyName>,
+
+    /// Give a property a value; @FILE takes it from a file, - from standard input
+    #[arg(short = 'p', long = "param", value_name = "KEY=VALUE")]
+    pub(crate) parameters: Vec<String>,
+
+    /// Take values of properties from a YAML file; those given by -p come first
+    #[arg(long, visible_alias = "param-file", value_name = "FILE")]
+    pub(crate) params: Vec<PathBuf>,
+
+    /// Look for descriptors in this folder too
+    #[arg(long, value_name = "DIR")]
+    pub(crate) catalog: Vec<PathBuf>,
+}
+
+/// How a process runs.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Run this many driver calls at once [default: 4 × cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) parallelism: Option<u16>,
+
+    /// Let running jobs end by themselves for this many seconds when interrupted
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(crate) grace: u32,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// Whether something is done, or only said.
+#[derive(Debug, Args)]
+pub(crate) struct DryRunArgs {
+    /// Say what would be done, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// With --dry-run, end with code 3 when something would be done
+    #[arg(long, requires = "dry_run")]
+    pub(crate) detailed_exitcode: bool,
+}
+
+/// Whether it is done against others.
+#[derive(Debug, Args)]
+pub(crate) struct ForceArgs {
+    /// Take parts away from other assemblies that reference this one
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Which parts a plan is about.
+#[derive(Debug, Args)]
+pub(crate) struct PartsArgs {
+    /// Limit the plan to this part and what it waits for, as `B` or `B__1`
+    #[arg(long, value_name = "PART")]
+    pub(crate) target: Vec<String>,
+
+    /// Uninstall this part and install it again, whether it has changed or not
+    #[arg(long, value_name = "PART")]
+    pub(crate) replace: Vec<String>,
+}
+
+/// How something that is found is printed.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct PrintArgs {
+    /// Print as
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// How a change is made, or only told.
+#[derive(Debug, Args)]
+pub(crate) struct HowArgs {
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}

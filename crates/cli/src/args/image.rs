@@ -1,0 +1,100 @@
+//! Images for sandboxes.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::flags::PrintArgs;
+
+/// Make and keep images for sandboxes, without an engine or a registry.
+///
+/// Images are kept unpacked in the folder windlass/images of the user's cache, each checked by its digests.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass image build --busybox -t busybox:1
+  windlass image build ./rootfs -t demo:1 -o demo.tar
+  windlass image import python.tar
+  windlass image ls --format json
+  windlass image prune")]
+pub(crate) struct ImageArgs {
+    #[command(subcommand)]
+    pub(crate) command: ImageCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImageCommand {
+    Build(ImageBuildArgs),
+    Import(ImageImportArgs),
+    Ls(ImageLsArgs),
+    Prune(ImagePruneArgs),
+}
+
+/// Make an image of a folder, or of this host's static busybox.
+///
+/// The same files make the same image, byte for byte.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass image build --busybox -t busybox:1
+  windlass image build ./rootfs -t demo:1
+  windlass image build ./rootfs -t demo:1 -o demo.tar    # for `docker load` on another host")]
+pub(crate) struct ImageBuildArgs {
+    /// The folder that is the root of the image
+    #[arg(value_name = "DIR", required_unless_present = "busybox")]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Take the static busybox of this host instead: a shell and the usual small tools
+    #[arg(long, conflicts_with = "folder")]
+    pub(crate) busybox: bool,
+
+    /// Name the image; without a tag it is `latest`
+    #[arg(short = 't', long = "tag", value_name = "NAME[:TAG]")]
+    pub(crate) name: String,
+
+    /// Write the image to a file too, as `docker load` takes it
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Bring in images from a file.
+///
+/// It may be what `docker save` writes, an OCI layout, or an artifact set out of a component archive; a tar file, also
+/// compressed by gzip or zstd, or a folder.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass image import python.tar
+  windlass image import layout/ -t tool:3")]
+pub(crate) struct ImageImportArgs {
+    /// The file or folder
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) path: PathBuf,
+
+    /// Name the image, beside the names that the file gives it
+    #[arg(short = 't', long = "tag", value_name = "NAME[:TAG]")]
+    pub(crate) name: Option<String>,
+}
+
+/// List images.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass image ls
+  windlass image ls --format json")]
+pub(crate) struct ImageLsArgs {
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// Remove images that have no name any more.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass image prune
+  windlass image prune --all")]
+pub(crate) struct ImagePruneArgs {
+    /// Remove those with names too, all that no job uses
+    #[arg(long)]
+    pub(crate) all: bool,
+}

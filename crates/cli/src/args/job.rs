@@ -1,0 +1,94 @@
+//! Commands that run jobs by hand, and say what can run them.
+
+use clap::{Args, ValueEnum};
+
+use super::flags::PrintArgs;
+
+/// Run one job by hand, as a driver would run a script.
+///
+/// What is piped in is its standard input, and what it writes comes out as it is written. It gets a working folder of its
+/// own and no variable of this shell. Exit code 0 if it exits with 0, else 1, and a message says how it ended.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass exec -- sh -c 'echo hello; id'
+  windlass exec --image demo:1 --runtime docker --timeout 30s -- ./check.sh < request.yaml
+  windlass exec --image demo:1 --engine podman --network bridge --env REGION=eu-1 -- env")]
+pub(crate) struct ExecArgs {
+    /// Run it in the file system of this image
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: Option<String>,
+
+    /// Run it on this runtime [default: docker with an engine, sandbox with an image, else process]
+    #[arg(long, value_enum, value_name = "RUNTIME")]
+    pub(crate) runtime: Option<RuntimeName>,
+
+    /// Ask this engine for containers: docker, podman, or an address as unix:///run/docker.sock
+    #[arg(long, value_name = "ENGINE")]
+    pub(crate) engine: Option<String>,
+
+    /// Give it this network: none, bridge, host, or one of the engine
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) network: Option<String>,
+
+    /// End it after this time, as 30s, 10m or 1h [default: 1h]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<std::time::Duration>,
+
+    /// Set a variable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+
+    /// The command and its arguments
+    #[arg(value_name = "CMD", required = true, last = true)]
+    pub(crate) command: Vec<String>,
+}
+
+/// What runs jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RuntimeName {
+    /// Processes of this host.
+    Process,
+    /// An image without an engine.
+    Sandbox,
+    /// Containers of an engine.
+    Docker,
+}
+
+impl RuntimeName {
+    /// Returns its name, as a location gives it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Sandbox => "sandbox",
+            Self::Docker => "docker",
+        }
+    }
+}
+
+/// Reads a time: a number and its unit.
+fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let millis = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err("expected a number with a unit, as 500ms, 30s, 10m or 1h".to_owned()),
+    };
+    let time =
+        number.parse::<u64>().ok().and_then(|number| number.checked_mul(millis)).filter(|time| *time > 0);
+    time.map(std::time::Duration::from_millis).ok_or_else(|| format!("`{number}` is no usable number"))
+}
+
+/// Show what can run jobs here, how well it shuts them in, and what is missing.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass doctor
+  windlass doctor --format json")]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}

@@ -1,0 +1,92 @@
+//! The arguments.
+
+mod change;
+mod describe;
+mod flags;
+mod image;
+mod job;
+mod show;
+mod watch;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use change::{
+    AdoptArgs, Assumption, CancelArgs, DownArgs, HealArgs, RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs,
+    UpArgs, Way,
+};
+pub(crate) use describe::{
+    CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, PlanArgs, ResolveArgs,
+    SchemaArgs, SchemaOf,
+};
+pub(crate) use flags::{AssemblyArgs, DryRunArgs, Format, HowArgs, RunArgs};
+pub(crate) use image::{ImageArgs, ImageBuildArgs, ImageCommand};
+pub(crate) use job::{DoctorArgs, ExecArgs, RuntimeName};
+pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, PsArgs, PsCommand, StatusArgs};
+pub(crate) use watch::{MetricArgs, MetricCommand, WatchArgs};
+
+use crate::command::spiff::SpiffArgs;
+
+/// The hidden command with which the program starts itself as the supervisor of jobs.
+pub(crate) const SUPERVISE: &str = "supervise";
+
+/// Bring assemblies up and down whose parts are driven by anything.
+#[derive(Debug, Parser)]
+#[command(name = "windlass", version, max_term_width = 100, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Keep the state in this PostgreSQL database instead of .windlass
+    #[arg(long, value_name = "ADDRESS", global = true)]
+    pub(crate) state: Option<String>,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0    done
+  1    something failed; what was done is recorded, and the same command again goes on from there
+  2    wrong input; nothing was changed
+  3    something would change, where --detailed-exitcode asks for that
+  130  interrupted; the same command again goes on from there
+
+Environment:
+  XDG_CACHE_HOME     the folder with the folder windlass/images (default: ~/.cache)
+  WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
+  WINDLASS_STATE     where the state is kept, as --state says
+  NO_COLOR           print without colours
+  SPIFF_FEATURES, SPIFF_ENCRYPTION_KEY  for `windlass spiff`, as the original has them
+
+Examples:
+  windlass up fixtures/assemblies/h_bta
+  windlass status
+  windlass down h_bta";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Up(UpArgs),
+    Down(DownArgs),
+    SetState(SetStateArgs),
+    Scale(ScaleArgs),
+    Heal(HealArgs),
+    Adopt(AdoptArgs),
+    Rollback(RollbackArgs),
+    Cancel(CancelArgs),
+    Ps(PsArgs),
+    Run(WatchArgs),
+    Metric(MetricArgs),
+    History(HistoryArgs),
+    Diff(DiffArgs),
+    Status(StatusArgs),
+    Log(LogArgs),
+    Plan(PlanArgs),
+    Check(CheckArgs),
+    Graph(GraphArgs),
+    Resolve(ResolveArgs),
+    Schema(SchemaArgs),
+    Retry(RetryArgs),
+    Exec(ExecArgs),
+    Doctor(DoctorArgs),
+    Explain(ExplainArgs),
+    Spiff(SpiffArgs),
+    Image(ImageArgs),
+}

@@ -1,0 +1,121 @@
+//! Commands that show what is kept of assemblies.
+
+use clap::{Args, Subcommand};
+use windlass::model::{AssemblyName, ProcessId};
+
+use super::flags::PrintArgs;
+
+/// List processes, or show one step by step.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  windlass ps
+  windlass ps h_bta
+  windlass ps show p12"
+)]
+pub(crate) struct PsArgs {
+    #[command(subcommand)]
+    pub(crate) show: Option<PsCommand>,
+
+    /// Only those of this assembly
+    pub(crate) name: Option<AssemblyName>,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PsCommand {
+    /// Show what was done in a process, step by step
+    Show {
+        /// The process
+        process: ProcessId,
+
+        #[command(flatten)]
+        print: PrintArgs,
+    },
+}
+
+/// List what an assembly was asked to be, and what changed each time.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass history h_bta")]
+pub(crate) struct HistoryArgs {
+    /// The assembly, also one that is gone
+    pub(crate) name: AssemblyName,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// Show what is different between two versions of an assembly.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass diff h_bta@p12 h_bta@p15")]
+pub(crate) struct DiffArgs {
+    /// The older version: the assembly, `@`, and the process that asked for it
+    #[arg(value_name = "NAME@PROCESS")]
+    pub(crate) from: VersionName,
+
+    /// The newer version
+    #[arg(value_name = "NAME@PROCESS")]
+    pub(crate) to: VersionName,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// An assembly as a process was asked to make it: `h_bta@p12`.
+#[derive(Debug, Clone)]
+pub(crate) struct VersionName {
+    pub(crate) name: AssemblyName,
+    pub(crate) process: ProcessId,
+}
+
+impl std::str::FromStr for VersionName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, process) =
+            text.split_once('@').ok_or("expected an assembly, `@` and a process, as `h_bta@p12`")?;
+        Ok(Self {
+            name: name.parse().map_err(|error| format!("{error}"))?,
+            process: process.parse().map_err(|error| format!("{error}"))?,
+        })
+    }
+}
+
+/// Show how assemblies are: their components, states, outputs.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass status
+  windlass status h_bta --format json")]
+pub(crate) struct StatusArgs {
+    /// The assembly; else all
+    pub(crate) name: Option<AssemblyName>,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// Show what was done for an assembly: steps, jobs, activity log.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass log h_bta
+  windlass log h_bta B__1 --format json")]
+pub(crate) struct LogArgs {
+    /// The assembly, also one that is gone
+    pub(crate) name: AssemblyName,
+
+    /// Only what concerns this component, as `B` or `B__1`
+    pub(crate) component: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}

@@ -1,0 +1,45 @@
+//! The long-running mode, and what is sent to it.
+
+use clap::{Args, Subcommand};
+
+use super::flags::RunArgs;
+
+/// Watch assemblies: apply their policies to metrics, and look at their health.
+///
+/// Takes metrics by `POST /metrics` on the socket .windlass/metrics.sock, which only its owner can reach, and from
+/// health checks. Policies scale and heal, each as a process of its own; other commands work beside it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass run
+  windlass run --health 30")]
+pub(crate) struct WatchArgs {
+    /// Look at the health of parts every so many seconds; 0 never does
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) health: u32,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Send a metric to `windlass run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass metric push h_bta__A.load 92
+  windlass metric push h_bta__B__1.integrity BROKEN")]
+pub(crate) struct MetricArgs {
+    #[command(subcommand)]
+    pub(crate) command: MetricCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MetricCommand {
+    /// Send one reading
+    Push {
+        /// The metric: the full name of a part, `.`, and the metric's name
+        metric: String,
+        /// A load from 0 to 100, or OK or BROKEN
+        reading: String,
+    },
+}
