@@ -7,6 +7,7 @@ mod exit;
 mod github;
 mod output;
 mod parameters;
+mod progress;
 mod signals;
 
 use std::process::ExitCode;

@@ -31,6 +31,22 @@ impl Timestamp {
     }
 }
 
+impl Timestamp {
+    /// Writes RFC 3339 in UTC with its milliseconds, as `2026-01-31T08:15:30.250Z`.
+    pub fn exactly(self) -> impl fmt::Display {
+        struct Exactly(i64);
+        impl fmt::Display for Exactly {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match jiff::Timestamp::from_millisecond(self.0) {
+                    Ok(time) => write!(f, "{time:.3}"),
+                    Err(_) => write!(f, "{} ms", self.0),
+                }
+            }
+        }
+        Exactly(self.0)
+    }
+}
+
 impl fmt::Display for Timestamp {
     /// Writes RFC 3339 in UTC, as `2026-01-31T08:15:30Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,6 +81,9 @@ mod tests {
 
     #[test]
     fn reads_as_rfc_3339() {
-        assert_eq!(Timestamp::from_millis(1_769_847_330_250).to_string(), "2026-01-31T08:15:30Z");
+        let time = Timestamp::from_millis(1_769_847_330_250);
+        assert_eq!(time.to_string(), "2026-01-31T08:15:30Z");
+        assert_eq!(time.exactly().to_string(), "2026-01-31T08:15:30.250Z");
+        assert_eq!(Timestamp::from_millis(0).exactly().to_string(), "1970-01-01T00:00:00.000Z");
     }
 }

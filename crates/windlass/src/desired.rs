@@ -31,6 +31,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) places: &'a BTreeMap<String, Place>,
     /// The parameters whose values others could see.
     pub(crate) open: &'a [String],
+    /// Values for properties that have none, by their names in the environment.
+    pub(crate) environment: &'a BTreeMap<String, String>,
     pub(crate) catalog: &'a [PathBuf],
 }
 
@@ -92,6 +94,8 @@ pub(crate) async fn desired(
         return Err(Error::Input(diagnostics));
     };
     let name = asked.name.unwrap_or(&descriptor.name);
+    let (parameters, added) = with_environment(asked.parameters, asked.environment, &assembly);
+    let asked = &Asked { parameters: &parameters, ..*asked };
     let composed = referred(asked, &assembly, &catalog, name, store.as_deref()).await?;
     diagnostics.extend(composed.diagnostics);
     let packages = packages(&catalog, &composed.resources, &asked.means.drivers, &mut diagnostics);
@@ -99,7 +103,8 @@ pub(crate) async fn desired(
     let Some(topology) = composed.topology.filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Input(diagnostics));
     };
-    diagnostics.extend(open_secrets(asked.open, &topology));
+    diagnostics.extend(open_secrets(asked.open, "stood on the command line", &topology));
+    diagnostics.extend(open_secrets(&added, "stood in the environment", &topology));
     let parameters = recorded(asked.parameters, &topology);
     let desired = Desired {
         topology,
@@ -149,6 +154,31 @@ async fn referred(
         }
     }
     Ok(compose_given(assembly, Request { search: Search::Done(&found), ..request }, asked.places))
+}
+
+/// Adds to parameters what the environment has for properties without one. The second is what was added.
+pub(crate) fn with_environment(
+    parameters: &BTreeMap<String, Value>,
+    environment: &BTreeMap<String, String>,
+    assembly: &AssemblyDescriptor,
+) -> (BTreeMap<String, Value>, Vec<String>) {
+    let mut all = parameters.clone();
+    let mut added = Vec::new();
+    for (name, property) in &assembly.properties {
+        if property.read_only || property.value.is_some() || all.contains_key(name.as_str()) {
+            continue;
+        }
+        if let Some(value) = environment.get(&variable(name.as_str())) {
+            all.insert(name.as_str().to_owned(), Value::from(value.as_str()));
+            added.push(name.as_str().to_owned());
+        }
+    }
+    (all, added)
+}
+
+/// The name of a property as variables have it.
+fn variable(property: &str) -> String {
+    property.to_uppercase().replace(['-', '.'], "_")
 }
 
 /// Reads the packages of resources and has their drivers check them.
@@ -219,12 +249,12 @@ fn on_disk(catalog: &DiskCatalog, resource: &DescriptorName, place: &Place) -> P
 }
 
 /// Warns of secrets that others could see.
-fn open_secrets(open: &[String], topology: &windlass_model::Topology) -> Vec<Diagnostic> {
+fn open_secrets(open: &[String], stood: &str, topology: &windlass_model::Topology) -> Vec<Diagnostic> {
     let Some(root) = topology.root() else { return Vec::new() };
     let secret =
         |name: &&String| root.properties.get(name.as_str()).is_some_and(|property| property.sensitive);
     let warning = |name: &String| {
-        let message = format!("`{name}` is a secret, and its value stood on the command line");
+        let message = format!("`{name}` is a secret, and its value {stood}");
         Diagnostic::warning(windlass_descriptor::codes::OPEN_SECRET, message)
             .help(format!("use `-p {name}=@FILE`, `-p {name}=-` or `--params FILE`"))
     };

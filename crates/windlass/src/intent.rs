@@ -26,6 +26,7 @@ pub struct Order {
     pub(crate) parameters: BTreeMap<String, Value>,
     pub(crate) places: BTreeMap<String, Place>,
     pub(crate) open: Vec<String>,
+    pub(crate) environment: BTreeMap<String, String>,
     pub(crate) catalog: Vec<PathBuf>,
     goal: State,
     adopt: bool,
@@ -42,6 +43,7 @@ impl Order {
             parameters: BTreeMap::new(),
             places: BTreeMap::new(),
             open: Vec::new(),
+            environment: BTreeMap::new(),
             catalog: Vec::new(),
             goal: State::Active,
             adopt: false,
@@ -73,6 +75,16 @@ impl Order {
         let name = name.into();
         self.open.push(name.clone());
         self.parameter(name, value)
+    }
+
+    /// Gives values to properties that have none from [`parameter`](Self::parameter), by the property's name in upper
+    /// case with `_` for `-` and `.`: `NODE_COUNT` is `node-count`. Others could see them, too.
+    ///
+    /// Names that no property has are passed over: an environment is made for many assemblies. So are those of properties
+    /// that can't be given a value.
+    pub fn environment(mut self, values: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.environment.extend(values);
+        self
     }
 
     /// Sets the state that all parts should be in; else they are to be Active.
@@ -334,6 +346,7 @@ impl Windlass {
             parameters: &order.parameters,
             places: &order.places,
             open: &order.open,
+            environment: &order.environment,
             catalog: &order.catalog,
         };
         // Large: on the heap.

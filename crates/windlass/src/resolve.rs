@@ -6,7 +6,7 @@ use windlass_descriptor::{Request, resolve};
 use windlass_model::AssemblyName;
 use windlass_source::{Diagnostics, Place};
 
-use crate::desired::open;
+use crate::desired::{open, with_environment};
 use crate::error::Error;
 use crate::intent::Order;
 use crate::open::Windlass;
@@ -54,8 +54,8 @@ impl Windlass {
             return Err(Error::Input(opened.diagnostics));
         };
         let name = order.name.as_ref().unwrap_or(&descriptor.name);
-        let request =
-            Request::new(name, &order.parameters, &opened.catalog).existing(self.project.existing());
+        let (parameters, _) = with_environment(&order.parameters, &order.environment, &opened.assembly);
+        let request = Request::new(name, &parameters, &opened.catalog).existing(self.project.existing());
         let resolved = resolve(&opened.assembly, request).map_err(Error::Input)?;
         let descriptor = resolved.document();
         let left = resolved.left.into_iter().map(|left| LeftView {

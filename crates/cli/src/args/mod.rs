@@ -4,6 +4,7 @@ mod change;
 mod describe;
 mod flags;
 mod image;
+mod itself;
 mod job;
 mod show;
 mod watch;
@@ -20,6 +21,7 @@ pub(crate) use describe::{
 };
 pub(crate) use flags::{AssemblyArgs, DryRunArgs, Format, HowArgs, RunArgs};
 pub(crate) use image::{ImageArgs, ImageBuildArgs, ImageCommand};
+pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs, RuntimeName};
 pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, PsArgs, PsCommand, StatusArgs};
 pub(crate) use watch::{MetricArgs, MetricCommand, WatchArgs};
@@ -53,6 +55,8 @@ Environment:
   XDG_CACHE_HOME     the folder with the folder windlass/images (default: ~/.cache)
   WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
   WINDLASS_STATE     where the state is kept, as --state says
+  WINDLASS_PARAM_<NAME>  the value of a property that has none by -p or --params; NAME is that of the
+                     property in upper case, with _ for - and .
   NO_COLOR           print without colours
   SPIFF_FEATURES, SPIFF_ENCRYPTION_KEY  for `windlass spiff`, as the original has them
 
@@ -89,4 +93,6 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     Spiff(SpiffArgs),
     Image(ImageArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }

@@ -108,6 +108,7 @@ pub(crate) struct StatusArgs {
 #[command(after_help = "\
 Examples:
   windlass log h_bta
+  windlass log h_bta --last 1
   windlass log h_bta B__1 --format json")]
 pub(crate) struct LogArgs {
     /// The assembly, also one that is gone
@@ -115,6 +116,10 @@ pub(crate) struct LogArgs {
 
     /// Only what concerns this component, as `B` or `B__1`
     pub(crate) component: Option<String>,
+
+    /// Only the last N processes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) last: Option<u32>,
 
     #[command(flatten)]
     pub(crate) print: PrintArgs,

@@ -14,7 +14,12 @@ pub(crate) async fn run(args: LogArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
-    match windlass.log(&args.name, args.component.as_deref()).await {
+    let view = windlass.log(&args.name, args.component.as_deref()).await.map(|mut view| {
+        let last = args.last.map_or(usize::MAX, |last| usize::try_from(last).unwrap_or(usize::MAX));
+        view.processes.drain(..view.processes.len().saturating_sub(last));
+        view
+    });
+    match view {
         Ok(view) if args.print.format == Format::Json => print_json(&view),
         Ok(view) => print(&view),
         Err(error) => fail(&error),

@@ -8,6 +8,7 @@ mod explain;
 mod graph;
 mod history;
 mod image;
+mod itself;
 mod log;
 mod plan;
 mod process;
@@ -66,6 +67,8 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Spiff(args) => spiff::run(&args),
         Command::Image(args) => wait_for(image::run(args)),
+        Command::Completions(args) => itself::completions(&args),
+        Command::Man(args) => itself::man(&args),
     }
 }
 
@@ -233,5 +236,7 @@ fn order(args: &AssemblyArgs) -> Result<Order, ExitCode> {
     for (name, place) in places {
         order = order.parameter_at(name, place);
     }
-    Ok(order)
+    let variables = environment_all()
+        .filter_map(|(name, value)| Some((name.strip_prefix("WINDLASS_PARAM_")?.to_owned(), value)));
+    Ok(order.environment(variables))
 }

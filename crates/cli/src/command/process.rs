@@ -15,6 +15,7 @@ use windlass::{Following, Started, Windlass};
 use super::{fail, plural, print_json};
 use crate::args::Format;
 use crate::output::{BAD, DIM, GOOD, STRONG, print_event, say, styled, tell};
+use crate::progress::Progress;
 use crate::{diagnostics, exit};
 
 /// How a process ended, as JSON.
@@ -39,17 +40,18 @@ pub(crate) async fn run(windlass: &Windlass, started: Started, stop: &Stop, form
     let plan = started.plan_view();
     if human {
         // What an interrupted run had left open has ended while this one was prepared.
-        print_new(&mut following, &[]).await;
+        print_new(&mut following, &[], None).await;
         print_plan(&started, &plan);
     }
     let silent: Vec<StepId> = plan.steps.iter().filter(|step| !step.calls).map(|step| step.id).collect();
+    let progress = human.then(|| Progress::of(plan.steps.len() - silent.len()));
     let mut running = Box::pin(started.run(stop));
     let mut follows = human;
     let ended = loop {
         tokio::select! {
             biased;
             events = following.next(), if follows => match events {
-                Ok(events) => print_events(&events, &silent),
+                Ok(events) => print_events(&events, &silent, progress.as_ref()),
                 // The run itself says what is wrong with the store, when it has ended.
                 Err(_) => follows = false,
             },
@@ -57,8 +59,9 @@ pub(crate) async fn run(windlass: &Windlass, started: Started, stop: &Stop, form
         }
     };
     if human {
-        print_new(&mut following, &silent).await;
+        print_new(&mut following, &silent, progress.as_ref()).await;
     }
+    drop(progress);
     let code = match ended {
         Ok(ended) if human => print_ended(&ended),
         Ok(ended) => print_ended_json(&ended),
@@ -78,17 +81,21 @@ pub(crate) async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
     preparing.await
 }
 
-async fn print_new(following: &mut Following, silent: &[StepId]) {
+async fn print_new(following: &mut Following, silent: &[StepId], progress: Option<&Progress>) {
     if let Ok(events) = following.ready().await {
-        print_events(&events, silent);
+        print_events(&events, silent, progress);
     }
 }
 
 /// Prints events, but not that a step was skipped in which only a state would have moved on: it is not in the plan that
 /// was printed.
-fn print_events(events: &[EventRecord], silent: &[StepId]) {
+fn print_events(events: &[EventRecord], silent: &[StepId], progress: Option<&Progress>) {
     let is_silent = |event: &&EventRecord| matches!(&event.draft.body, Event::StepEnded { step, end: StepEnd::Skipped { .. }, .. } if silent.contains(step));
-    events.iter().filter(|event| !is_silent(event)).for_each(print_event);
+    let print = || events.iter().filter(|event| !is_silent(event)).for_each(print_event);
+    let Some(progress) = progress else { return print() };
+    progress.aside(print);
+    let ended = |event: &&EventRecord| matches!(&event.draft.body, Event::StepEnded { step, .. } if !silent.contains(step));
+    progress.add(events.iter().filter(ended).count());
 }
 
 /// Prints why nothing was started.

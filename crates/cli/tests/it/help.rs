@@ -14,33 +14,35 @@ fn the_main_help_lists_commands_and_exit_codes() {
     Usage: windlass [OPTIONS] <COMMAND>
 
     Commands:
-      up         Bring an assembly up, change it, or repair what of it is not up
-      down       Take an assembly down and forget it
-      set-state  Take all parts of an assembly to a state, from above or below
-      scale      Add nodes to a cluster, or remove some, by its scaling-increment
-      heal       Stop and start a part that does not do its work
-      adopt      Take over an assembly whose parts exist already
-      rollback   Make an assembly again what it was before
-      cancel     Ask a process to stop, as Ctrl-C does where it runs
-      ps         List processes, or show one step by step
-      run        Watch assemblies: apply their policies to metrics, and look at their health
-      metric     Send a metric to `windlass run`
-      history    List what an assembly was asked to be, and what changed each time
-      diff       Show what is different between two versions of an assembly
-      status     Show how assemblies are: their components, states, outputs
-      log        Show what was done for an assembly: steps, jobs, activity log
-      plan       Show what up would do, and why each step waits
-      check      Check descriptors, packages and project files, and report all problems at once
-      graph      Draw an assembly, its plan, or who reads whom in it
-      resolve    Print an assembly's descriptor with everything filled in that is known
-      schema     Print the JSON Schema of a document, for editors and other tools
-      retry      Go on with what was last asked of an assembly
-      exec       Run one job by hand, as a driver would run a script
-      doctor     Show what can run jobs here, how well it shuts them in, and what is missing
-      explain    Explain the code of a message
-      spiff      Process spiff templates, the YAML template language of OCM's packages
-      image      Make and keep images for sandboxes, without an engine or a registry
-      help       Print this message or the help of the given subcommand(s)
+      up           Bring an assembly up, change it, or repair what of it is not up
+      down         Take an assembly down and forget it
+      set-state    Take all parts of an assembly to a state, from above or below
+      scale        Add nodes to a cluster, or remove some, by its scaling-increment
+      heal         Stop and start a part that does not do its work
+      adopt        Take over an assembly whose parts exist already
+      rollback     Make an assembly again what it was before
+      cancel       Ask a process to stop, as Ctrl-C does where it runs
+      ps           List processes, or show one step by step
+      run          Watch assemblies: apply their policies to metrics, and look at their health
+      metric       Send a metric to `windlass run`
+      history      List what an assembly was asked to be, and what changed each time
+      diff         Show what is different between two versions of an assembly
+      status       Show how assemblies are: their components, states, outputs
+      log          Show what was done for an assembly: steps, jobs, activity log
+      plan         Show what up would do, and why each step waits
+      check        Check descriptors, packages and project files, and report all problems at once
+      graph        Draw an assembly, its plan, or who reads whom in it
+      resolve      Print an assembly's descriptor with everything filled in that is known
+      schema       Print the JSON Schema of a document, for editors and other tools
+      retry        Go on with what was last asked of an assembly
+      exec         Run one job by hand, as a driver would run a script
+      doctor       Show what can run jobs here, how well it shuts them in, and what is missing
+      explain      Explain the code of a message
+      spiff        Process spiff templates, the YAML template language of OCM's packages
+      image        Make and keep images for sandboxes, without an engine or a registry
+      completions  Print a script that completes commands and options in a shell
+      man          Write the manual pages, one a command
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
           --state <ADDRESS>  Keep the state in this PostgreSQL database instead of .windlass
@@ -58,6 +60,9 @@ fn the_main_help_lists_commands_and_exit_codes() {
       XDG_CACHE_HOME     the folder with the folder windlass/images (default: ~/.cache)
       WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
       WINDLASS_STATE     where the state is kept, as --state says
+      WINDLASS_PARAM_<NAME>  the value of a property that has none by -p or --params; NAME is that of
+      the
+                         property in upper case, with _ for - and .
       NO_COLOR           print without colours
       SPIFF_FEATURES, SPIFF_ENCRYPTION_KEY  for `windlass spiff`, as the original has them
 
@@ -93,7 +98,10 @@ fn each_command_has_examples(
         "exec",
         "doctor",
         "explain",
-        "image"
+        "spiff",
+        "image",
+        "completions",
+        "man"
     )]
     command: &str,
 ) {
@@ -141,6 +149,8 @@ fn every_command_has_a_help_that_was_tested() {
             "explain",
             "spiff",
             "image",
+            "completions",
+            "man",
             "help"
         ]
     );

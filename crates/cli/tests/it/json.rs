@@ -285,3 +285,44 @@ fn check() {
     }
     "#);
 }
+
+/// Points in time are RFC 3339 in UTC, with milliseconds.
+#[test]
+fn times_are_rfc_3339() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta"]);
+    let time = regex::Regex::new(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$").unwrap();
+    let (status, log, ps) = (env.json(&["status"]), env.json(&["log", "h_bta"]), env.json(&["ps"]));
+    let process = &log["processes"][0];
+    let step = process["steps"].as_array().unwrap().iter().find(|step| !step["jobs"][0].is_null()).unwrap();
+    for found in [
+        &status["assemblies"][0]["created"],
+        &process["started"],
+        &process["ended"],
+        &step["started"],
+        &step["jobs"][0]["submitted"],
+        &process["activity"][0]["at"],
+        &ps["processes"][0]["started"],
+    ] {
+        assert!(found.as_str().is_some_and(|found| time.is_match(found)), "{found}");
+    }
+}
+
+/// `log --last`: the newest processes alone.
+#[test]
+fn the_last_processes_of_a_log() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta"]);
+    env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
+    env.ok(&["down", "h_bta"]);
+    let ids = |args: &[&str]| -> Vec<String> {
+        let log = env.json(&[&["log", "h_bta"], args].concat());
+        log["processes"].as_array().unwrap().iter().map(|process| format!("p{}", process["id"])).collect()
+    };
+    assert_eq!(ids(&[]), ["p1", "p2", "p3"]);
+    assert_eq!(ids(&["--last", "2"]), ["p2", "p3"]);
+    assert_eq!(ids(&["--last", "9"]), ["p1", "p2", "p3"]);
+    let text = env.ok(&["log", "h_bta", "--last", "1"]).stdout;
+    assert!(text.starts_with("p3 down completed"), "{text}");
+    assert!(env.refuses(&["log", "h_bta", "--last", "0"]).contains("invalid value '0' for '--last <N>'"));
+}

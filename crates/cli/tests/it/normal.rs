@@ -10,7 +10,6 @@ static MOVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         // Points in time, and how long something took or is ago.
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "WHEN"),
-        (r#""(created|since|started|ended|submitted|at)": \d+"#, r#""$1": "WHEN""#),
         (r#""millis": \d+"#, r#""millis": "LONG""#),
         (r"\b(\d+ ms|\d+\.\d s|\d+ min \d+ s)", "LONG"),
         (

@@ -33,8 +33,10 @@ pub struct ProcessLog {
     /// Why it did not complete.
     pub reason: Option<String>,
     /// When it was asked for.
+    #[serde(serialize_with = "super::time::one")]
     pub started: Timestamp,
     /// When it ended.
+    #[serde(serialize_with = "super::time::maybe")]
     pub ended: Option<Timestamp>,
     /// Its steps.
     pub steps: Vec<StepLog>,
@@ -54,6 +56,7 @@ pub struct StepLog {
     /// Why it did not succeed.
     pub failure: Option<Failure>,
     /// When it started.
+    #[serde(serialize_with = "super::time::maybe")]
     pub started: Option<Timestamp>,
     /// How long it took, in milliseconds.
     pub millis: Option<u64>,
@@ -77,6 +80,7 @@ pub struct JobLog {
     /// The location.
     pub location: String,
     /// When it was submitted.
+    #[serde(serialize_with = "super::time::one")]
     pub submitted: Timestamp,
     /// How long it took, in milliseconds.
     pub millis: Option<u64>,
@@ -92,6 +96,7 @@ pub struct JobLog {
 #[derive(Debug, Clone, Serialize)]
 pub struct ActivityLog {
     /// When.
+    #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
     /// Whose.
     pub element: ElementName,

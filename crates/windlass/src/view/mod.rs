@@ -5,3 +5,4 @@ pub mod plan;
 pub mod process;
 pub mod sarif;
 pub mod status;
+mod time;

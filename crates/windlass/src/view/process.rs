@@ -42,8 +42,10 @@ pub struct ProcessSummary {
     /// The process that it goes on from.
     pub continues: Option<ProcessId>,
     /// When it was asked for.
+    #[serde(serialize_with = "super::time::one")]
     pub started: Timestamp,
     /// When it ended.
+    #[serde(serialize_with = "super::time::maybe")]
     pub ended: Option<Timestamp>,
 }
 
@@ -68,6 +70,7 @@ pub struct VersionView {
     /// How that ended.
     pub status: Option<ProcessStatus>,
     /// When.
+    #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
     /// The descriptor.
     pub descriptor: DescriptorName,

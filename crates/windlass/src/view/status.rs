@@ -36,6 +36,7 @@ pub struct AssemblyView {
     /// The state it should have.
     pub goal: State,
     /// When it was first asked for.
+    #[serde(serialize_with = "super::time::one")]
     pub created: Timestamp,
     /// The process that has not ended, if there is one.
     pub process: Option<ProcessView>,
@@ -59,6 +60,7 @@ pub struct ProcessView {
     /// What was asked.
     pub intent: String,
     /// Since when.
+    #[serde(serialize_with = "super::time::one")]
     pub since: Timestamp,
     /// Who runs it; none when whoever did is gone, and it waits for the next intent to settle what it has left.
     pub runs: Option<String>,
@@ -98,6 +100,7 @@ pub struct ElementView {
     /// What it says to that.
     pub message: Option<String>,
     /// Since when it has its state; none for what has no state of its own.
+    #[serde(serialize_with = "super::time::maybe")]
     pub since: Option<Timestamp>,
     /// The engine's id of it.
     pub id: Option<InstanceId>,

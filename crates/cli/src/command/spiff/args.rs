@@ -1,7 +1,5 @@
 //! The arguments of `windlass spiff`.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 
 /// Process spiff templates, the YAML template language of OCM's packages.
@@ -19,7 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   windlass spiff merge template.yaml values.yaml
   windlass spiff merge template.yaml -D host=example.org --trace url
-  windlass spiff merge template.yaml --allow read=templates
+  windlass spiff merge template.yaml --allow read=templates,http=example.org
   windlass spiff eval 'map[[1..3]|x|->x * x]'
   windlass spiff diff old.yaml new.yaml";
 
@@ -39,12 +37,14 @@ pub(crate) struct AccessArgs {
     #[arg(long, value_name = "NAMES", default_value = "")]
     pub(crate) features: String,
 
-    /// Grant access: read=DIR, write=DIR, exec, env (comma separated, repeatable)
+    /// Grant access: read=DIR, write=DIR, http=HOST[:PORT], exec, env (comma separated, repeatable)
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     pub(crate) allow: Vec<String>,
 }
 
-/// Process a template with stubs, the first of which wins, and print the result.
+/// Process a template with stubs and print the result.
+///
+/// Each stub is processed with those behind it first. What a template asks for is taken from the first stub that has it.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct MergeArgs {
@@ -93,8 +93,9 @@ pub(crate) struct MergeArgs {
     pub(crate) tags: Vec<String>,
 
     /// Keep what is marked &state in this file, and use it as the last stub
+    // It takes the place of the option that all commands have, so it has the same type.
     #[arg(long, value_name = "FILE")]
-    pub(crate) state: Option<PathBuf>,
+    pub(crate) state: Option<String>,
 
     /// Keep ((! escapes
     #[arg(long)]

@@ -1,7 +1,7 @@
 //! Files in and out, and what templates may use.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use windlass_spiff::{Engine, Features, Outside, yaml};
 use super::Stop;
 use super::args::AccessArgs;
 use super::define::define;
+use super::fetch;
 use crate::command::{environment, environment_all};
 
 /// Files, of which standard input can be read once.
@@ -23,32 +24,36 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    fn text(&mut self, file: &str) -> Result<String, Stop> {
+    fn text(&mut self, what: &str, file: &str) -> Result<String, Stop> {
+        let unreadable =
+            |error: &dyn std::fmt::Display| Stop::input(format!("error reading {what} [{file}]: {error}"));
         let mut bytes = Vec::new();
         if file == "-" {
             if std::mem::replace(&mut self.stdin_taken, true) {
                 return Err(Stop::input("stdin cannot be used twice"));
             }
-            std::io::stdin()
-                .read_to_end(&mut bytes)
-                .map_err(|error| Stop::input(format!("error reading [-]: {error}")))?;
+            std::io::stdin().read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
         } else {
-            bytes = std::fs::read(file)
-                .map_err(|error| Stop::input(format!("error reading [{file}]: {error}")))?;
+            bytes = std::fs::read(file).map_err(|error| match error.kind() {
+                ErrorKind::NotFound => unreadable(&format!("open {file}: no such file or directory")),
+                _ => unreadable(&error),
+            })?;
         }
-        String::from_utf8(bytes).map_err(|error| Stop::input(format!("error reading [{file}]: {error}")))
+        String::from_utf8(bytes).map_err(|error| unreadable(&error))
     }
 
-    /// The documents of a file.
-    pub(super) fn documents(&mut self, file: &str) -> Result<Vec<Node>, Stop> {
-        let source = Source::new(file, self.text(file)?);
-        yaml::read_documents(&source).map_err(|error| Stop::input(format!("error parsing [{file}]: {error}")))
+    /// The documents of a file. `what` it is, for messages.
+    pub(super) fn documents(&mut self, what: &str, file: &str) -> Result<Vec<Node>, Stop> {
+        let source = Source::new(file, self.text(what, file)?);
+        yaml::read_documents(&source)
+            .map_err(|error| Stop::input(format!("error parsing {what} [{file}]: {error}")))
     }
 
     /// The only document of a file.
-    pub(super) fn document(&mut self, file: &str) -> Result<Node, Stop> {
-        let source = Source::new(file, self.text(file)?);
-        yaml::read_document(&source).map_err(|error| Stop::input(format!("error parsing [{file}]: {error}")))
+    pub(super) fn document(&mut self, what: &str, file: &str) -> Result<Node, Stop> {
+        let source = Source::new(file, self.text(what, file)?);
+        yaml::read_document(&source)
+            .map_err(|error| Stop::input(format!("error parsing {what} [{file}]: {error}")))
     }
 
     /// Names and their values.
@@ -56,7 +61,7 @@ impl Inputs {
         let mut map = match file {
             None => Map::new(),
             Some(file) => {
-                let node = self.document(file)?;
+                let node = self.document("bindings", file)?;
                 node.as_map()
                     .cloned()
                     .ok_or_else(|| Stop::input(format!("bindings [{file}] must be a map")))?
@@ -93,18 +98,26 @@ pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
     if let Some(key) = text("SPIFF_ENCRYPTION_KEY") {
         outside = outside.with_key(key);
     }
+    let mut hosts = Vec::new();
     for grant in &access.allow {
         outside = match grant.split_once('=') {
             Some(("read", folder)) => outside.allow_read(folder),
             Some(("write", folder)) => outside.allow_write(folder),
+            Some(("http", host)) => {
+                hosts.push(host.to_owned());
+                outside
+            }
             None if grant == "exec" => outside.allow_exec(),
             None if grant == "env" => outside.allow_env(environment_all().collect::<BTreeMap<_, _>>()),
             _ => {
                 return Err(Stop::input(format!(
-                    "unknown access `{grant}`; there are read=DIR, write=DIR, exec, env"
+                    "unknown access `{grant}`; there are read=DIR, write=DIR, http=HOST, exec, env"
                 )));
             }
         };
+    }
+    if !hosts.is_empty() {
+        outside = outside.allow_http(fetch::from(hosts));
     }
     Ok(Engine::new().with_features(features).with_outside(outside))
 }

@@ -2,8 +2,10 @@
 
 mod args;
 mod define;
+mod fetch;
 mod inputs;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use windlass_spiff::syntax::{Place, parse};
@@ -82,30 +84,36 @@ fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
     for tag in &args.tags {
         let (name, file) =
             tag.split_once(':').ok_or_else(|| Stop::input(format!("tag `{tag}` is not NAME:FILE")))?;
-        engine = engine.with_tag(name, inputs.document(file)?);
+        engine = engine.with_tag(name, inputs.document("tag", file)?);
     }
     if let Some(path) = &args.trace {
         engine = engine.with_trace(path);
     }
-    let templates = inputs.documents(&args.template)?;
-    let mut stubs = args.stubs.iter().map(|stub| inputs.document(stub)).collect::<Result<Vec<_>, _>>()?;
+    let templates = inputs.documents("template", &args.template)?;
+    let mut stubs =
+        args.stubs.iter().map(|stub| inputs.document("stub", stub)).collect::<Result<Vec<_>, _>>()?;
     if let Some(state) = &args.state {
         if templates.len() > 1 {
             return Err(Stop::input("state handling not supported for multi documents"));
         }
-        if state.exists() {
-            stubs.push(inputs.document(&state.to_string_lossy())?);
+        if Path::new(state).exists() {
+            stubs.push(inputs.document("state", state)?);
         }
     }
     let session = engine.session();
     let prepared = session.prepare(&stubs).map_err(|error| traced(&session, &error, args))?;
     let mut results = Vec::new();
     for template in &templates {
+        if matches!(template.value(), Value::Null) {
+            // A document of nothing is not processed, and printed as nothing.
+            results.push(None);
+            continue;
+        }
         let processed = session.apply(template, &prepared).map_err(|error| traced(&session, &error, args))?;
         if let Some(state) = &args.state {
-            inputs::keep_state(state, processed.state(), args.json)?;
+            inputs::keep_state(Path::new(state), processed.state(), args.json)?;
         }
-        results.extend(chosen(&processed, args)?);
+        results.extend(chosen(&processed, args)?.into_iter().map(Some));
     }
     show_trace(&session.steps(), args);
     write(&results, args.json)
@@ -157,8 +165,15 @@ fn at(node: &Node, path: &str) -> Result<Node, Stop> {
     node.at(path).ok_or_else(|| Stop::Failed(format!("path \"{path}\" not found")))
 }
 
-fn write(results: &[Node], json: bool) -> Result<ExitCode, Stop> {
+/// Prints documents; one of nothing is its first line only.
+fn write(results: &[Option<Node>], json: bool) -> Result<ExitCode, Stop> {
     for node in results {
+        let Some(node) = node else {
+            if !json {
+                say!("---");
+            }
+            continue;
+        };
         if json {
             say!("{}", yaml::to_json(node.value()).map_err(|error| Stop::Failed(error.to_string()))?);
             continue;
@@ -178,13 +193,13 @@ fn eval(args: &EvalArgs) -> Result<ExitCode, Stop> {
         engine = engine.with_binding(&name, value.into_value());
     }
     let document = match &args.document {
-        Some(file) => inputs.document(file)?,
+        Some(file) => inputs.document("document", file)?,
         None => Node::new(Value::from(Map::new())),
     };
     let node = engine
         .evaluate(&args.expression, &document)
         .map_err(|error| failed("error evaluating expression", &error))?;
-    write(&[node], args.json)
+    write(&[Some(node)], args.json)
 }
 
 fn parse_expression(args: &ParseArgs) -> Result<ExitCode, Stop> {
@@ -195,14 +210,14 @@ fn parse_expression(args: &ParseArgs) -> Result<ExitCode, Stop> {
 
 fn convert(args: &ConvertArgs) -> Result<ExitCode, Stop> {
     let mut results = Vec::new();
-    for node in Inputs::default().documents(&args.file)? {
+    for node in Inputs::default().documents("document", &args.file)? {
         let node = match &args.path {
             Some(path) => at(&node, path)?,
             None => node,
         };
         match node.value() {
-            Value::List(list) if args.split => results.extend(list.iter().cloned()),
-            _ => results.push(node),
+            Value::List(list) if args.split => results.extend(list.iter().cloned().map(Some)),
+            _ => results.push(Some(node)),
         }
     }
     write(&results, args.json)
@@ -210,7 +225,7 @@ fn convert(args: &ConvertArgs) -> Result<ExitCode, Stop> {
 
 fn compare(args: &DiffArgs) -> Result<ExitCode, Stop> {
     let mut inputs = Inputs::default();
-    let (a, b) = (inputs.documents(&args.a)?, inputs.documents(&args.b)?);
+    let (a, b) = (inputs.documents("document", &args.a)?, inputs.documents("document", &args.b)?);
     if a.len() != b.len() {
         return Err(Stop::Failed(format!("different number of documents ({} != {})", a.len(), b.len())));
     }

@@ -1,0 +1,40 @@
+//! How far a process is, on a terminal, and nowhere else.
+
+use std::process::Command;
+
+use crate::env::TestEnv;
+
+/// Runs `windlass up` on a terminal of its own, which `script` makes; returns what was on it.
+fn on_a_terminal(env: &TestEnv, command: &str) -> String {
+    let mut script = Command::new("script");
+    env.settle(&mut script);
+    script.env("TERM", "xterm");
+    script.args(["-qec", &format!("{} {command}", env!("CARGO_BIN_EXE_windlass")), "/dev/null"]);
+    let run = env.start(script).end();
+    assert_eq!(run.code(), Some(0), "{run}");
+    run.stdout
+}
+
+#[test]
+fn a_terminal_shows_how_far_it_is() {
+    let env = TestEnv::with("h_bta");
+    let seen = on_a_terminal(&env, "up h_bta");
+    assert!(seen.contains("0/7 steps") || seen.contains("1/7 steps"), "{seen}");
+    // The line is gone at the end, and what is printed stands by itself.
+    assert!(seen.contains("done: h_bta is Active"), "{seen}");
+    assert!(seen.contains("\u{1b}[2K"), "{seen}");
+    // No colours, since NO_COLOR is set.
+    assert!(!seen.contains("\u{1b}[3"), "{seen}");
+}
+
+#[test]
+fn without_a_terminal_there_is_nothing() {
+    let env = TestEnv::with("h_bta");
+    let run = env.ok(&["up", "h_bta"]);
+    assert!(!run.stdout.contains('\u{1b}') && !run.stdout.contains("/7 steps"), "{run}");
+    assert_eq!(run.stderr, "");
+    // To a file, although standard error is a terminal.
+    on_a_terminal(&env, "down h_bta > out.txt");
+    let out = env.read("out.txt");
+    assert!(!out.contains('\u{1b}') && out.ends_with(')') | out.ends_with(")\n"), "{out}");
+}
