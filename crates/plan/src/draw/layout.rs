@@ -4,7 +4,7 @@
 //! 2. Each node goes into the column behind the last of those it comes from (longest path).
 //! 3. An edge across several columns gets a bend in each, so that it goes around what is between.
 //! 4. Columns are sorted by the mean place of the neighbours (barycentres), to and fro, a fixed number of times.
-//! 5. Each column is moved so that edges are as level as their order allows.
+//! 5. Each column is moved so that edges are as level as their order allows, and all of it to the upper edge.
 
 use super::Drawing;
 
@@ -50,8 +50,14 @@ struct Item {
     height: u32,
     before: Vec<usize>,
     after: Vec<usize>,
-    /// The middle of it, from the top.
-    y: u32,
+    /// The middle of it, from any line.
+    y: i64,
+}
+
+impl Item {
+    fn half(&self) -> i64 {
+        i64::from(self.height / 2)
+    }
 }
 
 /// Places a drawing.
@@ -187,21 +193,24 @@ fn chains(drawing: &Drawing, turned: &[bool], columns: &[usize], items: &mut Vec
 /// Puts the items of each column below each other.
 fn stack(items: &mut [Item], order: &[Vec<usize>]) {
     for column in order {
-        let mut y = 0;
-        for at in column {
-            items[*at].y = y + items[*at].height / 2;
-            y += items[*at].height + GAP_Y;
-        }
+        stack_column(items, column);
+    }
+}
+
+fn stack_column(items: &mut [Item], column: &[usize]) {
+    let mut top = 0;
+    for at in column {
+        items[*at].y = top + items[*at].half();
+        top += i64::from(items[*at].height + GAP_Y);
     }
 }
 
 /// Returns the mean place of an item's neighbours on one side.
-fn mean(items: &[Item], at: usize, before: bool) -> Option<u32> {
+fn mean(items: &[Item], at: usize, before: bool) -> Option<i64> {
     let item = &items[at];
     let neighbours = if before { &item.before } else { &item.after };
-    let sum: u64 = neighbours.iter().map(|at| u64::from(items[*at].y)).sum();
-    let count = u64::try_from(neighbours.len()).unwrap_or(u64::MAX);
-    sum.checked_div(count).and_then(|mean| u32::try_from(mean).ok())
+    let sum: i64 = neighbours.iter().map(|at| items[*at].y).sum();
+    sum.checked_div(i64::try_from(neighbours.len()).unwrap_or(i64::MAX))
 }
 
 /// Sorts each column by the mean place of its neighbours in the column before, or behind.
@@ -209,15 +218,11 @@ fn sort(items: &mut [Item], order: &mut [Vec<usize>], forward: bool) {
     let count = order.len();
     for step in 0..count {
         let column = if forward { step } else { count - 1 - step };
-        let mut keyed: Vec<(u32, usize)> =
+        let mut keyed: Vec<(i64, usize)> =
             order[column].iter().map(|at| (mean(items, *at, forward).unwrap_or(items[*at].y), *at)).collect();
         keyed.sort_by_key(|(key, _)| *key);
         order[column] = keyed.into_iter().map(|(_, at)| at).collect();
-        let mut y = 0;
-        for at in &order[column] {
-            items[*at].y = y + items[*at].height / 2;
-            y += items[*at].height + GAP_Y;
-        }
+        stack_column(items, &order[column]);
     }
 }
 
@@ -226,22 +231,23 @@ fn level(items: &mut [Item], order: &[Vec<usize>], forward: bool) {
     let count = order.len();
     for step in 0..count {
         let column = &order[if forward { step } else { count - 1 - step }];
-        let wanted: Vec<u32> =
+        let wanted: Vec<i64> =
             column.iter().map(|at| mean(items, *at, forward).unwrap_or(items[*at].y)).collect();
-        // From the top each as near as may be below the one before; from the bottom pulled back where that was too far.
-        let mut bottom = 0;
+        // Pushed down each by the one before it, and pushed up each by the one behind it: both keep the order, and so
+        // does the middle between them.
+        let mut lower = Vec::with_capacity(column.len());
+        let mut bottom = i64::MIN / 2;
         for (at, wanted) in column.iter().zip(&wanted) {
-            let half = items[*at].height / 2;
-            items[*at].y = (*wanted).max(bottom + half);
-            bottom = items[*at].y + half + GAP_Y;
+            let y = (*wanted).max(bottom + items[*at].half());
+            bottom = y + i64::from(items[*at].height) - items[*at].half() + i64::from(GAP_Y);
+            lower.push(y);
         }
-        let mut top = u32::MAX;
-        for (at, wanted) in column.iter().zip(&wanted).rev() {
-            let half = items[*at].height / 2;
-            let most = top.saturating_sub(half);
-            // Never above where the ones before it end.
-            items[*at].y = items[*at].y.min(most).max((*wanted).min(items[*at].y));
-            top = items[*at].y.saturating_sub(half + GAP_Y);
+        let mut top = i64::MAX / 2;
+        for ((at, wanted), lower) in column.iter().zip(&wanted).zip(&lower).rev() {
+            let item = &mut items[*at];
+            let y = (*wanted).min(top - i64::from(item.height) + item.half());
+            top = y - item.half() - i64::from(GAP_Y);
+            item.y = (lower + y).div_euclid(2);
         }
     }
 }
@@ -261,11 +267,13 @@ fn place(
         lefts.push(x);
         x += width + GAP_X;
     }
+    let top = items.iter().map(|item| item.y - item.half()).min().unwrap_or(0);
+    let down = |y: i64| PAD + u32::try_from(y - top).unwrap_or(u32::MAX / 1024);
     let nodes: Vec<Place> = items[..drawing.nodes.len()]
         .iter()
         .map(|item| Place {
             x: lefts[item.column],
-            y: PAD + item.y.saturating_sub(item.height / 2),
+            y: down(item.y - item.half()),
             width: item.width,
             height: item.height,
         })
@@ -275,7 +283,7 @@ fn place(
         let mut points = Vec::with_capacity(chain.len() + 1);
         for (number, at) in chain.iter().enumerate() {
             let (item, left) = (&items[*at], lefts[items[*at].column]);
-            let y = PAD + item.y;
+            let y = down(item.y);
             if number == 0 {
                 points.push((left + item.width, y));
             } else if number == last {
@@ -290,6 +298,6 @@ fn place(
         }
         points
     });
-    let height = items.iter().map(|item| item.y + item.height).max().unwrap_or(0) + 2 * PAD;
+    let height = items.iter().map(|item| down(item.y - item.half()) + item.height).max().unwrap_or(PAD) + PAD;
     Layout { width: x.saturating_sub(GAP_X) + PAD, height, nodes, edges: edges.collect() }
 }

@@ -128,7 +128,7 @@ fn a_plan_is_drawn_as_text() {
 #[test]
 fn a_plan_is_drawn_as_a_picture() {
     assert_snapshot!(plan().render(Format::Svg), @r##"
-    <svg xmlns="http://www.w3.org/2000/svg" width="654" height="60" viewBox="0 0 654 60" role="img">
+    <svg xmlns="http://www.w3.org/2000/svg" width="654" height="47" viewBox="0 0 654 47" role="img">
     <title>a plan</title>
     <style>text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}.n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.bold rect{stroke:#b3261e;stroke-width:2.5}.round rect{fill:#eef6ee;stroke:#4f7d4f;rx:14}.quiet rect{fill:none;stroke:#b9c4ce;stroke-dasharray:2 3}.quiet text{fill:#5b6b78}.e{fill:none;stroke:#7d8c99;stroke-width:1.2}.dashed{stroke-dasharray:5 4;stroke:#b0bac3}</style>
     <defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#7d8c99"/></marker></defs>
@@ -226,6 +226,11 @@ fn boxes_of_a_column_do_not_overlap_and_edges_go_to_the_right() {
         }
         assert!(a.x + a.width <= placed.width && a.y + a.height <= placed.height, "{a:?}");
     }
+    // It begins at the upper edge, and ends soon after the highest column does.
+    let bends = placed.edges.iter().flatten().map(|(_, y)| *y);
+    let top = placed.nodes.iter().map(|place| place.y).chain(bends).min();
+    assert!(top >= Some(10) && top <= Some(12), "{top:?}");
+    assert!(placed.height < 300 * 39 / 2, "{}", placed.height);
     for (edge, points) in drawing.edges.iter().zip(&placed.edges) {
         assert!(points.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{edge:?} {points:?}");
     }
@@ -235,6 +240,18 @@ fn boxes_of_a_column_do_not_overlap_and_edges_go_to_the_right() {
 fn overlap(a: &Place, b: &Place) -> bool {
     let apart = |a: u32, wa: u32, b: u32, wb: u32| a + wa <= b || b + wb <= a;
     !apart(a.x, a.width, b.x, b.width) && !apart(a.y, a.height, b.y, b.height)
+}
+
+/// Small columns stand in the middle of large ones, and nothing above the first.
+#[test]
+fn a_picture_fills_its_frame() {
+    let mut drawing = Drawing::new("fan");
+    drawing.nodes = (0..9).map(|at| node(&format!("node {at}"), None)).collect();
+    drawing.edges = (1..8).flat_map(|at| [edge(0, at), edge(at, 8)]).collect();
+    let placed = layout(&drawing);
+    let middle = |at: usize| placed.nodes[at].y + placed.nodes[at].height / 2;
+    assert_eq!((placed.nodes[1].y, placed.nodes[7].y + placed.nodes[7].height), (10, placed.height - 10));
+    assert_eq!((middle(0), middle(8)), (middle(4), middle(4)));
 }
 
 #[test]
