@@ -76,9 +76,11 @@ pub mod testing;
 
 mod batch;
 mod error;
+mod fault;
 mod fence;
 mod holder;
 mod lease;
+mod options;
 mod seal;
 mod snapshot;
 mod store;
@@ -90,6 +92,7 @@ pub use error::StoreError;
 pub use holder::{Holder, Processes, SystemProcesses};
 pub use key::{KeyError, KeySource};
 pub use lease::{EXPIRE_AFTER, Lease, LeaseTerms, RENEW_EVERY};
+pub use options::Options;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
 pub use snapshot::{History, ProcessHistory, Snapshot};

@@ -1,13 +1,14 @@
 //! Reaching a server, and finding or making the store on it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use tokio_postgres::config::SslMode;
-use tokio_postgres::{Client, Config, NoTls, Transaction};
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::{Client, Config, Transaction};
 use windlass_model::id::StoreId;
 
 use super::fault::{Fault, Outcome};
 use super::options::{CONNECT_TIMEOUT, Options};
+use super::tls::{Tls, Wanted};
 use crate::error::StoreError;
 use crate::key::KeyError;
 use crate::seal::Seal;
@@ -16,6 +17,7 @@ use crate::seal::Seal;
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
+    pub(super) tls: Tls,
     pub(super) schema: String,
     pub(super) name: String,
 }
@@ -41,32 +43,31 @@ impl Address {
             path: PathBuf::from(without_password(url)),
             source: std::sync::Arc::new(std::io::Error::other(detail)),
         };
-        if !is_identifier(&options.schema) {
-            return Err(io(format!("`{}` is no name of a schema", options.schema)));
+        if !is_identifier(&options.own.schema) {
+            return Err(io(format!("`{}` is no name of a schema", options.own.schema)));
         }
-        let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
+        let (rest, wanted) = Wanted::take(url);
+        let (mode, tls) = wanted.ready().map_err(io)?;
+        let mut config: Config = rest.parse().map_err(|error: tokio_postgres::Error| {
             io(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
         })?;
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err(io(
-                "TLS is not part of this version: use a socket, a tunnel, or `sslmode=prefer` in a trusted network"
-                    .to_owned(),
-            ));
-        }
+        // On a socket there is none.
+        let local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+        config.ssl_mode(if local && mode == SslMode::Prefer { SslMode::Disable } else { mode });
         if config.get_application_name().is_none() {
             config.application_name("windlass");
         }
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
-        let more = config.get_options().map(|options| format!("{options} ")).unwrap_or_default();
-        config.options(format!("{more}-c search_path={}", options.schema));
-        Ok(Self { config, schema: options.schema.clone(), name: without_password(url) })
+        let given = config.get_options().map(|options| format!("{options} ")).unwrap_or_default();
+        config.options(format!("{given}-c search_path={}", options.own.schema));
+        Ok(Self { config, tls, schema: options.own.schema.clone(), name: without_password(url) })
     }
 
     /// Makes a connection. Its other half lives as long as the client.
     pub(super) async fn connect(&self) -> Outcome<Client> {
-        let (client, connection) = self.config.connect(NoTls).await?;
+        let (client, connection) = self.config.connect(self.tls.clone()).await?;
         tokio::spawn(async move {
             // What is wrong with the connection is told to whoever uses the client.
             let _ = connection.await;
@@ -77,7 +78,7 @@ impl Address {
 
 /// Opens the store for its writer.
 pub(super) async fn open(address: &Address, options: &Options) -> Result<Opened, StoreError> {
-    let at = |fault: Fault| fault.at(&address.name);
+    let at = |fault: Fault| fault.at(Path::new(&address.name));
     let mut client = address.connect().await.map_err(at)?;
     let transaction = client.transaction().await.map_err(|error| at(error.into()))?;
     let (id, seal) = prepare(&transaction, address, options).await.map_err(at)?;

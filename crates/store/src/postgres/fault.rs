@@ -1,56 +1,31 @@
 //! From PostgreSQL's errors to ours.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio_postgres::error::SqlState;
 
 use crate::error::StoreError;
+use crate::fault::{self, Refusal};
 
-/// What goes wrong inside, before it is known which store it is.
-#[derive(Debug)]
-pub(super) enum Fault {
-    /// The server refuses, or is gone.
-    Sql(tokio_postgres::Error),
-    /// What is stored can't be read.
-    Damaged(String),
-    /// It has its final form.
-    Store(StoreError),
-}
+/// What goes wrong inside.
+pub(super) type Fault = fault::Fault<tokio_postgres::Error>;
 
 pub(super) type Outcome<T> = Result<T, Fault>;
 
-impl From<tokio_postgres::Error> for Fault {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Sql(error)
+impl Refusal for tokio_postgres::Error {
+    fn is_orphan(&self) -> bool {
+        self.code() == Some(&SqlState::FOREIGN_KEY_VIOLATION)
+    }
+
+    fn at(&self, place: &Path) -> StoreError {
+        of_server(self, place)
     }
 }
 
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl Fault {
-    /// Tells whether a record was refused because what it belongs to is not there.
-    pub(super) fn is_orphan(&self) -> bool {
-        matches!(self, Self::Sql(error) if error.code() == Some(&SqlState::FOREIGN_KEY_VIOLATION))
-    }
-
-    /// Makes it the error of a store, named as in `place`.
-    pub(super) fn at(self, place: &str) -> StoreError {
-        match self {
-            Self::Store(error) => error,
-            Self::Damaged(detail) => StoreError::Corrupt { path: place.into(), detail },
-            Self::Sql(error) => of_server(&error, place),
-        }
-    }
-}
-
-fn of_server(error: &tokio_postgres::Error, place: &str) -> StoreError {
-    let path = PathBuf::from(place);
+fn of_server(error: &tokio_postgres::Error, place: &Path) -> StoreError {
+    let path = place.to_owned();
     match error.code() {
         Some(code) if *code == SqlState::DISK_FULL => StoreError::Full { path },
         Some(code) if is_locked(code) => StoreError::Locked { path },

@@ -14,6 +14,7 @@ mod leases;
 mod options;
 mod read;
 mod statements;
+mod tls;
 mod writer;
 
 use std::fmt;
@@ -25,14 +26,14 @@ use async_trait::async_trait;
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod};
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio_postgres::{IsolationLevel, NoTls, Transaction};
+use tokio_postgres::{IsolationLevel, Transaction};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::StoreId;
 use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
 use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
-pub use self::options::{CONNECT_TIMEOUT, Options, SCHEMA};
+pub use self::options::{CONNECT_TIMEOUT, OnServer, Options, SCHEMA};
 
 use self::connect::Address;
 use self::fault::{Fault, Outcome};
@@ -76,7 +77,7 @@ impl PostgresStore {
     pub async fn open(url: &str, options: Options) -> Result<Self, StoreError> {
         let address = Address::parse(url, &options)?;
         let opened = connect::open(&address, &options).await?;
-        let readers = Readers::new(&address, options.readers)?;
+        let readers = Readers::new(&address, options.own.readers)?;
         let last = readers.read(|db| Box::pin(read::last_event(db))).await?;
         let (teller, last) = watch::channel(last);
         let (orders, queue) = mpsc::unbounded_channel();
@@ -134,7 +135,7 @@ struct Readers {
 impl Readers {
     fn new(address: &Address, connections: usize) -> Result<Self, StoreError> {
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(address.config.clone(), NoTls, recycling);
+        let manager = Manager::from_config(address.config.clone(), address.tls.clone(), recycling);
         let pool = Pool::builder(manager).max_size(connections).build();
         let name: Arc<str> = address.name.as_str().into();
         let detail = |error: deadpool_postgres::BuildError| StoreError::Database {
@@ -160,12 +161,12 @@ impl Readers {
             transaction.commit().await?;
             Ok::<T, Fault>(found)
         };
-        found.await.map_err(|fault| fault.at(&self.name))
+        found.await.map_err(|fault| fault.at(Path::new(&*self.name)))
     }
 
     fn unreachable(&self, error: deadpool_postgres::PoolError) -> StoreError {
         match error {
-            deadpool_postgres::PoolError::Backend(error) => Fault::from(error).at(&self.name),
+            deadpool_postgres::PoolError::Backend(error) => Fault::from(error).at(Path::new(&*self.name)),
             other => StoreError::Io {
                 action: "reach the store",
                 path: self.name.as_ref().into(),

@@ -4,6 +4,7 @@
 //! share one flush to disk; each order has a savepoint of its own, so that a refused one takes nothing else back. A
 //! connection that breaks is made anew for the next order.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot, watch};
@@ -120,7 +121,7 @@ impl Clerk {
             }
         };
         if let Err(error) = client.batch_execute("BEGIN").await {
-            broken = Some(Fault::from(error).at(&self.address.name));
+            broken = Some(Fault::from(error).at(Path::new(&self.address.name)));
         }
         for order in group {
             if let Some(error) = &broken {
@@ -136,7 +137,10 @@ impl Clerk {
             }
         }
         let ended = match &broken {
-            None => client.batch_execute("COMMIT").await.map_err(|e| Fault::from(e).at(&self.address.name)),
+            None => client
+                .batch_execute("COMMIT")
+                .await
+                .map_err(|e| Fault::from(e).at(Path::new(&self.address.name))),
             Some(error) => {
                 let _ = client.batch_execute("ROLLBACK").await;
                 Err(error.clone())
@@ -154,7 +158,7 @@ impl Clerk {
             Some(client) if !client.is_closed() => Ok(client),
             _ => {
                 self.statements = Statements::default();
-                self.address.connect().await.map_err(|fault| fault.at(&self.address.name))
+                self.address.connect().await.map_err(|fault| fault.at(Path::new(&self.address.name)))
             }
         }
     }
@@ -162,7 +166,7 @@ impl Clerk {
     /// Carries an order out within a savepoint. An error beside the answer means that the transaction can't go on.
     async fn attempt(&mut self, db: &Client, order: Order) -> (Answer, Option<StoreError>) {
         if let Err(error) = db.batch_execute("SAVEPOINT one").await {
-            let error = Fault::from(error).at(&self.address.name);
+            let error = Fault::from(error).at(Path::new(&self.address.name));
             return (refuse(order, &error), Some(error));
         }
         let name = self.address.name.clone();
@@ -172,7 +176,7 @@ impl Clerk {
                     Err(refusal) => Err(refusal),
                     Ok(()) => apply::batch(db, &mut self.statements, &self.seal, &lease, &batch)
                         .await
-                        .map_err(|fault| fault.at(&name)),
+                        .map_err(|fault| fault.at(Path::new(&name))),
                 };
                 if outcome.is_err() {
                     self.fence.close(&lease);
@@ -185,7 +189,8 @@ impl Clerk {
                 let processes = self.processes.clone();
                 let referee = Referee { now: clock.now(), terms: self.terms, processes: &*processes };
                 let outcome = leases::grant(db, &referee, &scope, &holder).await;
-                let (outcome, broken) = self.end(db, outcome.map_err(|fault| fault.at(&name))).await;
+                let (outcome, broken) =
+                    self.end(db, outcome.map_err(|fault| fault.at(Path::new(&name)))).await;
                 (Answer::Lease(reply, outcome), broken)
             }
             Order::Renew { lease, reply } => {
@@ -201,7 +206,7 @@ impl Clerk {
                 self.unit(db, outcome, reply).await
             }
             Order::Reserve { reply } => {
-                let outcome = leases::reserve_process(db).await.map_err(|fault| fault.at(&name));
+                let outcome = leases::reserve_process(db).await.map_err(|fault| fault.at(Path::new(&name)));
                 let (outcome, broken) = self.end(db, outcome).await;
                 (Answer::Process(reply, outcome), broken)
             }
@@ -214,7 +219,7 @@ impl Clerk {
         outcome: Outcome<()>,
         reply: Reply<()>,
     ) -> (Answer, Option<StoreError>) {
-        let outcome = outcome.map_err(|fault| fault.at(&self.address.name));
+        let outcome = outcome.map_err(|fault| fault.at(Path::new(&self.address.name)));
         let (outcome, broken) = self.end(db, outcome).await;
         (Answer::Unit(reply, outcome), broken)
     }
@@ -236,7 +241,7 @@ impl Clerk {
                 (outcome, broken)
             }
             Err(error) => {
-                let error = Fault::from(error).at(&self.address.name);
+                let error = Fault::from(error).at(Path::new(&self.address.name));
                 (Err(error.clone()), Some(error))
             }
         }

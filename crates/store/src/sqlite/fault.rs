@@ -9,46 +9,20 @@ use rusqlite::ffi::{SQLITE_CONSTRAINT_FOREIGNKEY, SQLITE_IOERR_SHMSIZE};
 use rustix::fs::Access;
 
 use crate::error::StoreError;
+use crate::fault::{self, Refusal};
 
-/// What goes wrong inside, before it is known which store it is.
-#[derive(Debug)]
-pub(super) enum Fault {
-    /// SQLite refuses.
-    Sql(rusqlite::Error),
-    /// What is stored can't be read.
-    Damaged(String),
-    /// It has its final form.
-    Store(StoreError),
-}
+/// What goes wrong inside.
+pub(super) type Fault = fault::Fault<rusqlite::Error>;
 
 pub(super) type Outcome<T> = Result<T, Fault>;
 
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sql(error)
-    }
-}
-
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl Fault {
-    /// Tells whether a record was refused because what it belongs to is not there.
-    pub(super) fn is_orphan(&self) -> bool {
-        matches!(self, Self::Sql(error) if extended_code(error) == Some(SQLITE_CONSTRAINT_FOREIGNKEY))
+impl Refusal for rusqlite::Error {
+    fn is_orphan(&self) -> bool {
+        extended_code(self) == Some(SQLITE_CONSTRAINT_FOREIGNKEY)
     }
 
-    /// Makes it the error of the store at `path`.
-    pub(super) fn at(self, path: &Path) -> StoreError {
-        let here = path.to_owned();
-        match self {
-            Self::Store(error) => error,
-            Self::Damaged(detail) => StoreError::Corrupt { path: here, detail },
-            Self::Sql(error) => of_sqlite(&error, path),
-        }
+    fn at(&self, place: &Path) -> StoreError {
+        of_sqlite(self, place)
     }
 }
 

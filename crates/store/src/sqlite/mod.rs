@@ -29,7 +29,8 @@ use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, Process
 use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
-pub use self::options::{BUSY_TIMEOUT, Options, POLL_EVERY};
+pub use self::options::{BUSY_TIMEOUT, InFile, Options};
+pub use crate::options::POLL_EVERY;
 
 use self::fault::Outcome;
 use self::open::Opened;
@@ -78,7 +79,7 @@ impl SqliteStore {
         let clerk = Clerk {
             db,
             path: path.clone(),
-            busy: options.busy_timeout,
+            busy: options.own.busy_timeout,
             last: teller,
             fence: Fence::default(),
         };
@@ -89,7 +90,7 @@ impl SqliteStore {
         })?;
         Ok(Self {
             id,
-            readers: Arc::new(Readers::new(path.clone(), options.busy_timeout)),
+            readers: Arc::new(Readers::new(path.clone(), options.own.busy_timeout)),
             path,
             seal: Arc::new(seal),
             clock: options.clock,

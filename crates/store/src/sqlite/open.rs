@@ -29,7 +29,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, StoreError>
     if options.create {
         make_file(path)?;
     }
-    let mut db = connect(path, options.busy_timeout)?;
+    let mut db = connect(path, options.own.busy_timeout)?;
     let found = inspect(&mut db).map_err(|fault| fault.at(path))?;
     check(path, found, options.create)?;
     prepare(&db, options).map_err(|fault| fault.at(path))?;
@@ -95,13 +95,13 @@ fn check(path: &Path, found: Found, create: bool) -> Result<(), StoreError> {
 /// Sets what SQLite keeps per connection, and the log that the file keeps.
 fn prepare(db: &Connection, options: &Options) -> Outcome<()> {
     db.set_prepared_statement_cache_capacity(64);
-    keep_a_log(db, options.busy_timeout)?;
+    keep_a_log(db, options.own.busy_timeout)?;
     db.pragma_update(None, "synchronous", "FULL")?;
     // Of use on macOS alone, where a plain flush leaves the disk's own cache as it is.
     db.pragma_update(None, "fullfsync", true)?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.pragma_update(None, "secure_delete", true)?;
-    if let Some(pages) = options.max_pages {
+    if let Some(pages) = options.own.max_pages {
         db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
     }
     Ok(())

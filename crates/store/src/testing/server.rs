@@ -12,6 +12,15 @@ pub struct Server {
     port: u16,
 }
 
+/// The certificate and the key of a server, as PEM.
+#[derive(Debug, Clone, Copy)]
+pub struct Certificate<'a> {
+    /// The certificate.
+    pub certificate: &'a str,
+    /// Its key.
+    pub key: &'a str,
+}
+
 impl Server {
     /// Returns the one server of this test program, started when it is first asked for; none where PostgreSQL is not
     /// installed.
@@ -20,7 +29,21 @@ impl Server {
     /// When the server does not come up, and where none is installed although `WINDLASS_REQUIRE_POSTGRES` is set.
     pub fn get() -> Option<&'static Self> {
         static SERVER: OnceLock<Option<Server>> = OnceLock::new();
-        SERVER.get_or_init(Self::start).as_ref()
+        SERVER.get_or_init(|| Self::start(None)).as_ref()
+    }
+
+    /// Starts a server of its own that also listens on this machine's network, for encrypted connections only; none where
+    /// PostgreSQL is not installed.
+    ///
+    /// # Panics
+    /// When the server does not come up, and where none is installed although `WINDLASS_REQUIRE_POSTGRES` is set.
+    pub fn encrypted(certificate: Certificate<'_>) -> Option<Self> {
+        Self::start(Some(certificate))
+    }
+
+    /// Returns the port that it listens on.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Returns the folder that its socket is in.
@@ -28,18 +51,19 @@ impl Server {
         &self.folder
     }
 
-    fn start() -> Option<Self> {
+    fn start(certificate: Option<Certificate<'_>>) -> Option<Self> {
         let Some(programs) = programs() else {
             let required = std::env::vars().any(|(name, _)| name == "WINDLASS_REQUIRE_POSTGRES");
             assert!(!required, "PostgreSQL is required, and neither `initdb` nor `postgres` is installed");
             return None;
         };
         // A path short enough for a socket.
-        let folder = std::env::temp_dir().join(format!("windlass-postgres-{}", std::process::id()));
+        let kind = if certificate.is_some() { "-tls" } else { "" };
+        let folder = std::env::temp_dir().join(format!("windlass-postgres-{}{kind}", std::process::id()));
         std::fs::create_dir(&folder).expect("a temporary folder can be made");
         let data = folder.join("data");
         give_away(&folder);
-        let port = 5432;
+        let port = if certificate.is_some() { free_port() } else { 5432 };
         let made = as_user(&programs.join("initdb"))
             .args(["--auth=trust", "--username=windlass", "--no-sync", "--encoding=UTF8", "-D"])
             .arg(&data)
@@ -49,7 +73,15 @@ impl Server {
         assert!(made.success(), "initdb: {made}");
         let mut server = as_user(&programs.join("postgres"));
         server.arg("-D").arg(&data).arg("-k").arg(&folder);
-        server.args(["-c", "listen_addresses=", "-c", "max_connections=400", "-c", "log_min_messages=fatal"]);
+        server.arg("-p").arg(port.to_string());
+        server.args(["-c", "max_connections=400", "-c", "log_min_messages=fatal"]);
+        match certificate {
+            None => server.args(["-c", "listen_addresses="]),
+            Some(certificate) => {
+                certificate.install(&data);
+                server.args(["-c", "listen_addresses=127.0.0.1", "-c", "ssl=on"])
+            }
+        };
         let child = die_with_us(&server, &folder);
         let mut asks = Command::new(programs.join("pg_isready"));
         asks.arg("-q").arg("-h").arg(&folder).arg("-p").arg(port.to_string());
@@ -61,6 +93,28 @@ impl Server {
     pub fn url(&self) -> String {
         format!("host={} port={} user=windlass dbname=postgres", self.folder.display(), self.port)
     }
+}
+
+impl Certificate<'_> {
+    /// Puts it where the server looks for it, and allows no other connections than encrypted ones and the socket's.
+    fn install(self, data: &Path) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let access = "local all all trust\nhostssl all all 127.0.0.1/32 trust\n";
+        let files = [("server.crt", self.certificate), ("server.key", self.key), ("pg_hba.conf", access)];
+        for (file, text) in files {
+            let file = data.join(file);
+            std::fs::write(&file, text).expect("the server's folder can be written");
+            let private = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(&file, private).expect("the owner may say who reads a file");
+            give_away(&file);
+        }
+    }
+}
+
+/// Returns a port that nobody listens on just now.
+fn free_port() -> u16 {
+    let any = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("there is a free port");
+    any.local_addr().expect("it has an address").port()
 }
 
 /// Finds the newest installed server, where distributions put it or in `PATH`.

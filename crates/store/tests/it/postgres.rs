@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use tempfile::TempDir;
 use windlass_store::postgres::{Options, PostgresStore};
 use windlass_store::testing::conformance::Harness;
-use windlass_store::testing::server::Server;
+use windlass_store::testing::server::{Certificate, Server};
 use windlass_store::testing::{CountingEntropy, Graveyard, ManualClock, samples};
 use windlass_store::{Batch, KeySource, Store, StoreError};
 
@@ -121,7 +121,8 @@ async fn what_is_no_store_is_said() {
     assert_snapshot!(place.refusal(&place.url(), place.options()).await, @"the key `PLACE/key` of the store is missing; put it back from a backup: without it the store's secrets can't be opened");
     let address = "postgres://me:hunter2@localhost:1/none?connect_timeout=2";
     assert_snapshot!(place.refusal(address, place.options()).await, @"can't reach the store `postgres://me@localhost:1/none?connect_timeout=2`: error connecting to server: Connection refused (os error 111)");
-    assert_snapshot!(place.refusal("postgres://me:hunter2@db/x?sslmode=require", place.options()).await, @"can't understand the address `postgres://me@db/x?sslmode=require`: TLS is not part of this version: use a socket, a tunnel, or `sslmode=prefer` in a trusted network");
+    assert_snapshot!(place.refusal("postgres://me:hunter2@db/x?sslmode=maybe", place.options()).await, @"can't understand the address `postgres://me@db/x?sslmode=maybe`: `sslmode` is disable, prefer, require, verify-ca or verify-full, not `maybe`");
+    assert_snapshot!(place.refusal("host=db sslmode=verify-ca sslrootcert=/none.pem", place.options()).await, @"can't understand the address `host=db sslmode=verify-ca sslrootcert=/none.pem`: `sslrootcert` /none.pem: I/O error: No such file or directory (os error 2)");
     assert_snapshot!(place.refusal("host=db prot=1", place.options()).await, @"can't understand the address `host=db prot=1`: unknown option `prot`");
     assert_snapshot!(place.refusal(&place.url(), place.options().schema("a;b")).await, @"can't understand the address `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA`: `a;b` is no name of a schema");
 }
@@ -160,4 +161,51 @@ async fn a_cut_connection_is_made_anew() {
         }
     };
     assert_eq!(last.0, 1, "what was told to have failed is not there");
+}
+
+/// `sslmode` and `sslrootcert` of an address say how a server on the network is reached, and whom it must prove to be.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_on_the_network_is_reached_by_tls() {
+    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a name for a certificate");
+    let strange = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("as above");
+    let (certificate, key) = (own.cert.pem(), own.signing_key.serialize_pem());
+    let Some(server) = Server::encrypted(Certificate { certificate: &certificate, key: &key }) else {
+        return skipped("a_server_on_the_network_is_reached_by_tls");
+    };
+    let place = OnServer::new();
+    let file = |name: &str, text: &str| {
+        let path = place.folder.path().join(name);
+        std::fs::write(&path, text).expect("a temporary folder can be written");
+        path.display().to_string()
+    };
+    let (known, other) = (file("known.pem", &certificate), file("other.pem", &strange.cert.pem()));
+    let port = server.port();
+    let open = async |address: String| {
+        let opened = PostgresStore::open(&address, place.options()).await;
+        opened.map(drop).map_err(|error| {
+            let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+            cause.replace(&port.to_string(), "PORT")
+        })
+    };
+    let url = |host: &str, rest: &str| format!("postgres://windlass@{host}:{port}/postgres?{rest}");
+    for well in [
+        url("localhost", "sslmode=require"),
+        url("localhost", "connect_timeout=5"),
+        url("127.0.0.1", &format!("sslmode=verify-ca&sslrootcert={known}")),
+        url("localhost", &format!("sslmode=verify-full&sslrootcert={known}")),
+        format!(
+            "host=localhost port={port} user=windlass dbname=postgres sslmode=require sslrootcert={known}"
+        ),
+    ] {
+        assert_eq!(open(well.clone()).await, Ok(()), "{well}");
+    }
+    assert_snapshot!(open(url("localhost", "sslmode=disable")).await.unwrap_err(), @r#"no pg_hba.conf entry for host "127.0.0.1", user "windlass", database "postgres", no encryption"#);
+    let full = open(url("127.0.0.1", &format!("sslmode=verify-full&sslrootcert={known}")));
+    assert_snapshot!(full.await.unwrap_err(), @r#"error performing TLS handshake: invalid peer certificate: certificate not valid for name "127.0.0.1"; certificate is only valid for DnsName("localhost")"#);
+    let full = open(url("localhost", &format!("sslmode=verify-full&sslrootcert={other}")));
+    assert_snapshot!(full.await.unwrap_err(), @"error performing TLS handshake: invalid peer certificate: BadSignature");
+    let require = open(url("localhost", &format!("sslmode=require&sslrootcert={other}")));
+    assert!(require.await.is_err(), "with authorities it is as verify-ca");
+    // One who is not known to the system has signed it.
+    assert!(open(url("localhost", "sslmode=verify-full")).await.is_err());
 }

@@ -1,0 +1,290 @@
+//! TLS to the server, by rustls: `sslmode` and `sslrootcert` of an address mean what they mean for the server's own
+//! clients.
+//!
+//! | `sslmode` | encrypted | whose certificate is taken |
+//! |---|---|---|
+//! | `disable` | no | |
+//! | `prefer`, the usual | where the server can | anybody's |
+//! | `require` | yes | anybody's; with `sslrootcert` as `verify-ca` |
+//! | `verify-ca` | yes | one that a known authority has signed |
+//! | `verify-full` | yes | such a one with the name of the host |
+//!
+//! Known authorities are those of the file `sslrootcert`, else those of the system.
+
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::config::SslMode;
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+
+/// Whose certificate is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    Anybody,
+    Authority,
+    Name,
+}
+
+/// What an address says of TLS, taken out of it: PostgreSQL's clients know more modes than the parser of addresses does.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Wanted {
+    mode: Option<String>,
+    roots: Option<String>,
+}
+
+impl Wanted {
+    /// Takes `sslmode` and `sslrootcert` out of an address, which is one or a list of `key=value`.
+    pub(super) fn take(address: &str) -> (String, Self) {
+        let mut wanted = Self::default();
+        let rest = match address.split_once('?') {
+            Some((base, query)) if address.contains("://") => {
+                let kept: Vec<&str> = query.split('&').filter(|pair| !wanted.takes(pair, true)).collect();
+                if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) }
+            }
+            _ if address.contains("://") => address.to_owned(),
+            _ => address.split_inclusive(' ').filter(|pair| !wanted.takes(pair.trim(), false)).collect(),
+        };
+        (rest, wanted)
+    }
+
+    fn takes(&mut self, pair: &str, is_url: bool) -> bool {
+        let Some((key, value)) = pair.split_once('=') else { return false };
+        let value = if is_url { decoded(value) } else { value.trim_matches('\'').to_owned() };
+        match key {
+            "sslmode" => self.mode = Some(value),
+            "sslrootcert" => self.roots = Some(value),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Returns the mode as the parser of addresses has it, and who makes the connections.
+    ///
+    /// # Errors
+    /// A sentence, when a mode is unknown or certificates can't be had.
+    pub(super) fn ready(&self) -> Result<(SslMode, Tls), String> {
+        let (mode, trust) = match self.mode.as_deref() {
+            Some("disable") => (SslMode::Disable, Trust::Anybody),
+            None | Some("prefer") => (SslMode::Prefer, Trust::Anybody),
+            Some("require") if self.roots.is_none() => (SslMode::Require, Trust::Anybody),
+            Some("require" | "verify-ca") => (SslMode::Require, Trust::Authority),
+            Some("verify-full") => (SslMode::Require, Trust::Name),
+            Some(other) => {
+                return Err(format!(
+                    "`sslmode` is disable, prefer, require, verify-ca or verify-full, not `{other}`"
+                ));
+            }
+        };
+        let roots = self.roots.as_deref().map(Path::new);
+        Ok((mode, Tls { config: Arc::new(client(trust, roots)?) }))
+    }
+}
+
+/// Replaces `%2F` and the like.
+fn decoded(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let [first, more @ ..] = rest {
+        let hex = more.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &more[2..] } else { more };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn client(trust: Trust, roots: Option<&Path>) -> Result<ClientConfig, String> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    if trust == Trust::Name {
+        return Ok(builder.with_root_certificates(authorities(roots)?).with_no_client_auth());
+    }
+    let signed = match trust {
+        Trust::Authority => {
+            let roots = Arc::new(authorities(roots)?);
+            let known = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
+            Some(known.build().map_err(|error| error.to_string())?)
+        }
+        _ => None,
+    };
+    let lenient = Arc::new(Lenient { signed, provider });
+    Ok(builder.dangerous().with_custom_certificate_verifier(lenient).with_no_client_auth())
+}
+
+fn authorities(file: Option<&Path>) -> Result<RootCertStore, String> {
+    let mut store = RootCertStore::empty();
+    let Some(file) = file else {
+        store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        return Ok(store);
+    };
+    let wrong = |what: String| format!("`sslrootcert` {}: {what}", file.display());
+    let certificates = CertificateDer::pem_file_iter(file).map_err(|error| wrong(error.to_string()))?;
+    for certificate in certificates {
+        let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
+        store.add(certificate).map_err(|error| wrong(error.to_string()))?;
+    }
+    if store.is_empty() { Err(wrong("it has no certificate".to_owned())) } else { Ok(store) }
+}
+
+/// Takes certificates whatever host they name, and where nobody is known to have signed them.
+#[derive(Debug)]
+struct Lenient {
+    /// Who must have signed; none takes anybody.
+    signed: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Lenient {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let Some(signed) = &self.signed else { return Ok(ServerCertVerified::assertion()) };
+        match signed.verify_server_cert(certificate, between, name, ocsp, now) {
+            Err(rustls::Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Makes encrypted connections.
+#[derive(Clone)]
+pub(super) struct Tls {
+    config: Arc<ClientConfig>,
+}
+
+/// Makes one to a host; on a socket there is no host, and no TLS.
+pub(super) struct ToHost {
+    config: Arc<ClientConfig>,
+    name: Option<ServerName<'static>>,
+}
+
+/// An encrypted connection.
+pub(super) struct Encrypted<S>(Box<tokio_rustls::client::TlsStream<S>>);
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {
+    type Stream = Encrypted<S>;
+    type TlsConnect = ToHost;
+    type Error = io::Error;
+
+    fn make_tls_connect(&mut self, host: &str) -> io::Result<ToHost> {
+        let name = ServerName::try_from(host.to_owned()).ok();
+        Ok(ToHost { config: self.config.clone(), name })
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for ToHost {
+    type Stream = Encrypted<S>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted<S>>> + Send>>;
+
+    fn connect(self, stream: S) -> Self::Future {
+        Box::pin(async move {
+            let name =
+                self.name.ok_or_else(|| io::Error::other("the host has no name that TLS could check"))?;
+            let stream = tokio_rustls::TlsConnector::from(self.config).connect(name, stream).await?;
+            Ok(Encrypted(Box::new(stream)))
+        })
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Encrypted<S> {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Encrypted<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Encrypted<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_tls_is_taken_out_of_an_address() {
+        let cases = [
+            (
+                "postgres://me@db/x?sslmode=verify-full&a=b",
+                "postgres://me@db/x?a=b",
+                Some("verify-full"),
+                None,
+            ),
+            ("postgres://db/x?sslrootcert=%2Fetc%2Fca%20.pem", "postgres://db/x", None, Some("/etc/ca .pem")),
+            ("host=db sslmode=require dbname=x", "host=db dbname=x", Some("require"), None),
+            ("host=db sslrootcert='/ca.pem'", "host=db ", None, Some("/ca.pem")),
+            ("postgres://db/x", "postgres://db/x", None, None),
+        ];
+        for (address, rest, mode, roots) in cases {
+            let wanted = Wanted { mode: mode.map(str::to_owned), roots: roots.map(str::to_owned) };
+            assert_eq!(Wanted::take(address), (rest.to_owned(), wanted));
+        }
+    }
+}
