@@ -8,6 +8,11 @@ check:
 test *ARGS:
     cargo test --workspace {{ARGS}}
 
+# What takes longer than CI has: thousands of random assemblies, hundreds of kills
+slow:
+    PROPTEST_CASES=5000 cargo test --release -p windlass-lifecycle --test it model -- --nocapture
+    WINDLASS_TEST_KILLS=300 cargo test -p windlass-cli --test it kill -- --nocapture
+
 # Format, layers, clippy
 lint:
     cargo fmt --all --check

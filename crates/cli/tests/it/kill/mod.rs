@@ -1,0 +1,113 @@
+//! The command is killed at random moments: the next one goes on from there, as if nothing had been.
+
+mod life;
+
+use std::{collections::BTreeSet, thread};
+
+use serde_json::Value;
+
+use crate::env::{TestEnv, say, until};
+use life::{Act, Checks, Kills, Life, Random, seed, wanted};
+
+/// How many projects are worked on at once.
+const PROJECTS: u32 = 4;
+
+/// A life of `h_bta`: it comes, grows, is made of other values, shrinks and goes. Each script takes a while, so that
+/// there is something to be killed in.
+const LIFE: [Act; 5] = [
+    Act { args: &["up", "h_bta", "-p", "numOfServers=2", "-p", "pause=0.03"], kills: 3 },
+    Act { args: &["scale", "out", "h_bta", "B"], kills: 2 },
+    Act { args: &["up", "h_bta", "-p", "numOfServers=2", "-p", "pause=0.02", "-p", "data=other"], kills: 3 },
+    Act { args: &["scale", "in", "h_bta", "B"], kills: 2 },
+    Act { args: &["down", "h_bta"], kills: 2 },
+];
+
+#[test]
+fn killed_at_random_moments_it_ends_in_the_same_state() {
+    let (seed, wanted) = (seed(), wanted(60));
+    say(&format!("kill: seed {seed} (again with WINDLASS_TEST_SEED={seed})"));
+    let mut killed = Kills(vec![0; LIFE.len()]);
+    thread::scope(|scope| {
+        let lives: Vec<_> = (0..PROJECTS)
+            .map(|number| {
+                let random = Random(seed ^ u64::from(number));
+                let checks = Checks { up: each_effect_is_there_once, down: nothing_is_left };
+                let live = move || {
+                    let env = TestEnv::with("h_bta");
+                    Life::new(env, "h_bta", &LIFE, checks, random).live(wanted.div_ceil(PROJECTS))
+                };
+                scope.spawn(live)
+            })
+            .collect();
+        for life in lives {
+            killed += &life.join().unwrap();
+        }
+    });
+    let Kills(by_act) = &killed;
+    say(&format!("kill: {} times: up, scale out, upgrade, scale in, down {by_act:?}", killed.all()));
+    assert!(killed.all() >= wanted && by_act.iter().all(|kills| *kills > 0), "{killed:?}");
+}
+
+/// There is one folder in the volume for each instance that is there.
+fn each_effect_is_there_once(env: &TestEnv) {
+    let status = env.json(&["status", "h_bta"]);
+    let mut ids = BTreeSet::new();
+    instances(&status["assemblies"][0], &mut ids);
+    let volume = std::fs::read_dir(env.path(".windlass/volumes/state")).unwrap();
+    let folders: BTreeSet<String> =
+        volume.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(folders, ids, "one folder an instance");
+}
+
+/// Nothing is left but the store.
+fn nothing_is_left(env: &TestEnv) {
+    env.is_quiet();
+    let left: Vec<String> = env.files().into_iter().filter(|file| file.starts_with(".windlass/")).collect();
+    let known = |file: &String| {
+        ["key", "state.db", "state.db-wal", "state.db-shm"]
+            .iter()
+            .any(|name| *file == format!(".windlass/{name}"))
+    };
+    assert!(left.iter().all(known), "{left:?}");
+}
+
+/// Collects the ids of all servers.
+fn instances(element: &Value, ids: &mut BTreeSet<String>) {
+    if element["kind"] == "resource" {
+        ids.insert(element["id"].as_str().unwrap().to_owned());
+    }
+    element["components"].as_array().unwrap().iter().for_each(|inner| instances(inner, ids));
+}
+
+/// The command is killed when it has handed over a job and its call is not recorded yet. Whoever comes next waits for
+/// what still runs, instead of running it a second time beside it.
+#[test]
+fn a_job_that_nobody_has_recorded_is_waited_for() {
+    let slow = r#"echo in >>"$WINDLASS_VOLUME_STATE/times"
+until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done
+sleep 0.3
+echo out >>"$WINDLASS_VOLUME_STATE/times""#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", slow)]);
+    env.write(".windlass/volumes/state/go", "");
+    env.ok(&["up", "small", "--name", "other"]);
+    std::fs::remove_file(env.path(".windlass/volumes/state/go")).unwrap();
+    env.clear_trace();
+
+    // To record the second call takes forever.
+    let store = rusqlite::Connection::open(env.path(".windlass/state.db")).unwrap();
+    let forever =
+        "CREATE VIEW forever AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n;
+        CREATE TRIGGER stuck BEFORE INSERT ON call WHEN NEW.step > 1 BEGIN SELECT count(*) FROM forever; END";
+    store.execute_batch(forever).unwrap();
+    let up = env.spawn(&["up", "small"]);
+    until("the script has begun", || env.trace() == ["Install", "Start"]);
+    up.kill();
+    store.execute_batch("DROP TRIGGER stuck; DROP VIEW forever").unwrap();
+
+    let up = env.spawn(&["up", "small"]);
+    env.write(".windlass/volumes/state/go", "");
+    assert_eq!(up.end().code(), Some(0));
+    assert_eq!(env.read(".windlass/volumes/state/times"), "in\nout\n".repeat(3));
+    let jobs = std::fs::read_dir(env.path(".windlass/jobs")).into_iter().flatten().count();
+    assert_eq!(jobs, 0, "nothing is left of it");
+}
