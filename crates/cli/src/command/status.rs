@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use windlass::Windlass;
 use windlass::model::assembly::{ElementKind, Referent};
 use windlass::model::{AssemblyName, State, Timestamp};
-use windlass::view::status::{AssemblyView, ElementView, StatusView};
+use windlass::view::status::{AssemblyView, ElementView, PartsView, StatusView};
 
 use super::process::text;
 use super::{fail, open, print_json};
@@ -58,6 +58,10 @@ fn print_assembly(now: Timestamp, assembly: &AssemblyView) {
         };
         say!("  {}", styled(ODD, format!("{} {} {how}", process.id, process.intent)));
     }
+    let PartsView { active, all } = assembly.parts;
+    if active < all && assembly.goal == State::Active {
+        say!("  {}", styled(ODD, format!("{active} of {all} Active")));
+    }
     for undecided in &assembly.undecided {
         let what =
             format!("{} {}: not known whether it was done", undecided.element.local(), undecided.action);
@@ -66,6 +70,17 @@ fn print_assembly(now: Timestamp, assembly: &AssemblyView) {
         say!("    look, then `windlass retry {name} --assume done` or `--assume not-done`");
     }
     print_tree(now, &assembly.components, "");
+    for leaving in &assembly.leaving {
+        let (name, since) = (leaving.name.local(), age(now, leaving.since));
+        say!(
+            "  {name} {} {}",
+            styled(state_style(leaving.state), leaving.state),
+            styled(DIM, format!("{since}, to go"))
+        );
+        if let Some(failure) = &leaving.failure {
+            say!("    {}", styled(BAD, failure));
+        }
+    }
     for relationship in assembly.relationships.iter().filter(|relationship| relationship.made > 0) {
         say!("  {} made × {}", relationship.name, relationship.made);
     }

@@ -274,3 +274,41 @@ printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n    
     assert_eq!(env.json(&["plan", "small", "--refresh"])["drift"][0]["well"], false);
     env.ok(&["down", "small"]);
 }
+
+/// The same command again goes on with what has failed; it does not grow the cluster once more.
+#[test]
+fn a_scaling_that_failed_is_gone_on_with() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta", "-p", "fail=Configure:2"]);
+    for _ in 0..2 {
+        assert_eq!(env.run(&["scale", "out", "h_bta", "B"]).code(), Some(1));
+    }
+    let status = env.json(&["status", "h_bta"]);
+    assert_eq!(status["assemblies"][0]["parts"], serde_json::json!({"active": 2, "all": 3}));
+    env.ok(&["up", "h_bta"]);
+    env.ok(&["scale", "out", "h_bta", "B"]);
+    let status = env.json(&["status", "h_bta"]);
+    assert_eq!(status["assemblies"][0]["parts"], serde_json::json!({"active": 4, "all": 4}));
+}
+
+/// What an upgrade could not take down is told of as long as it is there.
+#[test]
+fn what_is_to_go_is_told_of() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
+    env.location("fail: Uninstall:2");
+    assert_eq!(env.run(&["scale", "in", "h_bta", "B"]).code(), Some(1));
+    assert_snapshot!(env.ok(&["status", "h_bta"]).out(), @"
+    h_bta Active assembly::h_bta::1.0, AGE
+    ├─ internal-network exists
+    ├─ public-network exists
+    ├─ xenial-image exists
+    ├─ A Active active, AGE
+    └─ B Active
+       └─ 1 Active active, AGE
+      B__2 Inactive AGE, to go
+        `Uninstall.sh` exited with code 1
+      third-relationship made × 1
+      output: A_output
+    ");
+}

@@ -52,6 +52,7 @@ fn what_runs_may_end_and_nothing_new_starts() {
             ");
             assert_snapshot!(env.ok(&["status"]).out(), @"
             small Installed assembly::small::1.0, AGE
+              0 of 1 Active
             └─ box Installed AGE
             ");
         }

@@ -128,6 +128,10 @@ fn up_status_log_and_down() {
           "undecided": [],
           "relationships": [],
           "referenced_by": [],
+          "parts": {
+            "active": 1,
+            "all": 1
+          },
           "components": [
             {
               "name": "small__box",
@@ -144,7 +148,8 @@ fn up_status_log_and_down() {
               "failure": null,
               "components": []
             }
-          ]
+          ],
+          "leaving": []
         }
       ]
     }

@@ -25,6 +25,8 @@ pub(super) struct Former {
     pub(super) versions: Vec<VersionRecord>,
     /// The packages that its parts were made from, and those that are pinned.
     pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
+    /// What the last process was asked, if it has not reached its end: the same asked again goes on with it.
+    pub(super) unfinished: Option<Intent>,
 }
 
 /// What an intent comes to.
@@ -213,12 +215,18 @@ fn stored(
             next.goal = state;
             options.goal = state;
         }
+        // It has its new size already.
+        Ask::Scale { .. } if former.unfinished.as_ref() == Some(&*intent) => {}
         Ask::Scale { cluster, scale } => next = resize(next, &cluster, scale)?,
         Ask::Heal(element) => {
             let element = healable(&record.topology, &element)?.clone();
             options = Options { goal: record.goal, ..Options::heal([element]) };
         }
         Ask::Rollback(process) => {
+            let process = match former.unfinished {
+                Some(Intent::Rollback(to)) => process.or(Some(to)),
+                _ => process,
+            };
             let version = earlier(&former.versions, record, process)?;
             *intent = Intent::Rollback(version.process);
             let mut references = version.assembly.topology.referenced();

@@ -224,7 +224,17 @@ impl Engine {
                 packages.insert(digest.clone(), Arc::new(package));
             }
         }
-        Ok(Former { versions, packages })
+        let unfinished = match ask {
+            Ask::Scale { .. } | Ask::Rollback(None) => self.unfinished(name).await?,
+            _ => None,
+        };
+        Ok(Former { versions, packages, unfinished })
+    }
+
+    /// Returns what the last process was asked, if it has not reached its end.
+    async fn unfinished(&self, name: &AssemblyName) -> Result<Option<Intent>, EngineError> {
+        let last = self.store.history(name).await?.processes.pop().map(|known| known.process);
+        Ok(last.filter(|process| process.status != ProcessStatus::Completed).map(|process| process.intent))
     }
 
     async fn give_back(&self, lease: Lease, error: EngineError) -> EngineError {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass_model::assembly::{ElementKind, Referent};
 use windlass_model::instance::InstanceView;
-use windlass_model::record::{CallState, Failure, ProcessRecord};
+use windlass_model::record::{CallState, ElementRecord, Failure, ProcessRecord};
 use windlass_model::{
     AssemblyName, DescriptorName, Element, ElementName, InstanceId, ProcessId, PropertyName, State, Timestamp,
 };
@@ -48,8 +48,34 @@ pub struct AssemblyView {
     pub relationships: Vec<RelationshipView>,
     /// The assemblies that reference it.
     pub referenced_by: Vec<AssemblyName>,
+    /// How many of its parts are Active.
+    pub parts: PartsView,
     /// Its parts.
     pub components: Vec<ElementView>,
+    /// Parts that it should no longer have and that are still there: an upgrade takes them down, or was kept from it.
+    pub leaving: Vec<LeavingView>,
+}
+
+/// How many resources of an assembly are Active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PartsView {
+    /// Those that are.
+    pub active: usize,
+    /// All that there should be.
+    pub all: usize,
+}
+
+/// A part that an assembly should no longer have.
+#[derive(Debug, Clone, Serialize)]
+pub struct LeavingView {
+    /// Its full name.
+    pub name: ElementName,
+    /// Its state.
+    pub state: State,
+    /// Since when it has that.
+    pub since: Timestamp,
+    /// Why its last step failed.
+    pub failure: Option<Failure>,
 }
 
 /// A process that has not ended.
@@ -167,6 +193,8 @@ impl AssemblyView {
                 .collect(),
             relationships: relationships(&snapshot),
             referenced_by: Vec::new(),
+            parts: PartsView::new(&snapshot),
+            leaving: leaving(&snapshot),
             components,
             outputs: windlass_engine::outputs(snapshot)
                 .into_iter()
@@ -174,6 +202,29 @@ impl AssemblyView {
                 .collect(),
         }
     }
+}
+
+impl PartsView {
+    fn new(snapshot: &Snapshot) -> Self {
+        let elements = snapshot.assembly.topology.elements().iter();
+        let resources = elements.filter(|element| element.kind == ElementKind::Resource);
+        let states = resources.map(|element| snapshot.elements.get(&element.name).map(|record| record.state));
+        let states: Vec<State> = states.map(Option::unwrap_or_default).collect();
+        Self { active: states.iter().filter(|state| **state == State::Active).count(), all: states.len() }
+    }
+}
+
+fn leaving(snapshot: &Snapshot) -> Vec<LeavingView> {
+    let unwanted = snapshot.elements.values().filter(|record| {
+        record.state != State::Absent && snapshot.assembly.topology.get(&record.name).is_none()
+    });
+    let view = |record: &ElementRecord| LeavingView {
+        name: record.name.clone(),
+        state: record.state,
+        since: record.since,
+        failure: record.failure.clone(),
+    };
+    unwanted.map(view).collect()
 }
 
 impl ProcessView {
