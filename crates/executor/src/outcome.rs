@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Captured, Timestamp};
+use crate::{Captured, Limits, Timestamp};
 
 /// How a job ended, and all it left behind.
 ///
@@ -70,6 +70,20 @@ pub enum End {
     NotStarted(StartFailure),
     /// It was started, and nobody can say how it ended: the host, its supervisor or its engine went away.
     Lost(String),
+}
+
+impl End {
+    /// Says it as `Display` does, with the limit that was met: what the job had that it ran out of.
+    pub fn under(&self, limits: &Limits) -> String {
+        match self {
+            Self::TimedOut => format!("{self} (it had {:?})", limits.timeout),
+            Self::OutOfMemory => match limits.memory_bytes {
+                Some(bytes) => format!("{self} (it had {bytes} bytes)"),
+                None => self.to_string(),
+            },
+            _ => self.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for End {

@@ -70,8 +70,9 @@ impl Driver for Script {
             .map_err(|refusal| refused(&reporter, &refusal))?
             .stdin(input::text(&input::discovery(&query.location)))
             .on_owner_death(job::fate(&Role::Discover));
+        let limits = job.limits.clone();
         let outcome = context.job(Role::Discover.job_name(), job).await?;
-        reporter.check(&outcome)?;
+        reporter.check(&outcome, &limits)?;
         discover::found(script.name(), &outcome.stdout, query)
             .map_err(|problems| reporter.protocol(&problems, &outcome.stderr))
     }
@@ -152,8 +153,9 @@ impl Run<'_> {
             0 => self.role.job_name().to_owned(),
             at => format!("{}-{}", self.role.job_name(), at + 1),
         };
+        let limits = job.limits.clone();
         let outcome = context.job(&name, job).await?;
-        self.reporter.check(&outcome)?;
+        self.reporter.check(&outcome, &limits)?;
         Ok(outcome)
     }
 }

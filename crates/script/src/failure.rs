@@ -1,7 +1,7 @@
 //! Failures: from the end of a job, and from an answer that can't be used.
 
 use windlass_driver::{Call, Failure, FailureKind};
-use windlass_executor::{Captured, End, Outcome, StartFailure};
+use windlass_executor::{Captured, End, Limits, Outcome, StartFailure};
 use windlass_secret::Redactor;
 use windlass_source::{Diagnostic, Place};
 
@@ -44,7 +44,7 @@ impl Reporter {
     /// | it can't be run: no run bit for whoever runs it, an unknown format | refused |
     /// | no interpreter, no working folder, anything else on the way to the start | infrastructure |
     /// | nobody can say | lost |
-    pub(crate) fn check(&self, outcome: &Outcome) -> Result<(), Failure> {
+    pub(crate) fn check(&self, outcome: &Outcome, limits: &Limits) -> Result<(), Failure> {
         let kind = match &outcome.end {
             End::Exited(0) => return Ok(()),
             End::TimedOut => FailureKind::Timeout,
@@ -54,7 +54,7 @@ impl Reporter {
             End::Lost(_) => FailureKind::Lost,
             _ => FailureKind::Failed,
         };
-        Err(self.failed(kind, &outcome.end.to_string(), &tail(&outcome.stderr)))
+        Err(self.failed(kind, &outcome.end.under(limits), &tail(&outcome.stderr)))
     }
 
     /// Returns the failure of the script: `what` goes on from its name.

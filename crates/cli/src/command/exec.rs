@@ -37,7 +37,7 @@ pub(crate) async fn run(args: ExecArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let code = match execute(&windlass, &location, &job).await {
-        Ok(outcome) => ended(&outcome),
+        Ok(outcome) => ended(&outcome, &job),
         Err(error) => fail(&error),
     };
     if let Err(error) = windlass.close().await {
@@ -159,7 +159,7 @@ async fn follow(mut events: Events) -> io::Result<()> {
     Ok(())
 }
 
-fn ended(outcome: &Outcome) -> ExitCode {
+fn ended(outcome: &Outcome, job: &Job) -> ExitCode {
     match &outcome.end {
         End::Exited(0) => exit::DONE,
         End::Cancelled => {
@@ -167,7 +167,7 @@ fn ended(outcome: &Outcome) -> ExitCode {
             exit::interrupted()
         }
         end => {
-            tell!("the job {end}");
+            tell!("the job {}", end.under(&job.limits));
             exit::FAILED
         }
     }

@@ -185,7 +185,7 @@ fn one_job_by_hand() {
     let run = env.run_with(&["exec", "--", "sh", "-c", "cat; echo err >&2"], "in\n");
     assert_eq!((run.code(), run.stdout.as_str(), run.stderr.as_str()), (Some(0), "in\n", "err\n"));
     let run = env.run(&["exec", "--timeout", "200ms", "--", "sleep", "600"]);
-    assert_eq!((run.code(), run.stderr.as_str()), (Some(1), "the job ran out of time\n"));
+    assert_eq!((run.code(), run.stderr.as_str()), (Some(1), "the job ran out of time (it had 200ms)\n"));
     let run = env.run(&["exec", "--", "no-such-program"]);
     assert_eq!(run.stderr, "the job could not be started: there is no program `no-such-program`\n");
     let run = env.run(&["exec", "--network", "none", "--", "true"]);

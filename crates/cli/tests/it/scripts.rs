@@ -121,7 +121,7 @@ fn a_script_that_never_ends() {
     let forever = "(trap '' TERM; while :; do sleep 600 || :; done) & wait";
     let env = TestEnv::small("effect: repeatable, timeout: 1s", &[("Install", forever), ("Uninstall", "")]);
     assert_snapshot!(failed(&env), @"
-    failed    box Install: `Install.sh` ran out of time
+    failed    box Install: `Install.sh` ran out of time (it had 1s)
     (Failed)
     ");
 }

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Every contestant runs a shell script that reads a line of YAML and prints one, all of them in turns, so that whatever
-//! else the host does falls on all. A contestant that isn't there (no `bwrap`, no engine) is left out and named. The
-//! exit code is 1 when a goal is missed.
+//! else the host does falls on all. A contestant that isn't there (no `bwrap`, no engine) is left out and named. Names as
+//! arguments leave out all others but `bare`. The exit code is 1 when a goal is missed.
 //!
 //! To add one: implement [`Contestant`] and put it into [`contestants`](lines::contestants).
 
@@ -85,8 +85,10 @@ fn main() -> ExitCode {
     if args.next().is_some_and(|first| first == "--supervise-jobs") {
         return supervise(args);
     }
-    let measured =
-        tokio::runtime::Runtime::new().map_err(Into::into).and_then(|runtime| runtime.block_on(measure()));
+    let only: Vec<String> = env::args().skip(1).collect();
+    let measured = tokio::runtime::Runtime::new()
+        .map_err(Into::into)
+        .and_then(|runtime| runtime.block_on(measure(&only)));
     match measured {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -98,10 +100,15 @@ fn main() -> ExitCode {
 }
 
 /// Measures everything and prints it. `false` if a goal is missed.
-async fn measure() -> Result<bool, Failure> {
+async fn measure(only: &[String]) -> Result<bool, Failure> {
     let dir = tempfile::tempdir()?;
     let mut out = io::stdout();
     let mut all = lines::contestants(dir.path()).await?;
+    if !only.is_empty() {
+        let is_asked = |name: &str| name == "bare" || only.iter().any(|only| only == name);
+        all.running.retain(|contestant| is_asked(contestant.name()));
+        all.crowds.retain(|crowd| is_asked(crowd.name));
+    }
     for (name, why) in &all.absent {
         writeln!(out, "SKIPPED: {name}: {why}")?;
     }

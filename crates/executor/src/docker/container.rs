@@ -100,7 +100,9 @@ pub(crate) fn strict(engine: &Description) -> HostConfig {
         cap_drop: Some(vec!["ALL".to_owned()]),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
         readonly_rootfs: Some(true),
-        ulimits: Some(vec![ResourcesUlimits { name: Some("core".to_owned()), soft: Some(0), hard: Some(0) }]),
+        // Podman then forgets all limits that it is configured with, and takes more than it may have.
+        ulimits: is_docker
+            .then(|| vec![ResourcesUlimits { name: Some("core".to_owned()), soft: Some(0), hard: Some(0) }]),
         // The first process bounds what is written; a log that throws its beginning away would lose an outcome.
         log_config: Some(HostConfigLogConfig {
             typ: Some("json-file".to_owned()),

@@ -49,7 +49,7 @@ pub enum Host {
     Unix(PathBuf),
     /// A host and a port; encrypted if certificates are given with it.
     Tcp(String),
-    /// A machine reached by `ssh`, on which `docker system dial-stdio` can be run: `user@host:port`.
+    /// A machine reached by `ssh`, on which `docker system dial-stdio` can be run: `user@host`, the name as `ssh` knows it.
     Ssh(String),
 }
 
@@ -321,7 +321,7 @@ mod tests {
                 "tcp://a:2375, by DOCKER_HOST",
             ),
             ("docker", &[("DOCKER_CONTEXT", "default")], "unix:///var/run/docker.sock, by the usual socket"),
-            ("ssh://me@far:22", &[("DOCKER_HOST", "tcp://a")], "ssh://me@far:22, by the location"),
+            ("ssh://me@far", &[("DOCKER_HOST", "tcp://a")], "ssh://me@far, by the location"),
             (
                 "docker",
                 &[("DOCKER_HOST", "tcp://a:1"), ("DOCKER_TLS_VERIFY", "1"), ("DOCKER_CERT_PATH", "/c")],

@@ -87,7 +87,8 @@ impl Engine {
         let engine = Self { docker, endpoint: Arc::new(endpoint), limit: CALL_LIMIT };
         engine.ping().await?;
         let negotiated = engine.docker.clone().negotiate_version();
-        let docker = engine.within(PING_LIMIT, "agree on a version", negotiated).await?;
+        // It is there; how long it takes to describe itself is another matter.
+        let docker = engine.within(CALL_LIMIT, "agree on a version", negotiated).await?;
         Ok(Self { docker, ..engine })
     }
 
@@ -138,7 +139,7 @@ impl Engine {
             live_restore: info.live_restore_enabled.unwrap_or(false),
             processors: info.ncpu.and_then(|count| usize::try_from(count).ok()).unwrap_or(1),
             architecture: version.arch.clone().unwrap_or_default(),
-            tested: !matches!(self.endpoint.host, Host::Ssh(_)),
+            tested: !(rootless && kind(version) == EngineKind::Podman),
         }
     }
 
@@ -180,6 +181,18 @@ impl Engine {
 
 fn open(endpoint: &Endpoint) -> Result<Docker, EngineError> {
     let address = endpoint.host.to_string();
+    if let Host::Ssh(machine) = &endpoint.host
+        && let Some((machine, port)) = with_port(machine)
+    {
+        let alias = machine.rsplit('@').next().unwrap_or(machine);
+        return Err(EngineError::Unreachable {
+            endpoint: address,
+            problem: format!(
+                "a port can't be given with ssh: write `Host {alias}` and `Port {port}` to ~/.ssh/config, and \
+                 `ssh://{machine}` here"
+            ),
+        });
+    }
     let docker = match (&endpoint.host, &endpoint.tls) {
         (Host::Unix(path), _) => {
             Docker::connect_with_unix(&path.to_string_lossy(), NEVER, API_DEFAULT_VERSION)
@@ -191,6 +204,12 @@ fn open(endpoint: &Endpoint) -> Result<Docker, EngineError> {
         (Host::Ssh(_), _) => Docker::connect_with_ssh(&address, NEVER, API_DEFAULT_VERSION, None),
     };
     docker.map_err(|error| classified(&endpoint.to_string(), "connect", PING_LIMIT, error))
+}
+
+/// `user@machine:22` → `user@machine` and `22`. What makes connections by ssh takes all of it for the machine's name.
+fn with_port(machine: &str) -> Option<(&str, u16)> {
+    let (machine, port) = machine.rsplit_once(':')?;
+    Some((machine, port.parse().ok()?))
 }
 
 fn kind(version: &SystemVersion) -> EngineKind {

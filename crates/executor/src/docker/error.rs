@@ -70,6 +70,12 @@ impl EngineError {
         matches!(self, Self::Refused { status: 409, .. })
     }
 
+    /// Tells whether the engine said that a container is just becoming something else, so that asking again soon helps.
+    pub(crate) fn is_between_states(&self) -> bool {
+        // Podman's words for a container that has ended and that it has not noted down yet.
+        matches!(self, Self::Refused { message, .. } if message.contains("container state improper"))
+    }
+
     /// Tells whether it is the engine that is in trouble, so that asking again later may help.
     pub fn is_outage(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Slow { .. })

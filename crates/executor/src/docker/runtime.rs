@@ -34,6 +34,9 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_millis(500);
 
+/// How often a list is asked for again that is not understood.
+const LIST_TRIES: u32 = 10;
+
 /// How long a container that is no job may be without a running anchor of its client before it is taken for a leftover.
 const OLD: Duration = Duration::from_secs(60);
 
@@ -200,10 +203,20 @@ impl DockerRuntime {
         let filter = value.map_or_else(|| label.to_owned(), |value| format!("{label}={value}"));
         let filters: HashMap<String, Vec<String>> = [("label".to_owned(), vec![filter])].into();
         let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
-        self.shared
-            .engine
-            .call("list containers", self.shared.engine.client().list_containers(Some(options)))
-            .await
+        let mut pause = FIRST_PAUSE;
+        let mut tries = LIST_TRIES;
+        loop {
+            let list = self.shared.engine.client().list_containers(Some(options.clone()));
+            match self.shared.engine.call("list containers", list).await {
+                // Podman has a state more than the interface, in which containers are for a moment when they end.
+                Err(EngineError::Protocol { .. }) if tries > 0 => {
+                    tries -= 1;
+                    sleep(pause).await;
+                    pause = (pause * 2).min(LAST_PAUSE);
+                }
+                listed => return listed,
+            }
+        }
     }
 
     async fn force_remove(&self, id: &JobId) -> Result<(), EngineError> {
@@ -219,8 +232,8 @@ impl DockerRuntime {
                 .await
             {
                 Err(error) if error.is_absent() => return Ok(()),
-                // Somebody else removes it at this moment.
-                Err(error) if error.is_conflict() => {
+                // Somebody else removes it at this moment, or it is just ending.
+                Err(error) if error.is_conflict() || error.is_between_states() => {
                     sleep(pause).await;
                     pause = (pause * 2).min(LAST_PAUSE);
                 }

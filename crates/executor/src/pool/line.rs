@@ -169,7 +169,7 @@ impl Ended {
 
 /// Tells whether a job can be described in one frame.
 pub(crate) fn fits(job: &Job, id: &str, env: Vec<(String, String)>) -> bool {
-    spec(job, id, env).to_file().len() + ROOM < MAX_FRAME
+    spec(job, id, env).encoded_length() + ROOM < MAX_FRAME
 }
 
 /// The variables of a job but for those that the runner sets.

@@ -6,13 +6,9 @@
 //! bound what is kept of a flood, and write an outcome down where a broken connection can't lose it.
 //!
 //! It is one static file for this host's kind of processor, [`program`], compiled by this crate's build script, copied into a container and started as its
-//! first process:
-//!
-//! - `windlass-runner serve FOLDER [SCRUB…]` runs the jobs that an owner sends it on its stdin, several at a time, and
-//!   answers on its stdout, in the words of [`protocol`]. `FOLDER` is where the jobs' folders are made; the folders
-//!   `SCRUB` are emptied whenever no job is left, if the runner is the first process of its namespace.
-//! - `windlass-runner init FOLDER` runs the one job that is described in a folder, and leaves its streams and its
-//!   outcome there: [`Spec::to_file`](protocol::Spec::to_file), [`Ending::from_file`](protocol::Ending::from_file), and the words at the head of `program/init.rs`.
+//! first process: `windlass-runner serve FOLDER [SCRUB…]` runs the jobs that an owner sends it on its stdin, several at a time, and
+//! answers on its stdout, in the words of [`protocol`]. `FOLDER` is where the jobs' folders are made; the folders
+//! `SCRUB` are emptied whenever no job is left, if the runner is the first process of its namespace.
 //!
 //! The same program works outside of a container, as the child of a test.
 

@@ -383,24 +383,11 @@ impl Reply {
 }
 
 impl Spec {
-    /// Returns the spec as the file that the mode `init` reads: the version, then the fields.
-    pub fn to_file(&self) -> Vec<u8> {
+    /// Returns how many bytes of a frame it takes.
+    pub fn encoded_length(&self) -> usize {
         let mut out = Vec::new();
-        put_u16(&mut out, VERSION);
         self.encode(&mut out);
-        out
-    }
-
-    /// Reads such a file.
-    ///
-    /// # Errors
-    /// When it is none, or of another version.
-    pub fn from_file(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut from = Reader(bytes);
-        from.version()?;
-        let spec = Self::decode(&mut from)?;
-        from.end()?;
-        Ok(spec)
+        out.len()
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
@@ -447,26 +434,6 @@ impl Spec {
 }
 
 impl Ending {
-    /// Returns the ending as the file that the mode `init` writes: the version, then the fields.
-    pub fn to_file(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        put_u16(&mut out, VERSION);
-        self.encode(&mut out);
-        out
-    }
-
-    /// Reads such a file.
-    ///
-    /// # Errors
-    /// When it is none, or of another version.
-    pub fn from_file(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut from = Reader(bytes);
-        from.version()?;
-        let ending = Self::decode(&mut from)?;
-        from.end()?;
-        Ok(ending)
-    }
-
     fn encode(&self, out: &mut Vec<u8>) {
         self.how.encode(out);
         put_u64(out, self.started_ms.map_or(0, |at| at.saturating_add(1)));
@@ -609,10 +576,6 @@ impl Reader<'_> {
 
     fn u64(&mut self) -> Result<u64, Malformed> {
         Ok(u64::from_le_bytes(self.take()?))
-    }
-
-    fn version(&mut self) -> Result<(), Malformed> {
-        if self.u16()? == VERSION { Ok(()) } else { Err(Malformed("it is of another version")) }
     }
 
     fn stream(&mut self) -> Result<u8, Malformed> {

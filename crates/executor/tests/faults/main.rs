@@ -13,7 +13,7 @@ use std::{
 };
 
 use windlass_executor::{
-    End, Events, Found, Job, JobEvent, JobId, OnOwnerDeath, Runtime, RuntimeError,
+    End, Events, Found, Job, JobEvent, JobId, Network, OnOwnerDeath, Runtime, RuntimeError,
     docker::{DockerOptions, DockerRuntime},
 };
 
@@ -132,6 +132,23 @@ async fn jobs_that_an_engine_takes_with_it_are_lost_and_not_run_again() {
 }
 
 #[tokio::test]
+async fn a_network_that_an_engine_has_not_is_refused() {
+    let Some(daemon) = Daemon::start("without a network", Settings::default()).await else { return };
+    let runtime = DockerRuntime::open(daemon.engine().await, options()).await.unwrap();
+    let nowhere = once("true").network(Network::Named("nowhere".to_owned()));
+    match runtime.submit(&id("nowhere"), &nowhere).await {
+        Err(RuntimeError::Unavailable { problem, .. }) => assert!(problem.contains("nowhere"), "{problem}"),
+        other => panic!("the network is not there: {other:?}"),
+    }
+    assert_eq!(runtime.find(&id("nowhere")).await.unwrap(), Found::Never);
+    runtime.close().await;
+    daemon.is_left_clean().await;
+}
+
+/// How long an engine stands still.
+const STILL: Duration = Duration::from_secs(30);
+
+#[tokio::test]
 async fn an_engine_that_stands_still_is_waited_for() {
     let Some(daemon) = Daemon::start("stopped", Settings::default()).await else { return };
     let runtime = DockerRuntime::open(daemon.engine().await, options()).await.unwrap();
@@ -145,7 +162,8 @@ async fn an_engine_that_stands_still_is_waited_for() {
     assert_eq!(runtime.find(&id("once")).await.unwrap(), Found::Running);
     let waited = runtime.wait(&id("once")).await;
     assert!(matches!(waited, Err(RuntimeError::Unavailable { .. })), "{waited:?}");
-    assert!(begun.elapsed() < Duration::from_secs(30), "it took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < STILL, "it took {:?}", begun.elapsed());
+    tokio::time::sleep_until((begun + STILL).into()).await;
     daemon.signal("CONT");
     let outcome = end(&runtime, "once").await;
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(7), "before\nafter\n"));

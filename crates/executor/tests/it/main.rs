@@ -8,7 +8,6 @@ mod images;
 mod place;
 mod pool;
 mod processes;
-mod runner;
 mod sandbox;
 mod survival;
 

@@ -101,12 +101,3 @@ pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
-
-/// The same where there is nothing else to do.
-pub(crate) fn blocking_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < LIMIT, "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}

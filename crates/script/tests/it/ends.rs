@@ -42,7 +42,7 @@ async fn a_signal() {
 async fn out_of_time() {
     let world = World::new().set("timeout", "200ms").script("Configure.sh", "echo waiting >&2; sleep 60");
     insta::assert_snapshot!(run(world).await, @"
-    Timeout: `Configure.sh` ran out of time
+    Timeout: `Configure.sh` ran out of time (it had 200ms)
     ---
     waiting
     ");

@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! runner serve FOLDER [SCRUB…]   runs jobs that an owner sends on stdin, and answers on stdout
-//! runner init FOLDER             runs the one job that is described in a folder, and leaves its outcome there
 //! runner version                 prints the version of what it speaks
 //! ```
 //!
@@ -14,7 +13,6 @@
 mod protocol;
 
 mod files;
-mod init;
 mod job;
 mod launch;
 mod processes;
@@ -28,12 +26,11 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["serve", folder, scrub @ ..] => serve::serve(Path::new(folder), scrub).map(|()| 0),
-        ["init", folder] => init::init(Path::new(folder)),
         ["version"] => {
             println!("{}", protocol::VERSION);
             Ok(0)
         }
-        _ => Err(io::Error::other("expected: serve FOLDER [SCRUB…], init FOLDER, version")),
+        _ => Err(io::Error::other("expected: serve FOLDER [SCRUB…], version")),
     };
     match result {
         Ok(code) => ExitCode::from(code),

@@ -34,6 +34,7 @@ unsafe extern "C" {
     fn poll(fds: *mut PollFd, count: c_ulong, timeout: c_int) -> c_int;
     fn pipe2(fds: *mut c_int, flags: c_int) -> c_int;
     fn prctl(option: c_int, ...) -> c_int;
+    fn setrlimit(resource: c_int, limits: *const [u64; 2]) -> c_int;
     fn sigprocmask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> c_int;
     fn signal(signal: c_int, handler: usize) -> usize;
     fn signalfd(fd: c_int, mask: *const SignalSet, flags: c_int) -> c_int;
@@ -43,6 +44,8 @@ unsafe extern "C" {
     fn open(path: *const c_char, flags: c_int, ...) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
 }
+
+const RLIMIT_CORE: c_int = 4;
 
 pub(crate) const SIGKILL: i32 = 9;
 pub(crate) const SIGUSR1: i32 = 10;
@@ -130,6 +133,8 @@ fn become_job(image: &Image<'_>, folder: BorrowedFd<'_>, streams: [BorrowedFd<'_
         umask(0o022);
         // The runner is not to be looked into; its jobs are as any process.
         prctl(PR_SET_DUMPABLE, 1 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong);
+        // No cores: they would be left for the next.
+        setrlimit(RLIMIT_CORE, &[0, 0]);
         // When memory runs out it shall be the job that goes.
         let score = open(c"/proc/self/oom_score_adj".as_ptr(), O_WRONLY | O_CLOEXEC);
         if score >= 0 {

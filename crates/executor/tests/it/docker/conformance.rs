@@ -5,7 +5,7 @@ use windlass_executor::{
     testing::{Subject, leftovers::Leftovers},
 };
 
-use super::place::{Place, TURNS, ask};
+use super::place::{Place, TURNS, left_by};
 
 async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
     let Some(place) = Place::new(case).await else { return };
@@ -16,10 +16,7 @@ async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
     Subject::new(place.runtime.clone(), &name, Job::command("sh")).check(run).await;
     place.runtime.close().await;
     before.after(async || place.left()).await;
-    let volumes = ask(&place.engine, &["volume", "ls", "--quiet", "--filter", "name=windlass-volume-"]);
-    for volume in volumes.iter().filter(|volume| volume.ends_with(place.runtime.client())) {
-        ask(&place.engine, &["volume", "rm", volume]);
-    }
+    left_by(&place);
 }
 
 windlass_executor::conformance_tests!(check);

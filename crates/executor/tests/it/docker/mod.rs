@@ -6,5 +6,7 @@ mod conformance;
 mod connection;
 mod engines;
 mod place;
+mod podman;
+mod ssh;
 mod survival;
 mod warm;

@@ -28,7 +28,7 @@ impl Place {
     pub(crate) async fn new(test: &str) -> Option<Self> {
         static LOADED: OnceCell<()> = OnceCell::const_new();
         let engine = docker(test).await?;
-        if !Path::new("/usr/bin/busybox").exists() && !Path::new("/bin/busybox").exists() {
+        if busybox().is_none() {
             skipped(test, "there is no static busybox: apt-get install busybox-static");
             return None;
         }
@@ -51,11 +51,22 @@ pub(crate) fn options() -> DockerOptions {
     DockerOptions::new().image(IMAGE)
 }
 
+/// The program that the test image is made of.
+pub(crate) fn busybox() -> Option<&'static Path> {
+    ["/bin/busybox", "/usr/bin/busybox"].map(Path::new).into_iter().find(|path| path.exists())
+}
+
+/// Removes the volumes of a case; they outlive jobs.
+pub(crate) fn left_by(place: &Place) {
+    let volumes = ask(&place.engine, &["volume", "ls", "--quiet", "--filter", "name=windlass-volume-"]);
+    for volume in volumes.iter().filter(|volume| volume.ends_with(place.runtime.client())) {
+        ask(&place.engine, &["volume", "rm", volume]);
+    }
+}
+
 /// Loads the test image.
 pub(crate) async fn load(engine: &Engine) {
-    let busybox =
-        ["/bin/busybox", "/usr/bin/busybox"].into_iter().find(|path| Path::new(path).exists()).unwrap();
-    let image = ImageBuilder::new(IMAGE).busybox(Path::new(busybox)).unwrap().build().unwrap();
+    let image = ImageBuilder::new(IMAGE).busybox(busybox().unwrap()).unwrap().build().unwrap();
     engine.load_image(image.archive().to_vec()).await.unwrap();
 }
 

@@ -1,0 +1,186 @@
+//! Podman: its service, started by these tests on a socket of their own, put to the suite and to what is its own.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{LazyLock, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Resource, getrlimit};
+use tokio::sync::OnceCell;
+use windlass_executor::{
+    Capability, End, Job, Runtime,
+    docker::{Engine, EngineChoice, EngineKind, Environment},
+    testing::{Subject, leftovers::Leftovers},
+};
+
+use super::{
+    engines::skipped,
+    place::{IMAGE, Place, TURNS, busybox, left_by, load, options, sh},
+};
+
+/// How long the service may take to answer.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Where the service listens; or why there is none.
+static SERVICE: LazyLock<Result<PathBuf, String>> = LazyLock::new(start);
+
+/// Starts the service. It ends with this program: the thread that starts it waits for it, and its death is the service's.
+fn start() -> Result<PathBuf, String> {
+    if !rustix::process::geteuid().is_root() {
+        return Err("its service is started as root".to_owned());
+    }
+    for program in ["podman", "setpriv", "docker"] {
+        let found = Command::new("sh").args(["-c", "command -v \"$0\"", program]).output();
+        if !found.is_ok_and(|found| found.status.success()) {
+            return Err(format!("there is no `{program}`: apt-get install podman util-linux docker.io"));
+        }
+    }
+    // Two engines on one store don't know of each other's containers.
+    let all = Path::new("/run/windlass-test-podman");
+    let run = all.join(std::process::id().to_string());
+    let problem = |error: std::io::Error| error.to_string();
+    remove_dead(all);
+    fs::create_dir_all(&run).map_err(problem)?;
+    fs::write(run.join("containers.conf"), configuration()).map_err(problem)?;
+    let socket = run.join("sock");
+    let log = File::create(run.join("log")).map_err(problem)?;
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "podman", "--storage-driver", "vfs"]);
+    command.arg("--root").arg(run.join("root")).arg("--runroot").arg(run.join("run"));
+    command.args(["system", "service", "--time", "0"]).arg(format!("unix://{}", socket.display()));
+    command.env("CONTAINERS_CONF", run.join("containers.conf")).stdin(Stdio::null());
+    command.stdout(log.try_clone().map_err(problem)?).stderr(log);
+    let (started, starting) = mpsc::channel();
+    thread::spawn(move || {
+        let child = command.spawn();
+        let _told = started.send(child.as_ref().err().map(ToString::to_string));
+        if let Ok(mut child) = child {
+            let _ended = child.wait();
+        }
+    });
+    if let Ok(Some(error)) = starting.recv() {
+        return Err(error);
+    }
+    let begun = Instant::now();
+    while !socket.exists() {
+        if begun.elapsed() > LIMIT {
+            return Err(format!(
+                "it does not start: {}",
+                fs::read_to_string(run.join("log")).unwrap_or_default()
+            ));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(socket)
+}
+
+/// Removes what the services of earlier runs of the tests have left: nobody tells us when these tests are over.
+fn remove_dead(all: &Path) {
+    for entry in fs::read_dir(all).into_iter().flatten().flatten() {
+        let lives = entry.file_name().to_str().is_some_and(|pid| Path::new("/proc").join(pid).exists());
+        if !lives {
+            let _busy = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// What it needs where it may not raise limits, and where control groups are of both versions.
+fn configuration() -> String {
+    let hard = |resource| getrlimit(resource).maximum.unwrap_or(1 << 20).min(1 << 20);
+    let (files, processes) = (hard(Resource::Nofile), hard(Resource::Nproc).min(4096));
+    format!(
+        "[containers]\ndefault_ulimits = [\"nofile={files}:{files}\", \"nproc={processes}:{processes}\"]\n\
+         [engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n"
+    )
+}
+
+/// The engine; `None` is a test that can't run.
+async fn podman(test: &str) -> Option<Engine> {
+    static LOADED: OnceCell<()> = OnceCell::const_new();
+    let socket = match &*SERVICE {
+        Ok(socket) => socket,
+        Err(why) => {
+            skipped(test, &format!("Podman: {why}"));
+            return None;
+        }
+    };
+    if busybox().is_none() {
+        skipped(test, "there is no static busybox: apt-get install busybox-static");
+        return None;
+    }
+    let choice: EngineChoice = format!("unix://{}", socket.display()).parse().unwrap();
+    let begun = Instant::now();
+    let engine = loop {
+        match Engine::connect(&choice, &Environment::default()).await {
+            Ok(engine) => break engine,
+            Err(error) => assert!(begun.elapsed() < LIMIT, "{error}"),
+        }
+    };
+    LOADED.get_or_init(async || load(&engine).await).await;
+    Some(engine)
+}
+
+async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
+    let Some(engine) = podman(case).await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let place = Place::with(engine, options()).await;
+    let before = Leftovers::before(async || place.left()).await;
+    let name = format!("{case}-{}", place.runtime.client());
+    Subject::new(place.runtime.clone(), &name, Job::command("sh")).check(run).await;
+    place.runtime.close().await;
+    before.after(async || place.left()).await;
+    left_by(&place);
+}
+
+mod suite {
+    use super::check;
+
+    // Not those that start many containers one after another, of which each takes it some tenths of a second, nor those of
+    // memory, of which it does not tell here, nor the fork bomb, whose end it loses now and then.
+    windlass_executor::conformance_tests! { check;
+        ends {
+            exit_codes signalled missing_command missing_interpreter not_executable no_format
+            timeout_ends_all_processes timeout_is_graceful unsupported_is_refused missing_image
+        }
+        extremes { endless_output processes_are_limited temporary_folder_is_flooded }
+        files {
+            environment_is_cleared files_are_placed outputs_are_brought_back outputs_of_a_failed_job
+            volumes_outlive_jobs odd_names device_node output_limits
+        }
+        life {
+            submitted_twice_runs_once found_at_each_stage removed_leaves_nothing running_is_not_removed
+            cancelled_while_running cancelled_at_once cancelled_when_over listed_by_owner unknown_is_said
+        }
+        streams { echo unread_input large_echo closed_early silent garbage stderr_apart leftover_holds_output events_of_the_past }
+    }
+}
+
+#[tokio::test]
+async fn it_is_known_for_what_it_is() {
+    let Some(engine) = podman("it_is_known_for_what_it_is").await else { return };
+    let description = engine.describe().await.unwrap();
+    assert_eq!(description.kind, EngineKind::Podman);
+    assert!(!description.rootless && description.tested, "{description:?}");
+    assert!(description.capabilities.contains(&Capability::PidsLimit));
+}
+
+#[tokio::test]
+async fn another_client_finds_its_job() {
+    let Some(engine) = podman("another_client_finds_its_job").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let (one, other) = (Place::with(engine.clone(), options()).await, Place::with(engine, options()).await);
+    let id = format!("found-{}", one.runtime.client()).parse().unwrap();
+    one.runtime.submit(&id, &sh("sleep 1; echo done; exit 7").image(IMAGE)).await.unwrap();
+    let outcome = other.runtime.wait(&id).await.unwrap();
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(7), "done\n"));
+    one.runtime.wait(&id).await.unwrap();
+    one.runtime.remove(&id).await.unwrap();
+    for place in [one, other] {
+        place.runtime.close().await;
+        assert!(place.left().is_empty());
+    }
+}
