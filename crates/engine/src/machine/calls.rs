@@ -103,9 +103,12 @@ impl Machine {
     }
 
     pub(super) fn due(&mut self, id: &CallId) {
-        let Some(run) = self.calls.get(id) else { return };
+        let Some(run) = self.calls.get_mut(id) else { return };
         if self.cancelling {
             return self.stopped(id);
+        }
+        if std::mem::take(&mut run.repeats) {
+            return self.repeat(id);
         }
         let over = matches!(run.record.state, CallState::Converging { deadline } if self.now >= deadline);
         if over {
@@ -168,13 +171,28 @@ impl Machine {
         self.again(id, failure);
     }
 
-    /// Performs a call again, a few times at most.
+    /// Performs a call again, a few times at most: at once the first time, and then each time after twice as long a wait.
+    ///
+    /// Only calls come here that may be made twice, or that are known not to have happened.
     pub(super) fn again(&mut self, id: &CallId, failure: Failure) {
         const MOST: u32 = 5;
+        const FIRST_WAIT: i64 = 1000;
         let Some(run) = self.calls.get_mut(id) else { return };
-        if run.record.attempt >= MOST {
+        let attempt = run.record.attempt;
+        if attempt >= MOST {
             return self.failed(id, failure);
         }
+        let Some(doublings) = attempt.checked_sub(2) else { return self.repeat(id) };
+        run.repeats = true;
+        let wait = FIRST_WAIT << doublings;
+        let element = run.record.element.clone();
+        let message = format!("{failure}; it is tried again in {} s", wait / 1000);
+        self.happened(None, Happening::Logged { element, severity: Severity::Warning, message });
+        self.out.commands.push(Command::Wake { call: id.clone(), at: self.now.plus_millis(wait) });
+    }
+
+    fn repeat(&mut self, id: &CallId) {
+        let Some(run) = self.calls.get_mut(id) else { return };
         run.record.attempt += 1;
         run.call.attempt = run.record.attempt;
         let record = run.record.clone();

@@ -186,6 +186,8 @@ struct CallRun {
     nature: Nature,
     /// Whether what is observed decides if a lost call happened.
     recovering: bool,
+    /// Whether it waits for its next attempt.
+    repeats: bool,
     polls: u32,
 }
 

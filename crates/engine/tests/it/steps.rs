@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use windlass_driver::Observation;
+use windlass_engine::{Ask, Stop};
 use windlass_model::assembly::Property;
 use windlass_model::record::{CallState, Effect, ProcessStatus, StepEnd, StepState};
 use windlass_model::{Part, Template};
@@ -106,6 +107,29 @@ async fn a_job_that_is_lost_again_and_again_fails_its_call() {
     let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Failed);
     assert_eq!(rig.strings.calls().len(), 5);
+    // At once, then after one, two and four seconds.
+    let took = ended.process.ended.unwrap().millis_since(ended.process.created);
+    assert!((7000..7500).contains(&took), "{took}");
+}
+
+/// Who waits for another attempt is stopped like anything else that runs.
+#[tokio::test(start_paused = true)]
+async fn waiting_for_another_attempt_can_be_stopped() {
+    let rig = Rig::new(Effect::Repeatable);
+    (0..20).for_each(|_| rig.jobs.lose("a Install"));
+    let stop = Stop::default();
+    let soon = stop.soon.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        soon.cancel();
+    });
+    let ask = Ask::Up(Box::new(Sketch::new(&["a"]).desired()));
+    let ended = rig.ask_until("t", ask, &stop).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Cancelled);
+    assert_eq!(rig.strings.calls().len(), 2);
+    rig.jobs.lose_none();
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active");
 }
 
 #[tokio::test(start_paused = true)]

@@ -115,9 +115,13 @@ impl Rig {
 
     /// Asks for something and sees it through.
     pub(crate) async fn ask(&self, name: &str, ask: Ask) -> Result<Ended, EngineError> {
+        self.ask_until(name, ask, &Stop::default()).await
+    }
+
+    /// Asks for something and sees it through, or until it is stopped.
+    pub(crate) async fn ask_until(&self, name: &str, ask: Ask, stop: &Stop) -> Result<Ended, EngineError> {
         let (engine, holder) = self.engine();
-        let stop = Stop::default();
-        engine.prepare(&assembly_name(name), ask, &holder, &stop).await?.run(&stop).await
+        engine.prepare(&assembly_name(name), ask, &holder, stop).await?.run(stop).await
     }
 
     /// Brings an assembly up in a process that is killed after a time; tells whether it was.
