@@ -26,6 +26,8 @@ struct Node {
     waits: Vec<(At, WaitKind, Reason)>,
     /// Waits that may be dropped.
     wishes: Vec<(At, WaitKind, Reason)>,
+    /// Waits that are dropped before any wish is.
+    hopes: Vec<(At, WaitKind, Reason)>,
     /// The steps that have to be taken as well if this one is.
     brings: Vec<At>,
 }
@@ -44,7 +46,14 @@ impl Graph {
     }
 
     fn add(&mut self, phase: Option<Phase>, work: Work) -> At {
-        self.nodes.push(Node { work, phase, waits: Vec::new(), wishes: Vec::new(), brings: Vec::new() });
+        self.nodes.push(Node {
+            work,
+            phase,
+            waits: Vec::new(),
+            wishes: Vec::new(),
+            hopes: Vec::new(),
+            brings: Vec::new(),
+        });
         At(self.nodes.len() - 1)
     }
 
@@ -68,15 +77,36 @@ impl Graph {
         reason: Reason,
     ) {
         let node = &mut self.nodes[step.0];
-        let waits = if firmness == Firmness::Rule { &mut node.waits } else { &mut node.wishes };
+        let waits = match firmness {
+            Firmness::Rule => &mut node.waits,
+            Firmness::Wish => &mut node.wishes,
+            Firmness::Hope => &mut node.hopes,
+        };
         waits.push((on, kind, reason));
     }
 
-    /// Turns wishes into waits, but for those that would close a circle.
+    /// Turns wishes into waits, but for those that would close a circle; then hopes.
+    pub(crate) fn settle_wishes(&mut self) {
+        self.settle();
+        for (steps, on, reason) in std::mem::take(&mut self.one_of) {
+            if !steps.iter().any(|step| self.nodes[step.0].waits.iter().any(|wait| wait.0 == on)) {
+                // There is no order: it is the circle that is to be told of.
+                for step in steps {
+                    self.need(step, on, reason.clone());
+                }
+            }
+        }
+        for node in &mut self.nodes {
+            node.wishes = std::mem::take(&mut node.hopes);
+        }
+        self.settle();
+    }
+
+    /// Turns wishes into waits.
     ///
     /// A wish between steps that are in no circle is granted at once. The rest is taken in order as if wishes were waits;
     /// where no step is free, the first one that only wishes keep back gives its wishes up. Each edge is looked at once.
-    pub(crate) fn settle_wishes(&mut self) {
+    fn settle(&mut self) {
         if self.nodes.iter().all(|node| node.wishes.is_empty()) {
             return;
         }
@@ -90,14 +120,6 @@ impl Graph {
         Knots::of(self).untie(self);
         for node in &mut self.nodes {
             node.waits.append(&mut node.wishes);
-        }
-        for (steps, on, reason) in std::mem::take(&mut self.one_of) {
-            if !steps.iter().any(|step| self.nodes[step.0].waits.iter().any(|wait| wait.0 == on)) {
-                // There is no order: it is the circle that is to be told of.
-                for step in steps {
-                    self.need(step, on, reason.clone());
-                }
-            }
         }
     }
 

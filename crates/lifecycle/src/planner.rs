@@ -110,6 +110,8 @@ pub(crate) enum Firmness {
     Rule,
     /// It may where it would close a circle.
     Wish,
+    /// As a wish, and before any wish is dropped.
+    Hope,
 }
 
 impl Holds {

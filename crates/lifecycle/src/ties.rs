@@ -364,7 +364,7 @@ impl<'a> Planner<'a> {
 
     /// Keeps what a target has until what takes its place is ready: where that fails, the old one goes on working.
     ///
-    /// A wish: a source that comes down itself, or waits for one that does, is ready only after that.
+    /// A hope: a source that comes down itself, or waits for one that does, is ready only after that.
     fn cease_late<'n>(
         &mut self,
         new: &Relationship,
@@ -379,7 +379,7 @@ impl<'a> Planner<'a> {
             if let Some(ready) = self.reached(name, least) {
                 let rule = format!("{} takes its place and must be {} first", name.local(), at_rank(least));
                 let reason = because(new, rule);
-                self.graph.wait_firmly(ceased, ready, WaitKind::Needs, Firmness::Wish, reason);
+                self.graph.wait_firmly(ceased, ready, WaitKind::Needs, Firmness::Hope, reason);
             }
         }
     }

@@ -1,10 +1,11 @@
 //! What can be asked: up, and changes of what is there.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
+use windlass_driver::Package;
 use windlass_engine::{Ask, Desired, Ended, EngineError, Manner, Prepared, Stop};
 use windlass_model::record::{EventRecord, InstanceRecord, ProcessRecord};
 use windlass_model::{AssemblyName, Element, ElementName, ProcessId, Seq, State, Topology};
@@ -12,7 +13,7 @@ use windlass_plan::Plan;
 use windlass_source::{Diagnostics, Place};
 use windlass_store::{Store, Watch};
 
-use crate::desired::{Asked, desired};
+use crate::desired::{self, Asked, desired};
 use crate::error::Error;
 use crate::open::Windlass;
 use crate::view::plan::{DriftView, PlanView};
@@ -237,6 +238,28 @@ impl Windlass {
     pub async fn change(&self, name: &AssemblyName, ask: Ask, stop: &Stop) -> Result<Started, Error> {
         let store = self.store_of(name).await?;
         self.start(store, name, ask, Diagnostics::default(), stop).await
+    }
+
+    /// Reads the packages of an assembly that is there as they are on the disk now, around its descriptor `file`: what
+    /// [`Ask::DownWith`] takes.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such assembly, or the file or a package can't be read.
+    pub async fn current_packages(
+        &self,
+        name: &AssemblyName,
+        file: &Path,
+        catalog: &[PathBuf],
+    ) -> Result<Vec<Package>, Error> {
+        let store = self.store_of(name).await?;
+        let known = || EngineError::Unknown { name: name.clone(), known: Vec::new() };
+        let record = store.load(name).await?.ok_or_else(known)?.assembly;
+        let opened = desired::open(&self.project, file, catalog)?;
+        let mut problems = Diagnostics::default();
+        let resources: Vec<_> = record.packages.keys().collect();
+        let packages = desired::packages(&opened.catalog, resources, self.drivers(), &mut problems);
+        if problems.has_errors() { Err(Error::Input(problems)) } else { Ok(packages) }
     }
 
     async fn start(

@@ -1,5 +1,7 @@
 //! Commands that change an assembly.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use windlass::model::{AssemblyName, ProcessId, State};
 
@@ -37,10 +39,16 @@ pub(crate) struct UpArgs {
 #[command(after_help = "\
 Examples:
   windlass down h_bta
-  windlass down storage --force")]
+  windlass down storage --force
+  windlass down h_bta --current-packages fixtures/assemblies/h_bta")]
 pub(crate) struct DownArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
+
+    /// Run the scripts that lie around this descriptor now instead of those that were pinned
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) current_packages: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) force: ForceArgs,
     #[command(flatten)]

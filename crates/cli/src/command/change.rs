@@ -50,10 +50,13 @@ impl Change<'_> {
 }
 
 pub(crate) async fn down(args: DownArgs) -> ExitCode {
-    let DownArgs { name, force, how } = &args;
+    let DownArgs { name, current_packages, force, how } = &args;
     let command = format!("down {name}");
     Change { name, command, dry: Some(&how.dry), run: &how.run, force: force.force }
-        .run(async |_| Ok(Ask::Down))
+        .run(async |windlass| match current_packages {
+            None => Ok(Ask::Down),
+            Some(file) => Ok(Ask::DownWith(windlass.current_packages(name, file, &[]).await?)),
+        })
         .await
 }
 

@@ -70,6 +70,19 @@ fn what_runs_for_down_was_pinned_by_up() {
     assert!(!env.path(".windlass/volumes").exists());
 }
 
+/// A script that can't take its part down is repaired on the disk, and that one is run instead.
+#[test]
+fn what_lies_on_the_disk_runs_on_demand() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "exit 7")]);
+    env.ok(&["up", "small"]);
+    assert_eq!(env.run(&["down", "small"]).code(), Some(1));
+    let script = env.files().into_iter().find(|file| file.ends_with("Uninstall.sh")).unwrap();
+    env.edit(&script, "exit 7", "exit 0");
+    assert_eq!(env.run(&["down", "small"]).code(), Some(1), "the pinned one still can't");
+    env.ok(&["down", "small", "--current-packages", "small"]);
+    assert!(env.refuses(&["status", "small"]).contains("there is no assembly"));
+}
+
 #[test]
 fn an_assembly_comes_up_again_after_down() {
     let env = TestEnv::with("h_bta");

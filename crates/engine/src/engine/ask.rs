@@ -17,6 +17,9 @@ pub enum Ask {
     Up(Box<Desired>),
     /// Nothing of it should be there.
     Down,
+    /// Nothing of it should be there, and these packages take it down instead of those that it was made from, as far as
+    /// they have the same names.
+    DownWith(Vec<Package>),
     /// What was asked last, once more.
     Retry {
         /// Whether all calls whose end is not known happened; none asks.
@@ -80,7 +83,7 @@ impl Ask {
         match self {
             Self::Up(desired) if desired.manner.adopt => Intent::Adopt,
             Self::Up(_) => Intent::Up,
-            Self::Down => Intent::Down,
+            Self::Down | Self::DownWith(_) => Intent::Down,
             Self::Retry { .. } if goal == State::Absent => Intent::Down,
             Self::Retry { .. } => Intent::Up,
             Self::SetState(state) => Intent::SetState(*state),

@@ -78,6 +78,10 @@ impl Means {
         let goal = before.as_ref().map_or(State::Active, |record| record.goal);
         let mut intent = ask.intent(goal);
         let old_secrets = snapshot.as_ref().map(World::texts).unwrap_or_default();
+        let instead = match &ask {
+            Ask::DownWith(packages) => packages.clone(),
+            _ => Vec::new(),
+        };
         let mut target = match (ask, &before) {
             (Ask::Up(desired), before) => up(*desired, before.as_ref(), &old_secrets, now)?,
             (ask, Some(record)) => stored(ask, record, &former, &mut intent)?,
@@ -103,6 +107,10 @@ impl Means {
             world.installed = Some(installed(before, &former.versions, &world));
         }
         world.former = former.packages;
+        for package in instead.into_iter().map(Arc::new) {
+            let same = world.former.values_mut().filter(|known| known.name() == package.name());
+            same.for_each(|known| *known = package.clone());
+        }
         match record {
             Some(record) => world.assembly = record,
             None => world.assembly.goal = State::Absent,
@@ -208,7 +216,7 @@ fn stored(
     let mut options = Options { goal: record.goal, packages: record.packages.clone(), ..Options::default() };
     match ask {
         Ask::Up(_) => {}
-        Ask::Down => return Ok(nothing()),
+        Ask::Down | Ask::DownWith(_) => return Ok(nothing()),
         Ask::Retry { .. } if record.goal == State::Absent => return Ok(nothing()),
         Ask::Retry { .. } => {}
         Ask::SetState(state) => {
