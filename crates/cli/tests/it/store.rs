@@ -130,6 +130,7 @@ fn held_by_another() {
     assert_snapshot!(env.ok(&["status"]).out(), @"
     small Absent assembly::small::1.0, AGE
       p1 up is run by `windlass up small` (process PID on HOST)
+      0 of 1 Active
     └─ box Absent AGE
     ");
     let other = env.spawn(&["up", "small", "--name", "other"]);

@@ -48,6 +48,7 @@ fn it_is_asked_for_and_nothing_happens_before() {
     exit 0
     ----- stdout -----
     small Absent assembly::small::1.0, AGE
+      0 of 1 Active
       box Install: not known whether it was done
         look, then `windlass retry small --assume done` or `--assume not-done`
     └─ box Absent AGE

@@ -110,6 +110,9 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
+        // What a dead owner left may have been held a little longer than it lived itself: by a child that had not begun
+        // its own program yet.
+        let _left_for_the_next = self.path.parent().map(sweep);
         // Jobs that the supervisor has not taken yet may still be there; the next owner sweeps them. Who comes last
         // removes what is above as well.
         let empty = |path: &Path| fs::remove_dir(path).is_ok();
