@@ -51,6 +51,21 @@ pub enum EngineError {
         /// What would happen, as a sentence fragment.
         what: String,
     },
+    /// An interrupted process of an assembly that references this one may still work on parts of it.
+    #[error(
+        "an interrupted process of `{by}` may still work on parts of `{name}`; go on with it first: `windlass retry {by}`"
+    )]
+    Entangled {
+        /// The assembly.
+        name: AssemblyName,
+        /// The one that references it.
+        by: AssemblyName,
+    },
+    /// An assembly on whose parts operations are to be called was interrupted itself.
+    #[error(
+        "`{0}`, on whose parts operations are called, was interrupted; go on with it first: `windlass retry {0}`"
+    )]
+    Interrupted(AssemblyName),
     /// Something that is referenced is not there any more, or about to go.
     #[error("`{name}`, which `{by}` references, {why}")]
     ReferenceGone {

@@ -30,6 +30,8 @@ pub struct Stop {
 pub(crate) struct Host {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) lease: Lease,
+    /// The leases of the other assemblies that are changed.
+    pub(crate) beside: Vec<Lease>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) places: Arc<dyn Places>,
     pub(crate) stop: Stop,
@@ -105,8 +107,10 @@ impl Host {
                 },
                 // Beside the rest of the work: a store that is slow to answer holds up no call.
                 _ = renew.tick() => {
-                    let (store, lease) = (self.store.clone(), self.lease.clone());
-                    running.work.push(Box::pin(async move { store.renew(&lease).await.map(|()| None) }));
+                    for lease in std::iter::once(&self.lease).chain(&self.beside) {
+                        let (store, lease) = (self.store.clone(), lease.clone());
+                        running.work.push(Box::pin(async move { store.renew(&lease).await.map(|()| None) }));
+                    }
                     None
                 }
                 _ = ask.tick(), if !told_to_stop => {

@@ -83,10 +83,10 @@ impl CallContext {
         let strange = journal.elsewhere.get(&call.id).filter(|strange| strange.attempt == call.attempt);
         Self {
             elsewhere: strange.map(|strange| strange.from.clone()),
+            assembly: journal.lease.scope.clone(),
             journal,
             places,
             place: call.location.clone(),
-            assembly: call.element.assembly(),
             call: call.id.clone(),
             round: format!("a{}", call.attempt),
             location: call.location.name.clone(),

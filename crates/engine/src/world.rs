@@ -17,12 +17,18 @@ use windlass_model::record::{
 use windlass_model::resolve::{Answer, Lookup, Output, Resolved, Resolver};
 use windlass_model::template::{End, InstanceField};
 use windlass_model::{
-    DescriptorName, Element, ElementName, InstanceId, OperationName, Part, PropertyName, Side, State,
-    Timestamp, Topology,
+    AssemblyName, DescriptorName, Element, ElementName, InstanceId, OperationName, Part, PropertyName, Side,
+    State, Timestamp, Topology,
 };
 use windlass_secret::{Redactor, SecretRef, Sensitive};
-use windlass_store::{Batch, Snapshot};
+use windlass_store::{Batch, Lease, Snapshot};
 use windlass_update_ops::Update;
+
+/// Another assembly, on whose parts operations are called.
+pub(crate) struct Guest {
+    pub(crate) lease: Lease,
+    pub(crate) world: World,
+}
 
 /// An assembly in memory.
 pub(crate) struct World {
@@ -37,6 +43,8 @@ pub(crate) struct World {
     pub(crate) packages: HashMap<DescriptorName, Arc<Package>>,
     /// Whether the plan is about some of the parts only.
     pub(crate) limited: bool,
+    /// Other assemblies on whose parts operations are called, each held by a lease of its own.
+    pub(crate) guests: BTreeMap<AssemblyName, Guest>,
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
 }
 
@@ -52,6 +60,7 @@ impl World {
             pairs: BTreeMap::new(),
             packages: HashMap::new(),
             limited: false,
+            guests: BTreeMap::new(),
             secrets: BTreeMap::new(),
         }
     }
@@ -68,6 +77,7 @@ impl World {
             pairs: snapshot.pairs,
             packages: HashMap::new(),
             limited: false,
+            guests: BTreeMap::new(),
         };
         world.part_from_what_is_gone();
         world
@@ -91,6 +101,40 @@ impl World {
         for pair in self.pairs.values_mut().filter(|pair| pair.created) {
             pair.created = !gone(&pair.key.source) && !gone(&pair.key.target);
         }
+    }
+
+    /// Parts with the other assemblies, and returns their leases.
+    pub(crate) fn take_leases(&mut self) -> Vec<Lease> {
+        std::mem::take(&mut self.guests).into_values().map(|guest| guest.lease).collect()
+    }
+
+    /// Tells whether an element is of another assembly.
+    pub(crate) fn is_strange(&self, element: &ElementName) -> bool {
+        element.assembly() != self.assembly.name
+    }
+
+    /// Returns the world that an element is of: this one, or that of another assembly.
+    pub(crate) fn home(&self, element: &ElementName) -> &Self {
+        match self.guests.get(&element.assembly()) {
+            Some(guest) => &guest.world,
+            None => self,
+        }
+    }
+
+    /// Returns the world that an element is of, to change it.
+    pub(crate) fn home_mut(&mut self, element: &ElementName) -> &mut Self {
+        if !self.guests.contains_key(&element.assembly()) {
+            return self;
+        }
+        &mut self.guests.get_mut(&element.assembly()).expect("it was just seen").world
+    }
+
+    /// Tells whether a part of another assembly is not there any more, so that nothing is left to do to it.
+    pub(crate) fn is_missed(&self, element: &ElementName) -> bool {
+        let there = |guest: &Guest| {
+            guest.world.elements.get(element).is_some_and(|record| record.state != State::Absent)
+        };
+        self.is_strange(element) && !self.guests.get(&element.assembly()).is_some_and(there)
     }
 
     pub(crate) fn topology(&self) -> &Topology {

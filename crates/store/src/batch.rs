@@ -7,6 +7,8 @@ use windlass_model::record::{
 use windlass_model::{AssemblyName, ElementName};
 use windlass_secret::{SecretRef, Sensitive};
 
+use crate::lease::Lease;
+
 /// One change. *Put* adds a record or replaces the one of the same key; *drop* removes it if it is there.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -57,7 +59,8 @@ pub enum Change {
 /// Changes that are applied together or not at all, in their order.
 ///
 /// What belongs to something comes after it: elements after their assembly, calls after their step. All changes are
-/// those of one assembly, the one whose lease they are committed under.
+/// those of one assembly, the one whose lease they are committed under, or of those whose leases the batch
+/// [has beside](Self::beside) that one.
 ///
 /// ```
 /// use windlass_model::record::{Event, EventDraft, Intent};
@@ -76,7 +79,11 @@ pub enum Change {
 /// ```
 #[derive(Debug, Clone, Default)]
 #[must_use = "a batch does nothing until it is committed"]
-pub struct Batch(Vec<Change>);
+pub struct Batch {
+    changes: Vec<Change>,
+    /// The leases of the other assemblies that it changes.
+    beside: Vec<Lease>,
+}
 
 impl Batch {
     /// Makes an empty batch. Committing it waits until all before it is durable.
@@ -86,17 +93,33 @@ impl Batch {
 
     /// Adds a change at the end.
     pub fn push(&mut self, change: Change) {
-        self.0.push(change);
+        self.changes.push(change);
+    }
+
+    /// Adds the leases of other assemblies of which there are elements, instances or secrets in the batch; it is
+    /// refused when one of them is lost, and closes all of them when it fails.
+    pub fn beside<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
+        for lease in leases {
+            if self.changes.iter().any(|change| change.assembly().as_ref() == Some(&lease.scope)) {
+                self.beside.push(lease.clone());
+            }
+        }
+        self
+    }
+
+    /// Returns the leases under which it is committed: the given one, and those beside it.
+    pub(crate) fn leases<'l>(&'l self, lease: &'l Lease) -> impl Iterator<Item = &'l Lease> {
+        std::iter::once(lease).chain(&self.beside)
     }
 
     /// Returns the changes in their order.
     pub fn changes(&self) -> &[Change] {
-        &self.0
+        &self.changes
     }
 
     /// Tells whether there is nothing to change.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.changes.is_empty()
     }
 
     fn with(mut self, change: Change) -> Self {
@@ -186,8 +209,12 @@ impl Batch {
 
     /// Returns why the batch may not be committed under the lease on `scope`, as far as it shows that by itself.
     pub(crate) fn stranger_to(&self, scope: &AssemblyName) -> Option<String> {
-        let strange = |change: &&Change| change.assembly().is_some_and(|assembly| assembly != *scope);
-        self.0.iter().find(strange).map(|change| {
+        let strange = |change: &&Change| {
+            let beside =
+                |name: &AssemblyName| change.is_of_parts() && self.beside.iter().any(|l| l.scope == *name);
+            change.assembly().is_some_and(|assembly| assembly != *scope && !beside(&assembly))
+        };
+        self.changes.iter().find(strange).map(|change| {
             let assembly = change.assembly().map_or_else(String::new, |name| name.to_string());
             format!("`{}` is of the assembly `{assembly}`", change.word())
         })
@@ -196,13 +223,13 @@ impl Batch {
 
 impl Extend<Change> for Batch {
     fn extend<I: IntoIterator<Item = Change>>(&mut self, changes: I) {
-        self.0.extend(changes);
+        self.changes.extend(changes);
     }
 }
 
 impl FromIterator<Change> for Batch {
     fn from_iter<I: IntoIterator<Item = Change>>(changes: I) -> Self {
-        Self(changes.into_iter().collect())
+        Self { changes: changes.into_iter().collect(), beside: Vec::new() }
     }
 }
 
@@ -211,7 +238,7 @@ impl IntoIterator for Batch {
     type IntoIter = std::vec::IntoIter<Change>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        self.changes.into_iter()
     }
 }
 
@@ -236,6 +263,11 @@ impl Change {
             | Self::PutPackage(_)
             | Self::DropSecret(_) => None,
         }
+    }
+
+    /// Tells whether it changes what an assembly has of parts: that can be done under a lease beside another.
+    fn is_of_parts(&self) -> bool {
+        matches!(self, Self::PutElement(_) | Self::PutInstance(_) | Self::PutSecret { .. })
     }
 
     /// Returns the reason for refusing a change whose assembly, process, step, call or package is not there.

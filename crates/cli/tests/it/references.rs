@@ -404,3 +404,179 @@ ANSWER
         env.ok(&["down", "small"]);
     }
 }
+
+/// A project with the assemblies `pool`, whose part has the operations Grant and Revoke by promotion through a nested
+/// assembly, and `user`, whose relationship calls them. The scripts write to the trace; `grant` stands in that of Grant.
+fn pool(grant: &str) -> TestEnv {
+    let env = TestEnv::new();
+    env.write(
+        "pool/assembly.yaml",
+        "name: assembly::pool::2.1
+properties: {token: {type: password, default: t0ps3cret}}
+composition:
+  inner:
+    type: assembly::inner::1.0
+    properties: {token: {value: '${token}'}}
+operations:
+  Admit: {source-operation: inner.Let}
+  Expel: {source-operation: inner.Out}
+",
+    );
+    env.write(
+        "pool/Contains/inner/assembly.yaml",
+        "name: assembly::inner::1.0
+properties: {token: {type: password}}
+composition:
+  gate: {type: resource::gate::1.0, properties: {token: {value: '${token}'}}}
+operations:
+  Let: {source-operation: gate.Grant}
+  Out: {source-operation: gate.Revoke}
+",
+    );
+    env.write(
+        "pool/Contains/gate/resource.yaml",
+        "name: resource::gate::1.0
+properties: {token: {type: password}, last: {read-only: true}}
+lifecycle: [Install, Uninstall]
+operations: {Grant: {}, Revoke: {}}
+default-driver: {script: {properties: {effect: once}}}
+",
+    );
+    env.write(
+        "user/assembly.yaml",
+        "name: assembly::user::1.0
+properties: {who: {default: ann}}
+references:
+  pool: {type: 'assembly::pool::~2.1'}
+composition:
+  app: {type: resource::app::1.0}
+relationships:
+  access:
+    source-capabilities: [pool]
+    target-requirements: [app.access]
+    source-state: Active
+    target-state: Active
+    target-state-modifier: pre
+    properties: {who: {value: '${who}'}, pool: {value: '${source.name}'}}
+    lifecycle: {Create: [source.Admit], Cease: [source.Expel]}
+",
+    );
+    env.write(
+        "user/Contains/app/resource.yaml",
+        "name: resource::app::1.0
+lifecycle: [Install, Start, Stop, Uninstall]
+default-driver: {noop: {}}
+",
+    );
+    let head = r#"#!/bin/sh
+set -eu
+input=$(cat)
+trace=$(printf '%s\n' "$input" | sed -n 's/^ *location.trace: "\(.*\)"$/\1/p')
+id=$(printf '%s\n' "$input" | sed -n '/^launch:$/{n;s/^ *\([a-z0-9]*\):.*/\1/p;}')
+gate=$(printf '%s\n' "$input" | sed -n '/^instances:$/{n;s/^ *"\{0,1\}\([a-z0-9-]*\)"\{0,1\}:.*/\1/p;}')
+who=$(printf '%s\n' "$input" | sed -n 's/^ *who: "\(.*\)"$/\1/p')
+name=${0##*/}
+"#;
+    let scripts = "pool/Contains/gate/Lifecycle/script/scripts";
+    let note = "echo \"${name%.sh} $gate $who\" >>\"$trace\"\n";
+    env.script(
+        &format!("{scripts}/Install.sh"),
+        format!("{head}echo Install >>\"$trace\"\nprintf 'instances:\\n  \"gate-7\": {{instanceId: \"%s\"}}\\n' \"$id\"\n"),
+    );
+    env.script(&format!("{scripts}/Uninstall.sh"), format!("{head}{note}"));
+    let answer = "printf 'instances:\\n  \"%s\":\\n    $set: {interfaces.properties.signals.last: \"%s\"}\\n    $pushAll: {activityLog: [{severity: INFO, message: \"%s has access\"}]}\\n' \"$gate\" \"$who\" \"$who\"\n";
+    env.script(&format!("{scripts}/Grant.sh"), format!("{head}{note}{grant}\n{answer}"));
+    env.script(&format!("{scripts}/Revoke.sh"), format!("{head}{note}"));
+    env
+}
+
+#[test]
+fn operations_run_on_parts_of_the_other_assembly() {
+    let env = pool("");
+    env.ok(&["up", "pool"]);
+    assert_snapshot!(env.ok(&["up", "user"]).out(), @"
+    user: 3 steps, up to 1 at once (p2 up)
+       s1 app Install
+       s3 app Create access: source.Admit
+       s4 app Start
+
+    info      inner__gate: ann has access
+    ok        app Create access: source.Admit LONG
+
+    done: user is Active (LONG)
+    ");
+    env.ok(&["up", "user", "--name", "second", "-p", "who=bob"]);
+    assert_eq!(env.trace(), ["Install", "Grant gate-7 ann", "Grant gate-7 bob"]);
+    assert_snapshot!(env.ok(&["status"]).out(), @"
+    pool Active assembly::pool::2.1, AGE
+    └─ inner Active
+       └─ gate Active AGE
+            last: bob
+      referenced by second, user
+
+    second Active assembly::user::1.0, AGE
+    ├─ pool is the assembly pool
+    └─ app Active AGE
+      access made × 1
+
+    user Active assembly::user::1.0, AGE
+    ├─ pool is the assembly pool
+    └─ app Active AGE
+      access made × 1
+    ");
+    assert_snapshot!(env.refuses(&["down", "pool"]), @"error: it would be gone, and `second` and `user` reference `pool`; take that down first, or use `--force`");
+    env.clear_trace();
+    env.ok(&["down", "user"]);
+    assert_eq!(env.trace(), ["Revoke gate-7 ann"]);
+    // What was taken away by force has nothing left to be revoked.
+    env.ok(&["down", "pool", "--force"]);
+    env.clear_trace();
+    env.ok(&["down", "second"]);
+    assert_eq!(env.trace(), [""; 0]);
+    env.edit("user/assembly.yaml", "source.Admit", "source.Admitt");
+    env.ok(&["up", "pool"]);
+    assert_snapshot!(env.refuses(&["up", "user"]), @"
+    error[WL0132]: the reference `pool` is the assembly `pool`, which has no operation `Admitt`
+      --> user/assembly.yaml:15:26
+       |
+    15 |     lifecycle: {Create: [source.Admitt], Cease: [source.Expel]}
+       |                          ^^^^^^^^^^^^^
+       |
+       = help: it has `Admit` and `Expel`
+
+    1 error; nothing was changed
+    ");
+}
+
+/// The other assembly is held as long as operations may run on its parts, and found as it was left by a crash.
+#[test]
+fn a_crash_in_an_operation_is_recovered() {
+    let env = pool(r#"until [ -e "${trace%/*}/project/go" ]; do sleep 0.01; done"#);
+    env.ok(&["up", "pool"]);
+    let running = env.spawn(&["up", "user"]);
+    crate::env::until("the operation has begun", || env.trace().len() == 2);
+    assert_snapshot!(env.run(&["set-state", "pool", "Installed"]), @"
+    exit 1
+    ----- stderr -----
+    error: `pool` is held by `windlass up user` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    ");
+    running.kill();
+    // The operation may still run, so nothing else is done to that part.
+    assert_snapshot!(env.run(&["set-state", "pool", "Installed"]), @"
+    exit 1
+    ----- stderr -----
+    error: an interrupted process of `user` may still work on parts of `pool`; go on with it first: `windlass retry user`
+    ");
+    env.write("go", "");
+    env.ok(&["up", "user"]);
+    assert_eq!(env.trace(), ["Install", "Grant gate-7 ann"], "it was not called again");
+    assert_eq!(
+        env.json(&["status", "pool"])["assemblies"][0]["components"][0]["components"][0]["outputs"]["last"],
+        "ann"
+    );
+    let log = env.ok(&["log", "user"]);
+    assert_eq!(log.stdout.matches("ann has access").count(), 1, "{log}");
+    env.ok(&["set-state", "pool", "Installed"]);
+    env.ok(&["down", "user"]);
+    env.ok(&["down", "pool"]);
+}

@@ -124,8 +124,8 @@ impl<'a> Check<'a, '_> {
         for (name, reference) in &self.assembly.references {
             self.reference_decl(name, reference);
         }
-        for (name, relationship) in &self.assembly.relationships {
-            self.relationship(name.as_str(), relationship);
+        for relationship in self.assembly.relationships.values() {
+            self.relationship(relationship);
         }
         self.promotions();
         self.metrics();

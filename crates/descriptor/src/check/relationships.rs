@@ -13,7 +13,7 @@ use crate::read::Spanned;
 use crate::scope::{Meaning, Scope};
 
 impl<'a> Check<'a, '_> {
-    pub(super) fn relationship(&mut self, name: &str, relationship: &'a RelationshipDecl) {
+    pub(super) fn relationship(&mut self, relationship: &'a RelationshipDecl) {
         for (end, endpoints) in [(End::Source, &relationship.sources), (End::Target, &relationship.targets)] {
             for endpoint in endpoints {
                 self.endpoint(endpoint, end);
@@ -25,7 +25,7 @@ impl<'a> Check<'a, '_> {
             self.properties_of_ends(relationship, decl);
         }
         for call in relationship.create.iter().chain(&relationship.cease) {
-            self.operation_call(name, relationship, call);
+            self.operation_call(relationship, call);
         }
         if let Some(early) = relationship.create.iter().find(|call| call.value.end == End::Source)
             && relationship.source_state == State::Installed
@@ -76,26 +76,15 @@ impl<'a> Check<'a, '_> {
         });
     }
 
-    fn operation_call(
-        &mut self,
-        name: &str,
-        relationship: &'a RelationshipDecl,
-        call: &Spanned<OperationCall>,
-    ) {
+    fn operation_call(&mut self, relationship: &'a RelationshipDecl, call: &Spanned<OperationCall>) {
         let ends = match call.value.end {
             End::Source => &relationship.sources,
             End::Target => &relationship.targets,
         };
         for endpoint in ends {
             let component = &endpoint.value.component;
-            if self.assembly.references.contains_key(component) {
-                let message = format!(
-                    "`{component}` is a reference, and the relationship `{name}` can't call `{}` on it",
-                    call.value.operation
-                );
-                let diagnostic = self.said.at(Severity::Error, codes::BAD_OPERATION, call.span, message);
-                self.said.push(diagnostic.help("call an operation of the target instead"));
-            } else {
+            // What a reference can do is known once it is known what it stands for.
+            if !self.assembly.references.contains_key(component) {
                 self.operation(component, &call.value.operation, call.span);
             }
         }

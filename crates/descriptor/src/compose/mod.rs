@@ -373,6 +373,7 @@ impl<'a> Composer<'a> {
         self.promote_metrics(frame, at);
         self.assembly_policies(frame);
         for (name, decl) in &assembly.relationships {
+            self.operations_of_references(frame, decl);
             let bound = self.relationship(frame, name, decl);
             self.relationships.push(bound);
         }

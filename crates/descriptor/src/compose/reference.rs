@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 use windlass_model::assembly::{Element, ElementKind, Property, Referent};
 use windlass_model::resolve::text_of;
-use windlass_model::{ComponentName, DescriptorName, ElementName, PropertyName};
+use windlass_model::template::End;
+use windlass_model::{ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
 use windlass_secret::Sensitive;
 use windlass_source::{Diagnostic, Place};
 
@@ -13,7 +14,7 @@ use super::known::{Known, Unknown};
 use super::{Composer, Existing, Frame, ReferenceRequest, Search, Seat};
 use crate::check::newest;
 use crate::codes;
-use crate::document::{Descriptor, ReferenceDecl, ReferenceType};
+use crate::document::{Descriptor, ReferenceDecl, ReferenceType, RelationshipDecl};
 use crate::read::{did_you_mean, origin};
 use crate::scope::quoted;
 
@@ -153,6 +154,35 @@ impl<'r> Composer<'r> {
             origin: Some(at),
             ..seat.element(ElementKind::Reference, thing.descriptor.clone())
         });
+    }
+
+    /// Refuses operations that what a reference stands for doesn't have.
+    pub(super) fn operations_of_references(&mut self, frame: Frame<'_>, decl: &RelationshipDecl) {
+        for call in decl.create.iter().chain(&decl.cease).filter(|call| call.value.end == End::Source) {
+            for endpoint in &decl.sources {
+                let component = &endpoint.value.component;
+                let name = frame.owner.child(component);
+                let Some(element) = self.places.get(&name).map(|at| &self.elements[*at]) else { continue };
+                let Some(referent) = element.referent.as_ref() else { continue };
+                if element.operations.contains_key(&call.value.operation) {
+                    continue;
+                }
+                let known: Vec<&str> = element.operations.keys().map(OperationName::as_str).collect();
+                let message = format!(
+                    "the reference `{component}` is {referent}, which has no operation `{}`",
+                    call.value.operation
+                );
+                let help = if known.is_empty() {
+                    "it has none; call an operation of the target".to_owned()
+                } else {
+                    format!("it has {}", quoted(&known))
+                };
+                let diagnostic = Diagnostic::error(codes::BAD_OPERATION, message)
+                    .at(frame.assembly.source.place(call.span))
+                    .help(help);
+                self.diagnostics.push(diagnostic);
+            }
+        }
     }
 }
 

@@ -343,10 +343,10 @@ fn operations() {
     )), @"
     a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
         help: what exists at any place fits
-    a.yaml:13:26: error[WL0132]: `net` is a reference, and the relationship `joined` can't call `Join` on it
-        help: call an operation of the target instead
-    a.yaml:13:39: error[WL0132]: `net` is a reference, and the relationship `joined` can't call `Join` on it
-        help: call an operation of the target instead
+    a.yaml:13:26: error[WL0132]: the reference `net` is `n` of the project, which has no operation `Join`
+        help: it has none; call an operation of the target
+    a.yaml:13:39: error[WL0132]: the reference `net` is `n` of the project, which has no operation `Join`
+        help: it has none; call an operation of the target
     ");
 }
 

@@ -8,8 +8,9 @@ use windlass_driver::Package;
 use windlass_lifecycle::{Diff, Options, Scale, Situation, Version, healable, merged, plan, resized, scaled};
 use windlass_model::assembly::{ElementKind, PackageDigest};
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Scaled, VersionRecord};
+use windlass_model::template::End;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
-use windlass_plan::Plan;
+use windlass_plan::{Plan, Work};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::Snapshot;
 
@@ -371,4 +372,22 @@ fn name_apart(
 /// Returns the resources of a topology.
 pub(super) fn resources(topology: &Topology) -> impl Iterator<Item = &windlass_model::Element> {
     topology.elements().iter().filter(|element| element.kind == ElementKind::Resource)
+}
+
+/// Returns the other assemblies on whose parts the plan calls operations.
+pub(super) fn called_on(draft: &Draft) -> BTreeSet<AssemblyName> {
+    let mut called = BTreeSet::new();
+    for step in draft.plan.work() {
+        let Work::Relate { operations, sources, side, .. } = &step.work else { continue };
+        let topology = draft.world.version(*side);
+        for call in operations.iter().filter(|call| call.end == End::Source) {
+            for source in sources.iter().flat_map(|end| topology.nodes(end)) {
+                let leads_to = source.operations.get(&call.operation).map(|found| &found.element);
+                called.extend(
+                    leads_to.filter(|element| draft.world.is_strange(element)).map(ElementName::assembly),
+                );
+            }
+        }
+    }
+    called
 }

@@ -11,10 +11,8 @@ use windlass_model::record::{Failure, FailureKind};
 use windlass_model::{AssemblyName, Clock, ElementName, State, Timestamp};
 
 use super::Engine;
-use super::draft;
 use crate::error::EngineError;
 use crate::machine::Machine;
-use crate::world::World;
 
 /// How an element was found.
 #[derive(Debug, Clone)]
@@ -48,11 +46,7 @@ impl Engine {
         let Some(snapshot) = self.store.load(name).await? else {
             return Err(self.unknown(name).await?);
         };
-        let former = self.former(&super::Ask::Down, Some(&snapshot)).await?;
-        let mut world = World::load(snapshot);
-        world.installed = Some(draft::installed(&world.assembly, &former.versions, &world));
-        world.former = former.packages;
-        world.packages = world.pinned();
+        let world = self.loaded(snapshot).await?;
         let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.means.clock.now());
         let looks = machine.looks();
         let seen =

@@ -189,11 +189,30 @@ impl Engine {
         if !goes_on {
             self.refuse_if_referenced(&draft).await?;
         }
-        // What is referenced from now on must not go before that is on record.
+        if !self.options.force {
+            self.refuse_if_entangled(name).await?;
+        }
+        // What is referenced from now on must not go before that is on record. On whose parts operations are called, is
+        // held until they have ended.
         let visits = self.visit(lease, &draft, stop).await?;
-        let begun = self.begin(lease, &mut draft, continues).await;
-        self.leave(visits).await;
-        Ok((draft, begun?))
+        let called = draft::called_on(&draft);
+        let (kept, passed): (Vec<Lease>, Vec<Lease>) =
+            visits.into_iter().partition(|visit| called.contains(&visit.scope));
+        let begun = match self.guests(kept).await {
+            Ok(guests) => {
+                draft.world.guests = guests;
+                self.begin(lease, &mut draft, continues).await
+            }
+            Err(error) => Err(error),
+        };
+        self.leave(passed).await;
+        match begun {
+            Ok(process) => Ok((draft, process)),
+            Err(error) => {
+                self.leave(draft.world.take_leases()).await;
+                Err(error)
+            }
+        }
     }
 
     async fn unknown(&self, name: &AssemblyName) -> Result<EngineError, EngineError> {
@@ -280,10 +299,11 @@ impl Engine {
         }
     }
 
-    fn host(&self, lease: &Lease, stop: &Stop) -> Host {
+    fn host(&self, lease: &Lease, world: &World, stop: &Stop) -> Host {
         Host {
             store: self.store.clone(),
             lease: lease.clone(),
+            beside: world.guests.values().map(|guest| guest.lease.clone()).collect(),
             clock: self.means.clock.clone(),
             places: self.means.places.clone(),
             stop: stop.clone(),
@@ -363,11 +383,13 @@ impl Prepared {
     /// When the store fails. What was committed stays; the same intent again goes on from there.
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
         let Self { engine, lease, world, process, plan, diff: _ } = self;
+        let host = engine.host(&lease, &world, stop);
         let mut machine =
             Machine::run(engine.tools(), world, plan, process.clone(), engine.means.clock.now());
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };
-        let result = engine.host(&lease, stop).run(&mut machine, parts).await;
+        let result = host.run(&mut machine, parts).await;
+        engine.leave(host.beside).await;
         let released = engine.store.release(lease).await;
         result?;
         released?;

@@ -5,7 +5,7 @@
 //! references it. So neither can miss the other. References never go in a circle, and nobody waits for a lease for
 //! longer than it is patient, so nobody waits for ever.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use windlass_lifecycle::ElementChangeKind;
@@ -16,10 +16,10 @@ use windlass_model::{AssemblyName, DescriptorName, OperationName, PropertyName, 
 use windlass_store::{Lease, Snapshot, StoreError};
 
 use super::Engine;
-use super::draft::Draft;
+use super::draft::{Draft, called_on};
 use crate::error::EngineError;
 use crate::host::Stop;
-use crate::world::World;
+use crate::world::{Guest, World};
 
 /// What an assembly offers to those that reference it.
 #[derive(Debug, Clone)]
@@ -68,7 +68,8 @@ impl Engine {
         if by.is_empty() { Ok(()) } else { Err(EngineError::Referenced { name: name.clone(), by, what }) }
     }
 
-    /// Takes the leases of the assemblies that are referenced for the first time, and looks that they stay.
+    /// Takes the leases of the assemblies that are referenced for the first time, and looks that they stay; and of those
+    /// on whose parts operations are called.
     pub(super) async fn visit(
         &self,
         lease: &Lease,
@@ -76,12 +77,14 @@ impl Engine {
         stop: &Stop,
     ) -> Result<Vec<Lease>, EngineError> {
         let known = draft.before.as_ref().map(|before| before.references.clone()).unwrap_or_default();
+        let new: BTreeSet<AssemblyName> =
+            draft.world.assembly.references.difference(&known).cloned().collect();
         let mut visits = Vec::new();
-        for name in draft.world.assembly.references.difference(&known) {
+        for name in new.union(&called_on(draft)) {
             let visited = match self.patiently(name, lease, stop).await {
                 Ok(visit) => {
                     visits.push(visit);
-                    self.stays(name, &lease.scope).await
+                    if new.contains(name) { self.stays(name, &lease.scope).await } else { Ok(()) }
                 }
                 Err(error) => Err(error),
             };
@@ -91,6 +94,73 @@ impl Engine {
             }
         }
         Ok(visits)
+    }
+
+    /// Refuses to touch an assembly on whose parts an interrupted process of another may still work.
+    pub(super) async fn refuse_if_entangled(&self, name: &AssemblyName) -> Result<(), EngineError> {
+        for by in self.store.referrers(name).await? {
+            let calls = self.store.load(&by).await?.map(|snapshot| snapshot.calls).unwrap_or_default();
+            if calls.iter().any(|call| call.element.assembly() == *name) {
+                return Err(EngineError::Entangled { name: name.clone(), by });
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads the assemblies whose leases were taken. One that is not there any more is left out, and its lease given
+    /// back: nothing is left to call operations on.
+    ///
+    /// # Errors
+    ///
+    /// When one has been interrupted itself, and its parts may be worked on; all leases are given back then.
+    pub(super) async fn guests(
+        &self,
+        leases: Vec<Lease>,
+    ) -> Result<BTreeMap<AssemblyName, Guest>, EngineError> {
+        let mut guests = BTreeMap::new();
+        let mut leases = leases.into_iter();
+        while let Some(lease) = leases.next() {
+            match self.guest(&lease.scope).await {
+                Ok(Some(world)) => drop(guests.insert(lease.scope.clone(), Guest { lease, world })),
+                Ok(None) => self.leave(vec![lease]).await,
+                Err(error) => {
+                    let taken = guests.into_values().map(|guest: Guest| guest.lease);
+                    self.leave(taken.chain([lease]).chain(leases).collect()).await;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(guests)
+    }
+
+    async fn guest(&self, name: &AssemblyName) -> Result<Option<World>, EngineError> {
+        let Some(snapshot) = self.store.load(name).await? else { return Ok(None) };
+        if !snapshot.calls.is_empty() || !snapshot.processes.is_empty() {
+            return Err(EngineError::Interrupted(name.clone()));
+        }
+        Ok(Some(self.loaded(snapshot).await?))
+    }
+
+    /// Takes the leases of the assemblies on whose parts calls were left open, and loads them.
+    pub(super) async fn guests_of_open_calls(
+        &self,
+        lease: &Lease,
+        snapshot: &Snapshot,
+        stop: &Stop,
+    ) -> Result<BTreeMap<AssemblyName, Guest>, EngineError> {
+        let called = snapshot.calls.iter().map(|call| call.element.assembly());
+        let called: BTreeSet<AssemblyName> = called.filter(|name| *name != lease.scope).collect();
+        let mut leases = Vec::new();
+        for name in called {
+            match self.patiently(&name, lease, stop).await {
+                Ok(visit) => leases.push(visit),
+                Err(error) => {
+                    self.leave(leases).await;
+                    return Err(error);
+                }
+            }
+        }
+        self.guests(leases).await
     }
 
     /// Takes a lease beside another, for the same holder. Whoever has it gets some time to end.

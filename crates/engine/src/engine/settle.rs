@@ -81,19 +81,27 @@ impl Engine {
         let calls = snapshot.calls.clone();
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
         let elsewhere = self.elsewhere(&snapshot);
+        let guests = self.guests_of_open_calls(lease, &snapshot, stop).await?;
+        let mut world = self.loaded(snapshot).await?;
+        world.guests = guests;
+        let host = self.host(lease, &world, stop);
+        let mut machine = Machine::settle(self.tools(), world, calls, self.means.clock.now());
+        let parts =
+            JournalParts { jobs, elsewhere, grace: self.options.grace, patience: self.options.patience };
+        let settled = host.run(&mut machine, parts).await;
+        self.leave(host.beside).await;
+        settled?;
+        if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
+    }
+
+    /// Makes the world of an assembly as it is, each part as it was made.
+    pub(super) async fn loaded(&self, snapshot: Snapshot) -> Result<World, EngineError> {
         let former = self.former(&Ask::Down, Some(&snapshot)).await?;
         let mut world = World::load(snapshot);
         world.installed = Some(draft::installed(&world.assembly, &former.versions, &world));
         world.former = former.packages;
         world.packages = world.pinned();
-        let mut machine = Machine::settle(self.tools(), world, calls, self.means.clock.now());
-        self.host(lease, stop)
-            .run(
-                &mut machine,
-                JournalParts { jobs, elsewhere, grace: self.options.grace, patience: self.options.patience },
-            )
-            .await?;
-        if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
+        Ok(world)
     }
 
     /// Finds the open calls that were made from another machine or folder, with the attempt that was made there.

@@ -35,7 +35,7 @@ impl Machine {
             Some(Err(failure)) => return self.failed(id, failure),
             None => return,
         };
-        let status = self.world.status(&element);
+        let status = self.world.home(&element).status(&element);
         let leaves = self.leaves(id);
         let converging =
             status.converging || settled == Settled::Converging || seen == Some(&Observation::Converging);
@@ -61,8 +61,9 @@ impl Machine {
     /// Puts a report into the world and its log entries into the activity log. Returns the element.
     fn apply(&mut self, id: &CallId, report: Report) -> Option<Result<ElementName, Failure>> {
         let run = self.calls.get(id)?;
-        let applied = self.world.apply(&run.call, run.driver.family(), report, &mut self.out.batch);
         let element = run.call.element.clone();
+        let home = self.world.home_mut(&element);
+        let applied = home.apply(&run.call, run.driver.family(), report, &mut self.out.batch);
         Some(applied.map(|log| {
             self.log(&element, log);
             element
@@ -125,7 +126,7 @@ impl Machine {
     pub(super) fn observe(&mut self, id: &CallId) {
         if let Some(run) = self.calls.get(id) {
             let mut call = run.call.clone();
-            if let Some(instance) = self.world.instances.get(&call.element) {
+            if let Some(instance) = self.world.home(&call.element).instances.get(&call.element) {
                 call.natural.clone_from(&instance.natural);
                 call.document.clone_from(&instance.document);
             }

@@ -170,6 +170,8 @@ struct StepRun {
 struct Planned {
     action: PlannedAction,
     then: Advance,
+    /// Whether it ends a relationship.
+    ends: bool,
     /// The version of the assembly that it is made with.
     side: Side,
 }
@@ -277,7 +279,8 @@ impl Machine {
     fn flush(&mut self) -> Vec<Command> {
         let mut out = std::mem::take(&mut self.out);
         if !out.batch.is_empty() || !out.acks.is_empty() {
-            out.commands.insert(0, Command::Commit { batch: out.batch, acks: out.acks });
+            let batch = out.batch.beside(self.world.guests.values().map(|guest| &guest.lease));
+            out.commands.insert(0, Command::Commit { batch, acks: out.acks });
         }
         out.commands
     }

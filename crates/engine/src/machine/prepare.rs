@@ -43,14 +43,17 @@ impl CallSeed {
 impl Machine {
     /// Makes a call ready; none when there is nothing to do for it.
     pub(super) fn prepare(&mut self, seed: CallSeed) -> Result<Option<CallRun>, Failure> {
-        let element = self.world.element(&seed.element, seed.side).ok_or_else(|| {
+        let home = self.world.home(&seed.element);
+        // What another assembly has of parts is what is there.
+        let side = if self.world.is_strange(&seed.element) { Side::Installed } else { seed.side };
+        let element = home.element(&seed.element, side).ok_or_else(|| {
             Failure::new(FailureKind::NotFound, format!("there is no element `{}`", seed.element))
         })?;
-        let package = self.world.package(element, seed.side)?;
+        let package = home.package(element, side)?;
         if !package.bindings().declares(&seed.action) && !is_by_queries(&package, &seed.action) {
             return Ok(None);
         }
-        let placement = self.world.placement(element, seed.side);
+        let placement = home.placement(element, side);
         let location = self.location(placement)?;
         let (binding, driver) = self.choose(&package, &seed.action, &location)?;
         let Some(nature) = driver.nature(&package, &seed.action) else { return Ok(None) };
@@ -159,10 +162,11 @@ impl Machine {
     fn call(&self, record: &CallRecord, family: &str, given: Given) -> Result<Call, Failure> {
         let missing =
             |element: &ElementName| Failure::new(FailureKind::NotFound, format!("`{element}` has no record"));
-        let known = self.world.elements.get(&record.element).ok_or_else(|| missing(&record.element))?;
-        let element =
-            self.world.element(&record.element, record.side).ok_or_else(|| missing(&record.element))?;
-        let instance = self.world.instances.get(&record.element);
+        let home = self.world.home(&record.element);
+        let side = if self.world.is_strange(&record.element) { Side::Installed } else { record.side };
+        let known = home.elements.get(&record.element).ok_or_else(|| missing(&record.element))?;
+        let element = home.element(&record.element, side).ok_or_else(|| missing(&record.element))?;
+        let instance = home.instances.get(&record.element);
         let arguments =
             record.pair.as_ref().map(|pair| self.world.arguments(pair, record.side)).transpose()?;
         Ok(Call {
@@ -173,7 +177,7 @@ impl Machine {
             instance: known.id.clone(),
             natural: instance.and_then(|instance| instance.natural.clone()),
             document: instance.map(|instance| instance.document.clone()).unwrap_or_default(),
-            properties: self.world.properties(element, record.side)?,
+            properties: home.properties(element, side)?,
             arguments: arguments.unwrap_or_default(),
             pair: record.pair.clone(),
             private: known.private.get(family).cloned().unwrap_or_default(),

@@ -65,6 +65,7 @@ impl Machine {
                 let all = calls.iter().enumerate().map(|(at, transition)| Planned {
                     action: PlannedAction::Transition(element.clone(), *transition),
                     then: if at == last { Advance::State(*to) } else { Advance::Progress(count(at + 1)) },
+                    ends: false,
                     side,
                 });
                 all.skip(usize::try_from(done).unwrap_or(0).min(last)).collect()
@@ -93,6 +94,7 @@ impl Machine {
         let all = operations.iter().enumerate().map(|(at, operation)| Planned {
             action: PlannedAction::Operation(key.clone(), operation.clone()),
             then: if at == last { Advance::Pair(made) } else { Advance::PairProgress(count(at + 1)) },
+            ends: !made,
             side,
         });
         all.skip(usize::try_from(done).unwrap_or(0).min(last)).collect()
@@ -112,6 +114,15 @@ impl Machine {
                 Ok(resolved) => resolved,
                 Err(failure) => return self.end_step(key, StepEnd::Failed(failure)),
             };
+            if planned.ends && self.world.is_missed(&element) {
+                // What was taken away by force has no relationships any more.
+                let then = planned.then;
+                if let Some(run) = self.steps.get_mut(&key) {
+                    run.queue.pop_front();
+                }
+                self.attain(&element, pair.as_ref(), then, key.0);
+                continue;
+            }
             if self.busy.contains(&element) {
                 self.blocked.push_back(key);
                 return;

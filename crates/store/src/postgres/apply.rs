@@ -38,7 +38,9 @@ pub(super) async fn batch(
     lease: &Lease,
     batch: &Batch,
 ) -> Outcome<Seq> {
-    honour(db, lease).await?;
+    for lease in batch.leases(lease) {
+        honour(db, lease).await?;
+    }
     let refused = |reason| Fault::Store(StoreError::Refused { scope: lease.scope.clone(), reason });
     if let Some(reason) = batch.stranger_to(&lease.scope) {
         return Err(refused(reason));
@@ -160,14 +162,16 @@ impl List<'_> {
                 }
             }
             Change::PutElement(record) => {
-                self.run(PUT_ELEMENT, values![record.name.to_string(), scope, to_json(record)?]);
+                let assembly = record.name.assembly().to_string();
+                self.run(PUT_ELEMENT, values![record.name.to_string(), assembly, to_json(record)?]);
             }
             Change::DropElement(name) => {
                 self.run("DELETE FROM element WHERE name = $1", values![name.to_string()]);
                 self.run("DELETE FROM instance WHERE element = $1", values![name.to_string()]);
             }
             Change::PutInstance(record) => {
-                self.run(PUT_INSTANCE, values![record.element.to_string(), scope, to_json(record)?]);
+                let assembly = record.element.assembly().to_string();
+                self.run(PUT_INSTANCE, values![record.element.to_string(), assembly, to_json(record)?]);
             }
             Change::PutPair(record) => {
                 let [element, relationship, source, target] = parts(&record.key);

@@ -86,9 +86,9 @@ impl Clerk {
     async fn store(&mut self, group: Vec<Order>) {
         let scopes: Vec<Lease> = group
             .iter()
-            .filter_map(|order| match order {
-                Order::Commit { lease, .. } => Some(lease.clone()),
-                _ => None,
+            .flat_map(|order| match order {
+                Order::Commit { lease, batch, .. } => batch.leases(lease).cloned().collect(),
+                _ => Vec::new(),
             })
             .collect();
         let mut answers = Vec::with_capacity(group.len());
@@ -172,14 +172,17 @@ impl Clerk {
         let name = self.address.name.clone();
         match order {
             Order::Commit { lease, batch, reply } => {
-                let outcome = match self.fence.pass(&lease) {
+                let passed = batch.leases(&lease).try_for_each(|lease| self.fence.pass(lease));
+                let outcome = match passed {
                     Err(refusal) => Err(refusal),
                     Ok(()) => apply::batch(db, &mut self.statements, &self.seal, &lease, &batch)
                         .await
                         .map_err(|fault| fault.at(Path::new(&name))),
                 };
                 if outcome.is_err() {
-                    self.fence.close(&lease);
+                    for lease in batch.leases(&lease) {
+                        self.fence.close(lease);
+                    }
                 }
                 let (outcome, broken) = self.end(db, outcome).await;
                 (Answer::Seq(reply, outcome), broken)

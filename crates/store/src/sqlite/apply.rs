@@ -20,7 +20,9 @@ use crate::seal::Seal;
 /// Applies a batch, and returns the number of the last event so far. To be called within a savepoint, which is taken
 /// back on `Err`.
 pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) -> Outcome<Seq> {
-    honour(db, lease)?;
+    for lease in batch.leases(lease) {
+        honour(db, lease)?;
+    }
     let refused = |reason| Fault::Store(StoreError::Refused { scope: lease.scope.clone(), reason });
     if let Some(reason) = batch.stranger_to(&lease.scope) {
         return Err(refused(reason));

@@ -166,9 +166,10 @@ impl Store for SqliteStore {
 
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
         let wipes = batch.changes().iter().any(|change| matches!(change, Change::DropAssembly(_)));
+        let leases = batch.leases(lease).cloned().collect();
         let (seal, holder) = (self.seal.clone(), lease.clone());
         let work = move |db: &Connection| apply::batch(db, &seal, &holder, &batch);
-        Ticket::new(self.writer.submit(Order { lease: Some(lease.clone()), wipes, work }))
+        Ticket::new(self.writer.submit(Order { leases, wipes, work }))
     }
 
     async fn reserve_process(&self) -> Result<ProcessId, StoreError> {

@@ -29,8 +29,8 @@ const GROUP: usize = 256;
 
 /// Something to do inside a transaction.
 pub(super) struct Order<W> {
-    /// The lease under which a batch is committed; none for what is no batch.
-    pub(super) lease: Option<Lease>,
+    /// The leases under which a batch is committed; none for what is no batch.
+    pub(super) leases: Vec<Lease>,
     /// Whether secrets are dropped, and the log is to be emptied of them.
     pub(super) wipes: bool,
     /// What to do; again, when the transaction it ran in is taken back.
@@ -40,7 +40,7 @@ pub(super) struct Order<W> {
 impl<W> Order<W> {
     /// Makes an order that is no batch.
     pub(super) fn of(work: W) -> Self {
-        Self { lease: None, wipes: false, work }
+        Self { leases: Vec::new(), wipes: false, work }
     }
 }
 
@@ -91,7 +91,7 @@ impl Drop for Writer {
 
 /// An order of any type, with the way back to who gave it.
 trait Task: Send {
-    fn lease(&self) -> Option<&Lease>;
+    fn leases(&self) -> &[Lease];
     fn wipes(&self) -> bool;
     /// Does it, and tells whether it is to be kept. `Err` means that the whole transaction can't go on.
     fn attempt(&mut self, db: &Connection, path: &Path) -> Result<bool, StoreError>;
@@ -112,8 +112,8 @@ where
     W: FnMut(&Connection) -> Outcome<T> + Send,
     T: Send,
 {
-    fn lease(&self) -> Option<&Lease> {
-        self.order.lease.as_ref()
+    fn leases(&self) -> &[Lease] {
+        &self.order.leases
     }
 
     fn wipes(&self) -> bool {
@@ -195,8 +195,10 @@ impl Clerk {
     }
 
     fn answer(&mut self, task: Box<dyn Task>, transaction: Result<(), StoreError>) {
-        if let (Err(_), Some(lease)) = (&transaction, task.lease()) {
-            self.fence.close(lease);
+        if transaction.is_err() {
+            for lease in task.leases() {
+                self.fence.close(lease);
+            }
         }
         task.reply(transaction);
     }
@@ -220,16 +222,15 @@ impl Clerk {
 
 /// Attempts a batch unless one before it has failed, and remembers when it fails itself.
 fn attempt(task: &mut dyn Task, db: &Connection, fence: &mut Fence, path: &Path) -> Result<bool, StoreError> {
-    let Some(lease) = task.lease().cloned() else {
-        return task.attempt(db, path);
-    };
-    if let Err(refusal) = fence.pass(&lease) {
+    if let Err(refusal) = task.leases().iter().try_for_each(|lease| fence.pass(lease)) {
         task.refuse(refusal);
         return Ok(false);
     }
     let applied = task.attempt(db, path)?;
     if !applied {
-        fence.close(&lease);
+        for lease in task.leases() {
+            fence.close(lease);
+        }
     }
     Ok(applied)
 }

@@ -100,11 +100,16 @@ impl State {
     }
 
     fn commit(&mut self, lease: &Lease, batch: Batch) -> Result<Seq, StoreError> {
-        self.standing(lease)?;
-        self.fence.pass(lease)?;
+        let leases: Vec<Lease> = batch.leases(lease).cloned().collect();
+        for lease in &leases {
+            self.standing(lease)?;
+            self.fence.pass(lease)?;
+        }
         let outcome = self.apply(&lease.scope, batch);
         if outcome.is_err() {
-            self.fence.close(lease);
+            for lease in &leases {
+                self.fence.close(lease);
+            }
         }
         outcome
     }

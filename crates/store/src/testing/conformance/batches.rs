@@ -131,6 +131,44 @@ pub async fn are_refused_under_another_process(harness: &impl Harness) {
     assert_eq!(store.history(&victim.scope).await.unwrap(), before);
 }
 
+/// With a lease beside the first one, parts of a second assembly are changed in the same transaction, and nothing else
+/// of it; a lease that is lost refuses all of it.
+pub async fn change_two_assemblies_under_two_leases(harness: &impl Harness) {
+    let store = harness.open().await;
+    let (first, second) = (with_assembly(&*store, "first").await, with_assembly(&*store, "second").await);
+    let theirs = part(&second.scope, "A");
+    let put = |revision| {
+        Batch::new()
+            .event(event(&first.scope, "done"))
+            .put_instance(instance(&theirs, revision))
+            .beside([&second])
+    };
+    commit(&*store, &first, put(1)).await;
+    let snapshot = store.load(&second.scope).await.unwrap().unwrap();
+    assert_eq!(snapshot.instances.into_values().collect::<Vec<_>>(), [instance(&theirs, 1)]);
+
+    let dropped = Batch::new().drop_assembly(second.scope.clone()).beside([&second]);
+    let error = store.commit(&first, dropped).await.unwrap_err();
+    assert!(error.to_string().contains("`second`"), "{error}");
+    // What has failed closes both.
+    let after = store.commit(&second, Batch::new().event(event(&second.scope, "after"))).await;
+    assert!(matches!(after, Err(StoreError::AfterFailure { .. })), "{after:?}");
+
+    // One that is lost refuses all.
+    let stale = with_assembly(&*store, "third").await;
+    store.release(stale.clone()).await.unwrap();
+    let _newer = leased(&*store, "third").await;
+    let fourth = leased(&*store, "fourth").await;
+    let batch = Batch::new()
+        .event(event(&fourth.scope, "not done"))
+        .put_instance(instance(&part(&stale.scope, "A"), 2))
+        .beside([&stale]);
+    let error = store.commit(&fourth, batch).await.unwrap_err();
+    assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
+    assert!(store.load(&stale.scope).await.unwrap().unwrap().instances.is_empty());
+    assert_eq!(messages(&*store).await, ["done"]);
+}
+
 /// A dropped ticket changes nothing for its batch.
 pub async fn are_applied_without_their_ticket(harness: &impl Harness) {
     let store = harness.open().await;

@@ -59,7 +59,7 @@ macro_rules! conformance_facts {
                 holder_is_told_while_it_holds, a_process_is_asked_to_stop_without_a_lease;
             batches: are_durable_when_acknowledged, are_applied_in_order, are_applied_whole_or_not_at_all,
                 a_failed_batch_stops_its_lease, a_refused_batch_takes_no_other_with_it,
-                are_refused_beyond_their_scope, are_refused_under_another_process, are_applied_without_their_ticket, an_empty_one_is_a_barrier;
+                are_refused_beyond_their_scope, are_refused_under_another_process, change_two_assemblies_under_two_leases, are_applied_without_their_ticket, an_empty_one_is_a_barrier;
             records: load_brings_all_that_was_put, load_of_nothing_is_nothing, puts_replace,
                 drops_remove, load_has_open_calls_with_their_jobs, a_job_serves_many_calls,
                 history_tells_all_in_order, drop_assembly_forgets, history_outlives_its_assembly,
