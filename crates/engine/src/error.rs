@@ -66,6 +66,9 @@ pub enum EngineError {
         "`{0}`, on whose parts operations are called, was interrupted; go on with it first: `windlass retry {0}`"
     )]
     Interrupted(AssemblyName),
+    /// What would be done is not what was planned before.
+    #[error("what would be done to `{0}` now is not what the saved plan says; plan anew")]
+    MovedOn(AssemblyName),
     /// Something that is referenced is not there any more, or about to go.
     #[error("`{name}`, which `{by}` references, {why}")]
     ReferenceGone {

@@ -113,6 +113,7 @@ pub(crate) async fn desired(
         secrets: composed.secrets,
         packages,
         manner: Manner::default(),
+        expected: None,
     };
     Ok((desired, diagnostics))
 }

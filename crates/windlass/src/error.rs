@@ -10,6 +10,8 @@ use windlass_model::{AssemblyName, ProcessId};
 use windlass_source::{Diagnostics, suggest};
 use windlass_store::StoreError;
 
+use crate::saved::SavedPlanError;
+
 /// Why something asked of the facade was not done.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -68,6 +70,9 @@ pub enum Error {
         /// How it ended.
         status: ProcessStatus,
     },
+    /// A saved plan can't be carried out.
+    #[error(transparent)]
+    Saved(#[from] SavedPlanError),
     /// The working folder can't be found.
     #[error("the working folder can't be found")]
     WorkingFolder(#[source] std::io::Error),
@@ -119,6 +124,7 @@ impl Error {
             | Self::NoComponent { .. }
             | Self::NoPart { .. }
             | Self::Ended { .. }
+            | Self::Saved(_)
             | Self::NoProcess { .. }
             | Self::File { .. } => true,
             Self::Engine(error) => matches!(
@@ -128,6 +134,7 @@ impl Error {
                     | EngineError::Nothing
                     | EngineError::GoingDown(_)
                     | EngineError::NoVersion { .. }
+                    | EngineError::MovedOn(_)
                     | EngineError::Referenced { .. }
                     | EngineError::ReferenceGone { .. }
                     | EngineError::Scale(_)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_engine::{Ask, Desired, Ended, EngineError, Manner, Prepared, Stop};
+use windlass_engine::{Ask, Desired, Ended, EngineError, Manner, Prepared, Preview, Stop};
 use windlass_model::record::{EventRecord, InstanceRecord, ProcessRecord};
 use windlass_model::{AssemblyName, Element, ElementName, ProcessId, Seq, State, Topology};
 use windlass_plan::Plan;
@@ -29,10 +29,10 @@ pub struct Order {
     pub(crate) open: Vec<String>,
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) catalog: Vec<PathBuf>,
-    goal: State,
+    pub(crate) goal: State,
     adopt: bool,
-    replace: Vec<String>,
-    target: Vec<String>,
+    pub(crate) replace: Vec<String>,
+    pub(crate) target: Vec<String>,
 }
 
 impl Order {
@@ -219,6 +219,16 @@ impl Windlass {
     /// Everything that stands against it. Nothing has been changed then.
     pub async fn up(&self, order: Order, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = self.desired(&order).await?;
+        self.bring_up(desired, warnings, stop).await
+    }
+
+    /// Prepares to make an assembly what is desired.
+    pub(crate) async fn bring_up(
+        &self,
+        desired: Desired,
+        warnings: Diagnostics,
+        stop: &Stop,
+    ) -> Result<Started, Error> {
         let store = if let Some(store) = self.store(false).await? {
             store
         } else {
@@ -284,11 +294,17 @@ impl Windlass {
     pub async fn plan(&self, order: &Order) -> Result<(PlanView, Diagnostics), Error> {
         let (desired, warnings) = self.desired(order).await?;
         let name = desired.topology.name().clone();
-        let preview = match self.store(false).await? {
+        let preview = self.preview_up(desired).await?;
+        Ok((PlanView::new(name, &preview.plan, preview.diff), warnings))
+    }
+
+    /// Says what making an assembly what is desired would do.
+    pub(crate) async fn preview_up(&self, desired: Desired) -> Result<Preview, Error> {
+        let name = desired.topology.name().clone();
+        Ok(match self.store(false).await? {
             Some(store) => Box::pin(self.engine(store).preview(&name, Ask::Up(Box::new(desired)))).await?,
             None => self.means().preview_new(desired)?,
-        };
-        Ok((PlanView::new(name, &preview.plan, preview.diff), warnings))
+        })
     }
 
     /// Looks how the parts of an assembly are that are up, beside what is on record.

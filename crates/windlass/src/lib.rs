@@ -7,6 +7,7 @@
 //! | [`open`](mod@open) | [`Windlass`]: a project with its store, drivers and runtimes |
 //! | [`intent`] | what can be asked: up, down, retry |
 //! | [`daemon`] | the long-running mode: metrics, policies, health |
+//! | [`saved`] | plans that are saved, and carried out later |
 //! | [`check`](mod@check) | all problems of descriptors, packages and project files |
 //! | [`repair`](mod@repair) | repairs of what a check has found |
 //! | [`resolve`](mod@resolve) | a descriptor with what is known filled in |
@@ -24,6 +25,7 @@ pub mod check;
 pub mod daemon;
 mod desired;
 pub mod doctor;
+pub mod document;
 pub mod error;
 pub mod explain;
 pub mod graph;
@@ -35,6 +37,7 @@ mod references;
 pub mod repair;
 pub mod resolve;
 mod runtimes;
+pub mod saved;
 pub mod schema;
 mod system;
 pub mod view;
@@ -54,3 +57,4 @@ pub use windlass_store as store;
 pub use error::Error;
 pub use intent::{Following, Order, Started};
 pub use open::{Settings, Windlass};
+pub use saved::SavedPlan;

@@ -31,6 +31,29 @@ pub(crate) struct UpArgs {
     pub(crate) how: HowArgs,
 }
 
+/// Carry out a plan that `windlass plan -o` has saved, or refuse to.
+///
+/// It is refused when anything was done to the assembly since, and when the descriptor, the packages or what is referenced
+/// have changed. Secrets are not in the plan: give those again that it was made with.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass apply shop.plan
+  windlass apply shop.plan -p password=@/run/secrets/password")]
+pub(crate) struct ApplyArgs {
+    /// The saved plan
+    pub(crate) plan: PathBuf,
+
+    /// Give a secret a value; @FILE takes it from a file, - from standard input
+    #[arg(short = 'p', long = "param", value_name = "KEY=VALUE")]
+    pub(crate) parameters: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
 /// Take an assembly down and forget it.
 ///
 /// The mirror image of up: relationships are ceased, components stopped and uninstalled. It runs the scripts that were

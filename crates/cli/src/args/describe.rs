@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::flags::{AssemblyArgs, PrintArgs};
+use super::flags::{AssemblyArgs, PartsArgs, PrintArgs};
 
 /// Show what up would do, and why each step waits.
 #[derive(Debug, Args)]
@@ -12,7 +12,8 @@ use super::flags::{AssemblyArgs, PrintArgs};
 Examples:
   windlass plan fixtures/assemblies/h_bta
   windlass plan shop.yaml -p nodes=3 --format json
-  windlass plan shop.yaml --why s7")]
+  windlass plan shop.yaml --why s7
+  windlass plan shop.yaml -o shop.plan")]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
@@ -28,6 +29,13 @@ pub(crate) struct PlanArgs {
     /// Look how the parts that are up really are, and show what differs from the record
     #[arg(long)]
     pub(crate) refresh: bool,
+
+    /// Save the plan to this file, for `windlass apply`
+    #[arg(short = 'o', long, value_name = "PLAN", conflicts_with = "why")]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) parts: PartsArgs,
 
     #[command(flatten)]
     pub(crate) print: PrintArgs,

@@ -12,7 +12,7 @@ mod watch;
 use clap::{Parser, Subcommand};
 
 pub(crate) use change::{
-    AdoptArgs, Assumption, CancelArgs, DownArgs, HealArgs, RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs,
+    AdoptArgs, ApplyArgs, Assumption, CancelArgs, DownArgs, HealArgs, RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs,
     UpArgs, Way,
 };
 pub(crate) use describe::{
@@ -68,6 +68,7 @@ Examples:
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Up(UpArgs),
+    Apply(ApplyArgs),
     Down(DownArgs),
     SetState(SetStateArgs),
     Scale(ScaleArgs),

@@ -42,6 +42,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     STATE.get_or_init(|| cli.state.or_else(|| environment("WINDLASS_STATE")?.into_string().ok()));
     match cli.command {
         Command::Up(args) => wait_for(up::run(args)),
+        Command::Apply(args) => wait_for(up::apply(args)),
         Command::Down(args) => wait_for(change::down(args)),
         Command::Retry(args) => wait_for(change::retry(args)),
         Command::SetState(args) => wait_for(change::set_state(args)),
@@ -215,16 +216,20 @@ fn grace(run: &RunArgs) -> Duration {
     Duration::from_secs(run.grace.into())
 }
 
+/// Collects parameters, or prints what is wrong with them.
+fn collected(given: &[String], files: &[PathBuf]) -> Result<Parameters, ExitCode> {
+    collect(given, files).map_err(|error| match error {
+        ParameterError::Form(message) => {
+            tell!("error: {message}");
+            exit::wrong_input()
+        }
+        ParameterError::File(error) => fail(&error),
+    })
+}
+
 /// Makes an order of arguments, or prints what is wrong with them.
 fn order(args: &AssemblyArgs) -> Result<Order, ExitCode> {
-    let Parameters { values, places, open } =
-        collect(&args.parameters, &args.params).map_err(|error| match error {
-            ParameterError::Form(message) => {
-                tell!("error: {message}");
-                exit::wrong_input()
-            }
-            ParameterError::File(error) => fail(&error),
-        })?;
+    let Parameters { values, places, open } = collected(&args.parameters, &args.params)?;
     let mut order = Order::new(&args.file).name(args.name.clone()).catalog(args.catalog.iter().cloned());
     for (name, value) in values {
         order = if open.contains(&name) {

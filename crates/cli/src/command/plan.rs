@@ -1,11 +1,14 @@
 //! `windlass plan`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use windlass::lifecycle::{Diff, ElementChangeKind};
 use windlass::model::StepId;
 use windlass::plan::WaitKind;
+use windlass::source::Diagnostics;
 use windlass::view::plan::{DriftView, PlanView, StepView};
+use windlass::{Order, Windlass};
 
 use super::{fail, open, order, plural, print_json};
 use crate::args::{Format, PlanArgs};
@@ -14,14 +17,17 @@ use crate::{diagnostics, exit};
 
 pub(crate) async fn run(args: PlanArgs) -> ExitCode {
     let order = match order(&args.assembly) {
-        Ok(order) => order,
+        Ok(order) => order.target(args.parts.target.clone()).replace(args.parts.replace.clone()),
         Err(code) => return code,
     };
     let windlass = match open(Some(&args.assembly.file), None, "plan") {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
-    let planned = windlass.plan(&order).await;
+    let planned = match &args.output {
+        Some(file) => save(&windlass, &order, file).await,
+        None => windlass.plan(&order).await,
+    };
     let closed = windlass.close().await;
     match planned.and_then(|planned| closed.map(|()| planned)) {
         Ok((mut plan, warnings)) => {
@@ -38,10 +44,25 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
             if let Some(step) = &args.why {
                 return why(&plan, step, args.print.format);
             }
-            show(&plan, args.print.format, args.detailed_exitcode)
+            let code = show(&plan, args.print.format, args.detailed_exitcode);
+            if let Some(file) = &args.output {
+                tell!("saved; `windlass apply {}` carries it out", file.display());
+            }
+            code
         }
         Err(error) => fail(&error),
     }
+}
+
+/// Plans, and saves the plan.
+async fn save(
+    windlass: &Windlass,
+    order: &Order,
+    file: &Path,
+) -> Result<(PlanView, Diagnostics), windlass::Error> {
+    let (view, saved, warnings) = windlass.plan_to_save(order).await?;
+    saved.write(file)?;
+    Ok((view, warnings))
 }
 
 /// Prints what would be done.

@@ -1,11 +1,11 @@
-//! `windlass up` and `windlass adopt`.
+//! `windlass up`, `windlass adopt` and `windlass apply`.
 
 use std::process::ExitCode;
 
-use windlass::Order;
+use windlass::{Order, SavedPlan};
 
-use super::{fail, grace, open_against, order, plan, process};
-use crate::args::{AdoptArgs, AssemblyArgs, HowArgs, UpArgs};
+use super::{collected, fail, grace, open_against, order, plan, process};
+use crate::args::{AdoptArgs, ApplyArgs, AssemblyArgs, HowArgs, UpArgs};
 use crate::{diagnostics, signals};
 
 pub(crate) async fn run(args: UpArgs) -> ExitCode {
@@ -49,6 +49,27 @@ async fn bring_up(
     let stop = signals::listen(grace(run));
     match process::patiently(windlass.up(order, &stop)).await {
         Ok(started) => process::run(&windlass, started, &stop, run.print.format).await,
+        Err(error) => process::give_up(&windlass, &error).await,
+    }
+}
+
+pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
+    let given = match collected(&args.parameters, &[]) {
+        Ok(given) => given.values,
+        Err(code) => return code,
+    };
+    let saved = match SavedPlan::read(&args.plan) {
+        Ok(saved) => saved,
+        Err(error) => return fail(&error),
+    };
+    let command = format!("apply {}", args.plan.display());
+    let windlass = match open_against(None, Some(&args.run), &command, args.force.force) {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let stop = signals::listen(grace(&args.run));
+    match process::patiently(windlass.apply(&saved, &given, &stop)).await {
+        Ok(started) => process::run(&windlass, started, &stop, args.run.print.format).await,
         Err(error) => process::give_up(&windlass, &error).await,
     }
 }

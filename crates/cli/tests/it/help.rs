@@ -77,6 +77,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
 fn each_command_has_examples(
     #[values(
         "up",
+        "apply",
         "down",
         "set-state",
         "scale",
@@ -124,6 +125,7 @@ fn every_command_has_a_help_that_was_tested() {
         names,
         [
             "up",
+            "apply",
             "down",
             "set-state",
             "scale",

@@ -26,6 +26,7 @@ mod progress;
 mod project;
 mod references;
 mod resolve;
+mod saved;
 mod schema;
 mod scripts;
 mod secrets;

@@ -55,6 +55,8 @@ pub struct Desired {
     pub packages: Vec<Package>,
     /// How to get there.
     pub manner: Manner,
+    /// The plan that must come of it, as [`essence`](super::essence) has it; none where any will do.
+    pub expected: Option<Value>,
 }
 
 /// How an assembly is brought up.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use serde_json::Value;
 use windlass_driver::Package;
 use windlass_lifecycle::{Diff, Options, Scale, Situation, Version, healable, merged, plan, resized, scaled};
 use windlass_model::assembly::{ElementKind, PackageDigest};
@@ -64,6 +65,7 @@ struct Target {
     packages: Vec<Arc<Package>>,
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
     options: Options,
+    expected: Option<Value>,
 }
 
 impl Means {
@@ -135,6 +137,9 @@ impl Means {
             desired: (!goes).then_some(Version { topology: world.topology(), lookup: &world }),
         };
         let planned = plan(&situation, &target.options)?;
+        if target.expected.is_some_and(|expected| expected != essence(&planned.plan)) {
+            return Err(EngineError::MovedOn(world.assembly.name.clone()));
+        }
         Ok(Draft {
             plan: planned.plan,
             diff: planned.diff,
@@ -172,7 +177,7 @@ fn up(
     old_secrets: &BTreeMap<SecretRef, Sensitive<String>>,
     now: Timestamp,
 ) -> Result<Target, EngineError> {
-    let Desired { mut topology, descriptor, parameters, secrets, packages, manner } = desired;
+    let Desired { mut topology, descriptor, parameters, secrets, packages, manner, expected } = desired;
     let packages: Vec<Arc<Package>> = packages.into_iter().map(Arc::new).collect();
     let pins: BTreeMap<_, _> =
         packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect();
@@ -203,7 +208,7 @@ fn up(
         created: before.map_or(now, |before| before.created),
         updated: now,
     };
-    Ok(Target { record: Some(record), packages, secrets, options })
+    Ok(Target { record: Some(record), packages, secrets, options, expected })
 }
 
 /// Works out what is asked of an assembly as the store has it.
@@ -253,11 +258,17 @@ fn stored(
     if next.goal == State::Absent {
         return Err(EngineError::GoingDown(record.name.clone()));
     }
-    Ok(Target { record: Some(next), packages: Vec::new(), secrets: BTreeMap::new(), options })
+    Ok(Target { record: Some(next), packages: Vec::new(), secrets: BTreeMap::new(), options, expected: None })
 }
 
 fn nothing() -> Target {
-    Target { record: None, packages: Vec::new(), secrets: BTreeMap::new(), options: Options::default() }
+    Target {
+        record: None,
+        packages: Vec::new(),
+        secrets: BTreeMap::new(),
+        options: Options::default(),
+        expected: None,
+    }
 }
 
 fn resize(
@@ -390,4 +401,24 @@ pub(super) fn called_on(draft: &Draft) -> BTreeSet<AssemblyName> {
         }
     }
     called
+}
+
+/// Returns a plan without the places where its reasons are declared: two plans that do the same for the same reasons
+/// have the same essence, from whatever folder the descriptors were read.
+pub fn essence(plan: &Plan) -> Value {
+    let mut value = serde_json::to_value(plan).unwrap_or_default();
+    strip(&mut value);
+    value
+}
+
+/// Takes the places out.
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            entries.remove("origin");
+            entries.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
 }

@@ -38,6 +38,7 @@ pub use look::Seen;
 pub use means::Means;
 pub use references::{Offer, offer};
 
+pub use draft::essence;
 use draft::{Draft, Former};
 
 /// How fast, how often, how patient.

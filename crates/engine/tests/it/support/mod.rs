@@ -293,6 +293,7 @@ impl Sketch {
             secrets: self.secrets.clone(),
             packages: vec![package()],
             manner: Manner::default(),
+            expected: None,
         }
     }
 }

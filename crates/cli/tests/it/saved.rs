@@ -1,0 +1,129 @@
+//! Plans that are saved, and carried out later or refused.
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+
+/// A project with an assembly whose part does nothing, and a second project with the same.
+fn shop() -> TestEnv {
+    let env = TestEnv::new();
+    env.write(
+        "shop/assembly.yaml",
+        "name: assembly::shop::1.0
+properties: {size: {default: small}, password: {type: password}}
+composition:
+  web:
+    type: resource::web::1.0
+    cluster: {minimum-nodes: 1, maximum-nodes: 3}
+    properties: {size: {value: '${size}'}, password: {value: '${password}'}}
+",
+    );
+    env.write(
+        "shop/Contains/web/resource.yaml",
+        "name: resource::web::1.0
+properties: {size: {}, password: {type: password}, is: {read-only: true}}
+lifecycle: [Install, Start, Stop, Uninstall]
+default-driver: {noop: {properties: {outputs: {is: size}}}}
+",
+    );
+    env
+}
+
+#[test]
+fn a_saved_plan_is_carried_out_once() {
+    let env = shop();
+    let plan = env.ok(&["plan", "shop", "-p", "size=large", "-o", "shop.plan"]);
+    assert_snapshot!(plan, @"
+    exit 0
+    ----- stdout -----
+    shop: 2 steps, up to 1 at once
+       s1 web__1 Install
+       s3 web__1 Start
+          needs web__1 is Inactive first
+          after all parts are Inactive
+    and 1 step in which only a state moves on
+    longest chain: s1 → s2 → s3
+    ----- stderr -----
+    saved; `windlass apply shop.plan` carries it out
+    ");
+    assert!(!env.path(".windlass").exists(), "planning makes no store");
+    assert_snapshot!(env.ok(&["apply", "shop.plan"]).out(), @"
+    shop: 2 steps, up to 1 at once (p1 up)
+       s1 web__1 Install
+       s3 web__1 Start
+
+    ok        web__1 Install LONG
+
+    done: shop is Active (LONG)
+    ");
+    assert_eq!(
+        env.json(&["status"])["assemblies"][0]["components"][0]["components"][0]["outputs"]["is"],
+        "large"
+    );
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p1 up was completed; plan anew");
+}
+
+#[test]
+fn a_saved_plan_is_refused_when_the_state_has_moved_on() {
+    let env = shop();
+    env.ok(&["up", "shop"]);
+    env.ok(&["plan", "shop", "-p", "size=large", "-o", "shop.plan"]);
+    env.ok(&["scale", "out", "shop", "web"]);
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p2 scale out web was completed; plan anew");
+    env.ok(&["plan", "shop", "-p", "size=large", "--target", "web__1", "-o", "shop.plan"]);
+    env.edit("shop/Contains/web/resource.yaml", "lifecycle: [Install,", "lifecycle: [Install, Integrity,");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: the package of `resource::web::1.0` is another, `web__1` would be otherwise by the descriptor, `windlass.yaml` or what is referenced; plan anew");
+    env.edit("shop/Contains/web/resource.yaml", "lifecycle: [Install, Integrity,", "lifecycle: [Install,");
+    env.edit("shop/assembly.yaml", "default: small", "default: tiny");
+    env.edit("shop/assembly.yaml", "maximum-nodes: 3", "maximum-nodes: 4");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: `web` would be otherwise by the descriptor, `windlass.yaml` or what is referenced; plan anew");
+    env.edit("shop/assembly.yaml", "default: tiny", "default: small");
+    env.edit("shop/assembly.yaml", "maximum-nodes: 4", "maximum-nodes: 3");
+    assert_snapshot!(env.ok(&["apply", "shop.plan"]).out(), @"
+      ~ web__1 reinstalled
+          size: small → large
+    shop: 4 steps, up to 1 at once (p3 up)
+       s1 web__1 Stop
+       s2 web__1 Uninstall
+       s3 web__1 Install
+       s5 web__1 Start
+
+    ok        web__1 Install LONG
+
+    done: shop is Active (LONG)
+    ");
+}
+
+#[test]
+fn a_saved_plan_has_no_secrets() {
+    let env = shop();
+    env.write("secret", "hunter22");
+    env.ok(&["plan", "shop", "-p", "password=@secret", "-o", "shop.plan"]);
+    let text = env.read("shop.plan");
+    assert!(!text.contains("hunter22") && text.contains(r#""version":1"#), "{text}");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan was made with the secret `password`, which is not in it; give it again, as `-p password=@FILE`");
+    assert_snapshot!(env.refuses(&["apply", "shop.plan", "-p", "password=@secret", "-p", "size=huge"]), @"error: the plan has its parameters; only secrets are given again, and `size` is none of its");
+    env.ok(&["apply", "shop.plan", "-p", "password=@secret"]);
+}
+
+#[test]
+fn a_saved_plan_is_of_one_project_and_whole() {
+    let env = shop();
+    env.ok(&["plan", "shop", "-o", "shop.plan"]);
+    let text = env.read("shop.plan");
+    env.write("damaged.plan", text.replace("large", "small").replace("Install", "Instell"));
+    assert_snapshot!(env.refuses(&["apply", "damaged.plan"]), @"error: `damaged.plan` is damaged: its content is not what was written; make it anew");
+    env.write("newer.plan", text.replace(r#""version":1"#, r#""version":7"#));
+    assert_snapshot!(env.refuses(&["apply", "newer.plan"]), @"error: `newer.plan` has version 7, and this windlass reads version 1");
+    assert!(env.refuses(&["apply", "shop/assembly.yaml"]).contains("is no windlass plan"));
+    assert!(env.refuses(&["apply", "none.plan"]).contains("can't read `none.plan`"));
+    let other = shop();
+    other.write("shop.plan", &text);
+    assert!(other.refuses(&["apply", "shop.plan"]).contains("the plan was made for another project"));
+    // The same, where both have a store.
+    env.ok(&["up", "shop"]);
+    env.ok(&["plan", "shop", "-o", "shop.plan"]);
+    other.ok(&["up", "shop"]);
+    other.write("shop.plan", env.read("shop.plan"));
+    assert!(other.refuses(&["apply", "shop.plan"]).contains("the plan was made for another project"));
+}

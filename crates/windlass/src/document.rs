@@ -1,0 +1,94 @@
+//! Files of ours that are written once and read later: with a version, and with a digest that tells damage.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+/// The version of all such files.
+const VERSION: u64 = 1;
+
+/// Why a file can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DocumentError {
+    /// It is something else.
+    #[error("is no {what} of windlass: {why}")]
+    Other {
+        /// What it should be.
+        what: &'static str,
+        /// Why it is not.
+        why: String,
+    },
+    /// A newer program has written it.
+    #[error("has version {found}, and this windlass reads version {VERSION}")]
+    Newer {
+        /// The version of the file.
+        found: u64,
+    },
+    /// Its content is not what was written.
+    #[error("is damaged: its content is not what was written; make it anew")]
+    Damaged,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Envelope {
+    version: u64,
+    kind: String,
+    digest: String,
+    content: Box<RawValue>,
+}
+
+/// Writes a document of a kind.
+pub(crate) fn write(kind: &str, content: &impl Serialize) -> Result<String, serde_json::Error> {
+    let content = serde_json::value::to_raw_value(content)?;
+    let digest = digest(content.get());
+    let mut text =
+        serde_json::to_string(&Envelope { version: VERSION, kind: kind.to_owned(), digest, content })?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// Reads a document of a kind.
+pub(crate) fn read<T: DeserializeOwned>(kind: &'static str, text: &str) -> Result<T, DocumentError> {
+    let other = |why: String| DocumentError::Other { what: kind, why };
+    let seen: Value = serde_json::from_str(text).map_err(|error| other(error.to_string()))?;
+    if seen["kind"].as_str() != Some(kind) {
+        return Err(other(format!("it does not say `\"kind\": \"{kind}\"`")));
+    }
+    match seen["version"].as_u64() {
+        Some(VERSION) => {}
+        Some(found) => return Err(DocumentError::Newer { found }),
+        None => return Err(other("it has no version".to_owned())),
+    }
+    let envelope: Envelope = serde_json::from_str(text).map_err(|error| other(error.to_string()))?;
+    if digest(envelope.content.get()) != envelope.digest {
+        return Err(DocumentError::Damaged);
+    }
+    serde_json::from_str(envelope.content.get()).map_err(|error| other(error.to_string()))
+}
+
+/// Returns the digest of a text.
+pub(crate) fn digest(text: &str) -> String {
+    format!("sha256:{}", hex::encode(Sha256::digest(text.as_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_as_it_was_written_is_refused() {
+        let text = write("plan", &serde_json::json!({"a": 1})).unwrap();
+        assert_eq!(read::<Value>("plan", &text).unwrap()["a"], 1);
+        assert_eq!(read::<Value>("plan", &text.replace(":1}", ":2}")), Err(DocumentError::Damaged));
+        let newer = text.replace("\"version\":1", "\"version\":2");
+        assert_eq!(read::<Value>("plan", &newer), Err(DocumentError::Newer { found: 2 }));
+        for other in ["", "{}", "[]", &text[..20]] {
+            assert!(matches!(read::<Value>("plan", other), Err(DocumentError::Other { .. })), "{other}");
+        }
+        assert!(read::<Value>("assembly", &text).is_err());
+    }
+}

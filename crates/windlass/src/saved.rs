@@ -1,0 +1,344 @@
+//! Plans that are saved, looked at, and carried out later exactly as they were.
+//!
+//! A saved plan names what it was made from: the descriptor, the parameters, the packages by their digests, the state by
+//! its last process. It is made anew when it is carried out, under the lease, and refused where it would not be the same.
+//! Secrets are not in it: they are given again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+use windlass_engine::{Desired, Stop, essence};
+use windlass_model::assembly::PackageDigest;
+use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
+use windlass_source::Diagnostics;
+
+use crate::document::{self, DocumentError};
+use crate::error::Error;
+use crate::intent::{Order, Started};
+use crate::open::Windlass;
+use crate::view::plan::PlanView;
+
+/// The kind of the document.
+const KIND: &str = "windlass plan";
+
+/// Why a saved plan can't be carried out. Nothing has been changed then.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SavedPlanError {
+    /// The file can't be used.
+    #[error("`{}` {cause}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        cause: DocumentError,
+    },
+    /// It was made in another project.
+    #[error("the plan was made for another project, {made}; this is {here}")]
+    OtherProject {
+        /// The project it was made for.
+        made: String,
+        /// The one that is open.
+        here: String,
+    },
+    /// The state has moved on.
+    #[error("the plan for `{assembly}` was made at {made}, and is out of date: {}; plan anew", what.join(", "))]
+    MovedOn {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// When the plan was made.
+        made: Timestamp,
+        /// What has happened since, as sentence fragments.
+        what: Vec<String>,
+    },
+    /// Other parameters are given than the secrets that it lacks.
+    #[error("{}", secrets(missing, unknown))]
+    Secrets {
+        /// The secrets that it was made with and that are not given.
+        missing: Vec<String>,
+        /// The parameters that are given and that it doesn't lack.
+        unknown: Vec<String>,
+    },
+}
+
+fn secrets(missing: &[String], unknown: &[String]) -> String {
+    let list = |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if unknown.is_empty() {
+        return format!(
+            "the plan was made with the secret {}, which is not in it; give it again, as `-p {}=@FILE`",
+            list(missing),
+            missing.first().map_or("", String::as_str)
+        );
+    }
+    format!("the plan has its parameters; only secrets are given again, and {} is none of its", list(unknown))
+}
+
+/// A plan that was saved.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedPlan {
+    assembly: AssemblyName,
+    made: Timestamp,
+    base: Base,
+    order: Recipe,
+    packages: BTreeMap<DescriptorName, PackageDigest>,
+    /// The digest of each element and of the relationships, as they should be.
+    elements: BTreeMap<String, String>,
+    /// The plan, without the places of its reasons.
+    plan: Value,
+    /// What it changes, for people.
+    changes: Value,
+}
+
+/// The state that it was made for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Base {
+    /// The store; none where there was none yet.
+    store: Option<String>,
+    /// The root of the project.
+    root: PathBuf,
+    /// The last process of the assembly; 0 where there was none.
+    last: ProcessId,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recipe {
+    file: PathBuf,
+    catalog: Vec<PathBuf>,
+    parameters: BTreeMap<String, Value>,
+    /// The parameters that are secrets.
+    secrets: BTreeSet<String>,
+    goal: State,
+    replace: Vec<String>,
+    target: Vec<String>,
+}
+
+impl SavedPlan {
+    /// Reads a saved plan.
+    ///
+    /// # Errors
+    ///
+    /// When the file can't be read, or is damaged or something else.
+    pub fn read(file: &Path) -> Result<Self, Error> {
+        let text =
+            std::fs::read_to_string(file).map_err(|source| Error::File { path: file.to_owned(), source })?;
+        let read = document::read(KIND, &text);
+        Ok(read.map_err(|cause| SavedPlanError::File { file: file.to_owned(), cause })?)
+    }
+
+    /// Writes the plan to a file, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be written.
+    pub fn write(&self, file: &Path) -> Result<(), Error> {
+        let failed = |source| Error::File { path: file.to_owned(), source };
+        let text = document::write(KIND, self).map_err(|error| failed(error.into()))?;
+        let part = PathBuf::from(format!("{}.part", file.display()));
+        std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, file)).map_err(failed)
+    }
+
+    /// Returns the assembly.
+    pub fn assembly(&self) -> &AssemblyName {
+        &self.assembly
+    }
+
+    /// Makes the order anew, with the secrets that it lacks.
+    fn order(&self, root: &Path, given: &BTreeMap<String, Value>) -> Result<Order, SavedPlanError> {
+        let recipe = &self.order;
+        let missing: Vec<String> =
+            recipe.secrets.iter().filter(|name| !given.contains_key(*name)).cloned().collect();
+        let unknown: Vec<String> =
+            given.keys().filter(|name| !recipe.secrets.contains(*name)).cloned().collect();
+        if !missing.is_empty() || !unknown.is_empty() {
+            return Err(SavedPlanError::Secrets { missing, unknown });
+        }
+        let mut order = Order::new(root.join(&recipe.file))
+            .name(Some(self.assembly.clone()))
+            .catalog(recipe.catalog.iter().map(|folder| root.join(folder)))
+            .goal(recipe.goal)
+            .replace(recipe.replace.clone())
+            .target(recipe.target.clone());
+        for (name, value) in recipe.parameters.iter().chain(given) {
+            order = order.parameter(name, value.clone());
+        }
+        Ok(order)
+    }
+
+    /// Says what of the project's files is not what it was.
+    fn moved_files(&self, desired: &Desired) -> Vec<String> {
+        let mut what = Vec::new();
+        let packages = packages_of(desired);
+        let names: BTreeSet<&DescriptorName> = self.packages.keys().chain(packages.keys()).collect();
+        let changed = names.into_iter().filter(|name| self.packages.get(*name) != packages.get(*name));
+        what.extend(changed.map(|name| format!("the package of `{name}` is another")));
+        let elements = elements_of(&desired.topology);
+        let names: BTreeSet<&String> = self.elements.keys().chain(elements.keys()).collect();
+        let changed: Vec<String> = names
+            .into_iter()
+            .filter(|name| self.elements.get(*name) != elements.get(*name))
+            .map(|name| format!("`{name}`"))
+            .collect();
+        if !changed.is_empty() {
+            let first = changed.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+            let more = match changed.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            what.push(format!(
+                "{first}{more} would be otherwise by the descriptor, `windlass.yaml` or what is referenced"
+            ));
+        }
+        what
+    }
+}
+
+/// How many changed elements are named before the rest is counted.
+const NAMED: usize = 3;
+
+fn packages_of(desired: &Desired) -> BTreeMap<DescriptorName, PackageDigest> {
+    desired.packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect()
+}
+
+/// Returns a digest of each element, without the places where things are declared.
+fn elements_of(topology: &Topology) -> BTreeMap<String, String> {
+    let digest = |value: serde_json::Result<Value>| {
+        let mut value = value.unwrap_or_default();
+        strip(&mut value);
+        document::digest(&value.to_string())
+    };
+    let local = |name: &ElementName| match name.local() {
+        "" => name.to_string(),
+        local => local.to_owned(),
+    };
+    let elements = topology.elements().iter();
+    let mut all: BTreeMap<String, String> =
+        elements.map(|element| (local(&element.name), digest(serde_json::to_value(element)))).collect();
+    all.extend(topology.relationships().iter().map(|relationship| {
+        (
+            format!("{}:{}", relationship.assembly, relationship.name),
+            digest(serde_json::to_value(relationship)),
+        )
+    }));
+    all
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            entries.remove("origin");
+            entries.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+impl Windlass {
+    /// Plans what [`up`](Self::up) would do, to be saved and carried out by [`apply`](Self::apply).
+    ///
+    /// # Errors
+    ///
+    /// Everything that stands against it.
+    pub async fn plan_to_save(&self, order: &Order) -> Result<(PlanView, SavedPlan, Diagnostics), Error> {
+        let (desired, warnings) = self.desired(order).await?;
+        let assembly = desired.topology.name().clone();
+        let root = desired.topology.root();
+        let is_secret = |name: &str| {
+            root.is_some_and(|root| root.properties.get(name).is_some_and(|property| property.sensitive))
+        };
+        // What the environment has given is among them.
+        let (secrets, open): (Vec<_>, Vec<_>) =
+            desired.parameters.iter().partition(|(name, _)| is_secret(name.as_str()));
+        let relative = |path: &Path| -> PathBuf {
+            let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            real.strip_prefix(self.project.root()).map(Path::to_owned).unwrap_or(real)
+        };
+        let recipe = Recipe {
+            file: relative(&order.file),
+            catalog: order.catalog.iter().map(|folder| relative(folder)).collect(),
+            parameters: open.into_iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+            secrets: secrets.into_iter().map(|(name, _)| name.to_string()).collect(),
+            goal: order.goal,
+            replace: order.replace.clone(),
+            target: order.target.clone(),
+        };
+        let base = self.base(&assembly).await?;
+        let (packages, elements) = (packages_of(&desired), elements_of(&desired.topology));
+        let preview = self.preview_up(desired).await?;
+        let saved = SavedPlan {
+            assembly: assembly.clone(),
+            made: self.now(),
+            base,
+            order: recipe,
+            packages,
+            elements,
+            plan: essence(&preview.plan),
+            changes: serde_json::to_value(&preview.diff).unwrap_or_default(),
+        };
+        Ok((PlanView::new(assembly, &preview.plan, preview.diff), saved, warnings))
+    }
+
+    /// Prepares to carry out a saved plan. `given` are the secrets that it was made with.
+    ///
+    /// # Errors
+    ///
+    /// When it is of another project, what it was made from has changed, or the state has moved on; and everything that
+    /// stands against it.
+    pub async fn apply(
+        &self,
+        saved: &SavedPlan,
+        given: &BTreeMap<String, Value>,
+        stop: &Stop,
+    ) -> Result<Started, Error> {
+        let here = self.base(&saved.assembly).await?;
+        let same = match (&saved.base.store, &here.store) {
+            (Some(made), Some(here)) => made == here,
+            _ => saved.base.root == here.root,
+        };
+        if !same {
+            let shown = |base: &Base| format!("`{}`", base.root.display());
+            let (made, here) = (shown(&saved.base), shown(&here));
+            return Err(SavedPlanError::OtherProject { made, here }.into());
+        }
+        let mut what = self.processes_since(saved).await?;
+        let moved =
+            |what| SavedPlanError::MovedOn { assembly: saved.assembly.clone(), made: saved.made, what };
+        if !what.is_empty() {
+            return Err(moved(what).into());
+        }
+        let order = saved.order(self.project.root(), given)?;
+        let (mut desired, warnings) = self.desired(&order).await?;
+        what.extend(saved.moved_files(&desired));
+        if !what.is_empty() {
+            return Err(moved(what).into());
+        }
+        desired.expected = Some(saved.plan.clone());
+        self.bring_up(desired, warnings, stop).await
+    }
+
+    async fn base(&self, assembly: &AssemblyName) -> Result<Base, Error> {
+        let root = self.project.root().to_owned();
+        let Some(store) = self.store(false).await? else {
+            return Ok(Base { store: None, root, last: ProcessId(0) });
+        };
+        let history = store.history(assembly).await?;
+        let last = history.processes.last().map_or(ProcessId(0), |process| process.process.id);
+        Ok(Base { store: Some(store.id().to_string()), root, last })
+    }
+
+    /// Says what was done to the assembly since a plan was made.
+    async fn processes_since(&self, saved: &SavedPlan) -> Result<Vec<String>, Error> {
+        let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
+        let history = store.history(&saved.assembly).await?;
+        let since = history.processes.iter().map(|known| &known.process);
+        let since = since.filter(|process| process.id > saved.base.last);
+        Ok(since.map(|process| format!("{} {} was {}", process.id, process.intent, process.status)).collect())
+    }
+}
