@@ -112,7 +112,10 @@ pub(crate) fn print_event(event: &EventRecord) {
     match &event.draft.body {
         Event::StepEnded { title, end, millis, .. } => print_step_end(title, end, *millis),
         Event::Logged { element, severity, message } => {
-            let line = format!("{:<9} {}: {message}", severity.as_str().to_lowercase(), element.local());
+            // What belongs to another assembly is called by its full name.
+            let own = element.assembly() == event.draft.assembly;
+            let name = if own { element.local() } else { element.as_str() };
+            let line = format!("{:<9} {name}: {message}", severity.as_str().to_lowercase());
             say!("{}", styled(DIM, line.trim_end()));
         }
         _ => {}

@@ -121,6 +121,11 @@ impl Package {
         }
     }
 
+    /// Tells whether the files and bindings are still those of the digest: what comes from elsewhere may not be.
+    pub fn is_intact(&self) -> bool {
+        digest(&self.name, &self.bindings, &self.files) == self.digest
+    }
+
     /// Reads a package that the store has kept.
     ///
     /// # Errors

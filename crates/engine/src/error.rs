@@ -66,6 +66,12 @@ pub enum EngineError {
         "`{0}`, on whose parts operations are called, was interrupted; go on with it first: `windlass retry {0}`"
     )]
     Interrupted(AssemblyName),
+    /// An earlier process has left something open.
+    #[error("`{0}` was interrupted; go on with it first: `windlass retry {0}`")]
+    Unfinished(AssemblyName),
+    /// There is an assembly of this name already.
+    #[error("there is an assembly `{0}` here already; take that down or export it first")]
+    AlreadyHere(AssemblyName),
     /// What would be done is not what was planned before.
     #[error("what would be done to `{0}` now is not what the saved plan says; plan anew")]
     MovedOn(AssemblyName),

@@ -37,8 +37,8 @@ mod runner;
 mod world;
 
 pub use engine::{
-    Ask, Desired, Ended, Engine, Manner, Means, Offer, Options, Prepared, Preview, Quest, Seen, essence,
-    monitor_of, offer, outputs,
+    Ask, Bundle, Desired, Ended, Engine, HandOver, Manner, Means, Offer, Options, Prepared, Preview, Quest,
+    Seen, essence, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Unplaced};
 pub use host::Stop;

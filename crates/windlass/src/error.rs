@@ -11,6 +11,7 @@ use windlass_source::{Diagnostics, suggest};
 use windlass_store::StoreError;
 
 use crate::saved::SavedPlanError;
+use crate::transfer::TransferError;
 
 /// Why something asked of the facade was not done.
 #[derive(Debug, Error)]
@@ -70,6 +71,9 @@ pub enum Error {
         /// How it ended.
         status: ProcessStatus,
     },
+    /// An exported assembly can't be written or read.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     /// A saved plan can't be carried out.
     #[error(transparent)]
     Saved(#[from] SavedPlanError),
@@ -125,6 +129,7 @@ impl Error {
             | Self::NoPart { .. }
             | Self::Ended { .. }
             | Self::Saved(_)
+            | Self::Transfer(_)
             | Self::NoProcess { .. }
             | Self::File { .. } => true,
             Self::Engine(error) => matches!(
@@ -135,6 +140,7 @@ impl Error {
                     | EngineError::GoingDown(_)
                     | EngineError::NoVersion { .. }
                     | EngineError::MovedOn(_)
+                    | EngineError::AlreadyHere(_)
                     | EngineError::Referenced { .. }
                     | EngineError::ReferenceGone { .. }
                     | EngineError::Scale(_)

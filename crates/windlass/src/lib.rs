@@ -7,6 +7,7 @@
 //! | [`open`](mod@open) | [`Windlass`]: a project with its store, drivers and runtimes |
 //! | [`intent`] | what can be asked: up, down, retry |
 //! | [`daemon`] | the long-running mode: metrics, policies, health |
+//! | [`transfer`] | moving an assembly to another store |
 //! | [`saved`] | plans that are saved, and carried out later |
 //! | [`check`](mod@check) | all problems of descriptors, packages and project files |
 //! | [`repair`](mod@repair) | repairs of what a check has found |
@@ -40,6 +41,7 @@ mod runtimes;
 pub mod saved;
 pub mod schema;
 mod system;
+pub mod transfer;
 pub mod view;
 
 pub use windlass_descriptor as descriptor;

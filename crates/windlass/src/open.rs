@@ -242,7 +242,7 @@ impl Windlass {
         Err(Error::NoSuchState(address.to_owned()))
     }
 
-    fn key(&self) -> KeySource {
+    pub(crate) fn key(&self) -> KeySource {
         let file = self.settings.key_file.clone();
         KeySource::File(file.unwrap_or_else(|| self.project.state_dir().join("key")))
     }

@@ -216,3 +216,41 @@ pub(crate) struct CancelArgs {
     /// The process
     pub(crate) process: ProcessId,
 }
+
+/// Write an assembly to a file and let this store forget it, to import it into another.
+///
+/// The file is the assembly then: keep it until it is imported. Nothing is called and no part notices. Secrets in it are
+/// sealed with this project's key, or with one that is made for it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass export h_bta
+  windlass export h_bta -o h_bta.export --key h_bta.key")]
+pub(crate) struct ExportArgs {
+    /// The assembly
+    pub(crate) name: AssemblyName,
+    /// Write it to this file [default: NAME.export]
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Seal its secrets with the key in this file, which is made where it is not there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+}
+
+/// Take over an assembly that was exported from another store.
+///
+/// What it references must be here before it. Import a file once: two stores must not own one assembly.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass import h_bta.export
+  windlass import h_bta.export --key h_bta.key --state postgres://db.example.org/windlass")]
+pub(crate) struct ImportArgs {
+    /// The file
+    pub(crate) file: PathBuf,
+    /// Open its secrets with the key in this file; else with this project's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+}

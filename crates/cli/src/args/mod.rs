@@ -12,7 +12,7 @@ mod watch;
 use clap::{Parser, Subcommand};
 
 pub(crate) use change::{
-    AdoptArgs, ApplyArgs, Assumption, CancelArgs, DownArgs, HealArgs, RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs,
+    AdoptArgs, ApplyArgs, Assumption, CancelArgs, DownArgs, ExportArgs, HealArgs, ImportArgs, RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs,
     UpArgs, Way,
 };
 pub(crate) use describe::{
@@ -76,6 +76,8 @@ pub(crate) enum Command {
     Adopt(AdoptArgs),
     Rollback(RollbackArgs),
     Cancel(CancelArgs),
+    Export(ExportArgs),
+    Import(ImportArgs),
     Ps(PsArgs),
     Run(WatchArgs),
     Metric(MetricArgs),

@@ -17,6 +17,7 @@ mod resolve;
 mod schema;
 pub(crate) mod spiff;
 mod status;
+mod transfer;
 mod up;
 mod watch;
 
@@ -50,6 +51,8 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Heal(args) => wait_for(change::heal(args)),
         Command::Adopt(args) => wait_for(up::adopt(args)),
         Command::Rollback(args) => wait_for(change::rollback(args)),
+        Command::Export(args) => wait_for(transfer::export(args)),
+        Command::Import(args) => wait_for(transfer::import(args)),
         Command::Cancel(args) => wait_for(change::cancel(args)),
         Command::Ps(args) => wait_for(ps::run(args)),
         Command::Run(args) => wait_for(watch::run(args)),

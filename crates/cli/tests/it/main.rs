@@ -32,6 +32,7 @@ mod scripts;
 mod secrets;
 mod spiff;
 mod store;
+mod transfer;
 mod undecided;
 mod up;
 mod variables;

@@ -500,7 +500,7 @@ fn operations_run_on_parts_of_the_other_assembly() {
        s3 app Create access: source.Admit
        s4 app Start
 
-    info      inner__gate: ann has access
+    info      pool__inner__gate: ann has access
     ok        app Create access: source.Admit LONG
 
     done: user is Active (LONG)

@@ -7,6 +7,7 @@ mod look;
 mod means;
 mod references;
 mod settle;
+mod transfer;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub(crate) use look::Look;
 pub use look::Seen;
 pub use means::Means;
 pub use references::{Offer, offer};
+pub use transfer::{Bundle, HandOver};
 
 pub use draft::essence;
 use draft::{Draft, Former};

@@ -164,7 +164,7 @@ impl Engine {
     }
 
     /// Takes a lease beside another, for the same holder. Whoever has it gets some time to end.
-    async fn patiently(
+    pub(super) async fn patiently(
         &self,
         name: &AssemblyName,
         beside: &Lease,
@@ -184,7 +184,7 @@ impl Engine {
         Ok(self.store.lease(name, &beside.holder).await?)
     }
 
-    async fn stays(&self, name: &AssemblyName, by: &AssemblyName) -> Result<(), EngineError> {
+    pub(super) async fn stays(&self, name: &AssemblyName, by: &AssemblyName) -> Result<(), EngineError> {
         let gone = |why| EngineError::ReferenceGone { name: name.clone(), by: by.clone(), why };
         let all = self.store.assemblies().await?;
         match all.iter().find(|assembly| assembly.name == *name) {

@@ -6,7 +6,7 @@ use windlass_model::record::{
     Advance, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, Severity, StepEnd,
     StepState,
 };
-use windlass_model::{Action, CallId, ElementName, State, Transition};
+use windlass_model::{Action, CallId, ElementName, ProcessId, State, Transition};
 use windlass_store::Change;
 
 use super::{Ack, CallRun, Command, Machine};
@@ -61,11 +61,11 @@ impl Machine {
     /// Puts a report into the world and its log entries into the activity log. Returns the element.
     fn apply(&mut self, id: &CallId, report: Report) -> Option<Result<ElementName, Failure>> {
         let run = self.calls.get(id)?;
-        let element = run.call.element.clone();
+        let (element, process) = (run.call.element.clone(), run.record.process);
         let home = self.world.home_mut(&element);
         let applied = home.apply(&run.call, run.driver.family(), report, &mut self.out.batch);
         Some(applied.map(|log| {
-            self.log(&element, log);
+            self.log(process, &element, log);
             element
         }))
     }
@@ -78,9 +78,9 @@ impl Machine {
             && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
     }
 
-    pub(super) fn log(&mut self, element: &ElementName, entries: Vec<LogEntry>) {
+    pub(super) fn log(&mut self, process: ProcessId, element: &ElementName, entries: Vec<LogEntry>) {
         for LogEntry { severity, message } in entries {
-            self.happened(None, Happening::Logged { element: element.clone(), severity, message });
+            self.happened(Some(process), Happening::Logged { element: element.clone(), severity, message });
         }
     }
 

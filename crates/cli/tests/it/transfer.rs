@@ -1,0 +1,147 @@
+//! An assembly moves from one store to another, and has one owner at every moment.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use insta::assert_snapshot;
+use windlass_store::testing::server::Server;
+
+use crate::env::{TestEnv, until};
+use crate::small::{RESOURCE, SCRIPTS};
+
+/// A project with `small`, which takes a password, and the scripts of its component.
+fn small(install: &str) -> TestEnv {
+    let env = TestEnv::small(
+        "effect: once",
+        &[
+            ("Install", install),
+            ("Start", ""),
+            ("Stop", ""),
+            ("Uninstall", "case $input in *box-1*) ;; *) exit 9 ;; esac"),
+        ],
+    );
+    env.edit(
+        "small/assembly.yaml",
+        "    quantity: 1\n",
+        "    properties: {password: {value: '${password}'}}\nproperties:\n  password: {type: password}\n",
+    );
+    env.edit(
+        RESOURCE,
+        "lifecycle:",
+        "properties: {password: {type: password}, url: {read-only: true}}\nlifecycle:",
+    );
+    env
+}
+
+/// Publishes an address and a secret of its own, and is called `box-1`.
+const INSTALL: &str = r#"password=$(printf '%s\n' "$input" | sed -n 's/^ *properties.password: "\(.*\)"$/\1/p')
+printf 'instances:\n  box-1:\n    instanceId: "%s"\n    interfaces: {properties: {signals: {url: "http://%s@box"}}}\n' "$id" "$password""#;
+
+#[test]
+fn it_moves_and_goes_on() {
+    let here = small(INSTALL);
+    here.write("secret", "hunter22");
+    here.ok(&["up", "small", "-p", "password=@secret"]);
+    here.edit("small/assembly.yaml", "name: assembly::small::1.0", "name: assembly::small::1.1");
+    here.ok(&["up", "small", "-p", "password=@secret"]);
+    assert_snapshot!(here.ok(&["export", "small", "--key", "small.key"]).out(), @"small is in small.export, and here no longer; `windlass import small.export` takes it over");
+    assert_snapshot!(here.ok(&["status"]).out(), @"nothing is up here; `windlass up FILE` brings an assembly up");
+    let text = here.read("small.export");
+    assert!(!text.contains("hunter22") && !text.contains("68756e7465723232"), "secrets are sealed");
+    for file in ["small.export", "small.key"] {
+        assert_eq!(std::fs::metadata(here.path(file)).unwrap().permissions().mode() & 0o777, 0o600, "{file}");
+    }
+
+    // Into a store that has processes of its own, in a project that has not even the descriptor.
+    let there = small("answer");
+    there.ok(&["up", "small", "--name", "other"]);
+    std::fs::remove_dir_all(there.path("small")).unwrap();
+    there.clear_trace();
+    there.write("small.export", &text);
+    assert_snapshot!(there.refuses(&["import", "small.export"]), @"error: its secrets can't be opened: they were sealed with another key; give that of the export with `--key`");
+    std::fs::copy(here.path("small.key"), there.path("small.key")).unwrap();
+    there.write("damaged.export", text.replace("Uninstall", "Unimstall"));
+    assert_snapshot!(there.refuses(&["import", "damaged.export", "--key", "small.key"]), @"error: `damaged.export` is damaged: its content is not what was written; make it anew");
+    assert_snapshot!(there.ok(&["import", "small.export", "--key", "small.key"]).out(), @"small is here now; `windlass status small` shows it");
+    assert_snapshot!(there.refuses(&["import", "small.export", "--key", "small.key"]), @"error: there is an assembly `small` here already; take that down or export it first");
+    assert_snapshot!(there.ok(&["status", "small"]).out(), @"
+    small Active assembly::small::1.1, AGE
+    └─ box Active AGE
+         url: ***
+    ");
+    assert_snapshot!(there.ok(&["history", "small"]).out(), @"
+    p2 up, completed WHEN assembly::small::1.0, 1 resource
+      password: ***
+      + box added (resource::box::1.0)
+
+    p3 up, completed WHEN assembly::small::1.1, 1 resource
+      password: ***
+    ");
+    there.ok(&["heal", "small", "box"]);
+    there.ok(&["down", "small"]);
+    assert_eq!(there.trace(), ["Stop", "Start", "Stop", "Uninstall"]);
+}
+
+#[test]
+fn it_moves_to_a_server_and_back() {
+    let Some(server) = Server::get() else {
+        println!("SKIPPED transfer::it_moves_to_a_server_and_back: PostgreSQL is not installed");
+        return;
+    };
+    let env = small(INSTALL);
+    env.write("secret", "hunter22");
+    env.ok(&["up", "small", "-p", "password=@secret"]);
+    env.ok(&["export", "small"]);
+    let state = server.url();
+    let there = |args: &[&str]| env.ok(&[&["--state", &state], args].concat());
+    // The key of the project is that of both stores.
+    there(&["import", "small.export"]);
+    let again = env.run(&["up", "small", "-p", "password=@secret", "--dry-run", "--state", &state]);
+    assert!(again.stdout.contains("nothing to do"), "{again}");
+    there(&["set-state", "small", "Inactive"]);
+    there(&["export", "small", "-o", "back.export"]);
+    assert!(there(&["status"]).stdout.contains("nothing is up"));
+    env.ok(&["import", "back.export"]);
+    assert!(env.ok(&["status"]).stdout.starts_with("small Inactive"));
+    env.ok(&["down", "small"]);
+    assert_eq!(env.trace(), ["Install", "Start", "Stop", "Uninstall"]);
+}
+
+#[test]
+fn what_is_in_use_stays() {
+    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let env = small(gate);
+    env.edit(&format!("{SCRIPTS}/Uninstall.sh"), "exit 9", "exit 0");
+    let running = env.spawn(&["up", "small"]);
+    until("the script has begun", || env.trace() == ["Install"]);
+    assert_snapshot!(env.run(&["export", "small"]), @"
+    exit 1
+    ----- stderr -----
+    error: `small` is held by `windlass up small` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
+    ");
+    running.kill();
+    assert_snapshot!(env.run(&["export", "small"]), @"
+    exit 1
+    ----- stderr -----
+    error: `small` was interrupted; go on with it first: `windlass retry small`
+    ");
+    env.write(".windlass/volumes/state/go", "");
+    env.ok(&["up", "small"]);
+    env.write("small.export", "");
+    assert_snapshot!(env.refuses(&["export", "small"]), @"");
+    // Who is referenced stays, and who references goes where that is.
+    env.write(
+        "user/assembly.yaml",
+        "name: assembly::user::1.0\nreferences:\n  small: {type: assembly::small::1.0}\n",
+    );
+    env.ok(&["up", "user"]);
+    assert_snapshot!(env.refuses(&["export", "small", "-o", "moved"]), @"");
+    env.ok(&["export", "user"]);
+    let there = TestEnv::new();
+    there.write("user.export", env.read("user.export"));
+    let run = there.run(&["import", "user.export"]);
+    assert_eq!(run.code(), Some(2), "{run}");
+    assert_snapshot!(run.stderr, @"");
+    env.ok(&["import", "user.export"]);
+    env.ok(&["down", "user"]);
+    env.ok(&["down", "small"]);
+}

@@ -1,0 +1,278 @@
+//! Moving an assembly from one store to another. At every moment one of them owns it, or the bundle in between does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use windlass_driver::Package;
+use windlass_model::assembly::PackageDigest;
+use windlass_model::record::{
+    AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, Intent, PackageRecord,
+    PairRecord, ProcessRecord, Severity, VersionRecord,
+};
+use windlass_model::{AssemblyName, ElementName, ProcessId, Timestamp};
+use windlass_secret::{SecretRef, Sensitive};
+use windlass_store::{Batch, Holder, Lease};
+
+use super::Engine;
+use crate::error::EngineError;
+use crate::host::Stop;
+
+/// All that the next intent needs of an assembly, wherever it is kept. Steps, calls, jobs and events stay behind.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Bundle {
+    /// The assembly.
+    pub assembly: AssemblyRecord,
+    /// How far its elements have come.
+    pub elements: Vec<ElementRecord>,
+    /// What their drivers report.
+    pub instances: Vec<InstanceRecord>,
+    /// Its relationships, node by node.
+    pub pairs: Vec<PairRecord>,
+    /// The processes that made the versions.
+    pub processes: Vec<ProcessRecord>,
+    /// What it was asked to be.
+    pub versions: Vec<VersionRecord>,
+    /// The packages that it was made from; whoever writes the bundle down does so with them.
+    #[serde(skip)]
+    pub packages: Vec<PackageRecord>,
+    /// Its secrets; whoever writes the bundle down seals them.
+    #[serde(skip)]
+    pub secrets: BTreeMap<SecretRef, Sensitive<Vec<u8>>>,
+}
+
+/// An assembly on its way out of a store, under its lease.
+#[must_use = "the store owns it until it is completed"]
+pub struct HandOver {
+    engine: Engine,
+    lease: Lease,
+    bundle: Bundle,
+}
+
+impl Engine {
+    /// Takes the lease of an assembly and puts together all that there is of it.
+    ///
+    /// # Errors
+    ///
+    /// When somebody works on it, when it was interrupted, and when others reference it. Nothing has been changed then.
+    pub async fn hand_over(&self, name: &AssemblyName, holder: &Holder) -> Result<HandOver, EngineError> {
+        let lease = self.store.lease(name, holder).await?;
+        match self.bundle(name).await {
+            Ok(bundle) => Ok(HandOver { engine: self.clone(), lease, bundle }),
+            Err(error) => Err(self.give_back(lease, error).await),
+        }
+    }
+
+    async fn bundle(&self, name: &AssemblyName) -> Result<Bundle, EngineError> {
+        let Some(snapshot) = self.store.load(name).await? else { return Err(self.unknown(name).await?) };
+        if !snapshot.calls.is_empty() || !snapshot.processes.is_empty() {
+            return Err(EngineError::Unfinished(name.clone()));
+        }
+        if !self.options.force {
+            self.refuse_if_entangled(name).await?;
+            let by = self.store.referrers(name).await?;
+            if !by.is_empty() {
+                let what = "it would be gone from here".to_owned();
+                return Err(EngineError::Referenced { name: name.clone(), by, what });
+            }
+        }
+        let mut packages = BTreeMap::new();
+        let made = snapshot.elements.values().filter_map(|element| Some(&element.made.as_ref()?.package));
+        for digest in snapshot.assembly.packages.values().chain(made) {
+            self.fetch(digest, &mut packages).await?;
+        }
+        let mut versions = Vec::new();
+        for version in self.store.versions(name).await? {
+            // Those of an earlier life have no packages any more, and nobody goes back to them.
+            let mut whole = true;
+            for digest in version.assembly.packages.values() {
+                whole &= self.fetch(digest, &mut packages).await?;
+            }
+            if whole && version.assembly.created == snapshot.assembly.created {
+                versions.push(version);
+            }
+        }
+        let of_versions: BTreeSet<ProcessId> = versions.iter().map(|version| version.process).collect();
+        let history = self.store.history(name).await?.processes.into_iter().map(|known| known.process);
+        Ok(Bundle {
+            processes: history.filter(|process| of_versions.contains(&process.id)).collect(),
+            assembly: snapshot.assembly,
+            elements: snapshot.elements.into_values().collect(),
+            instances: snapshot.instances.into_values().collect(),
+            pairs: snapshot.pairs.into_values().collect(),
+            versions,
+            packages: packages.into_values().collect(),
+            secrets: snapshot.secrets,
+        })
+    }
+
+    /// Reads a package unless it was read before. Tells whether there is one.
+    async fn fetch(
+        &self,
+        digest: &PackageDigest,
+        packages: &mut BTreeMap<PackageDigest, PackageRecord>,
+    ) -> Result<bool, EngineError> {
+        if !packages.contains_key(digest) {
+            match self.store.package(digest).await? {
+                Some(package) => drop(packages.insert(digest.clone(), package)),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes an assembly over that another store has handed over.
+    ///
+    /// # Errors
+    ///
+    /// When there is one of its name, when what it references is not here, and when a package is not what it was. Nothing
+    /// has been changed then.
+    pub async fn take_over(&self, bundle: Bundle, holder: &Holder, stop: &Stop) -> Result<(), EngineError> {
+        for record in &bundle.packages {
+            let unreadable =
+                |cause: String| EngineError::PackageUnreadable { name: record.name.clone(), cause };
+            let package =
+                Package::from_record(record.clone()).map_err(|error| unreadable(error.to_string()))?;
+            if !package.is_intact() {
+                return Err(unreadable("its content is not that of its digest".to_owned()));
+            }
+        }
+        let name = bundle.assembly.name.clone();
+        let lease = self.store.lease(&name, holder).await?;
+        let taken = self.take_over_under(&lease, bundle, stop).await;
+        match taken {
+            Ok(()) => Ok(self.store.release(lease).await?),
+            Err(error) => Err(self.give_back(lease, error).await),
+        }
+    }
+
+    async fn take_over_under(&self, lease: &Lease, bundle: Bundle, stop: &Stop) -> Result<(), EngineError> {
+        let name = &lease.scope;
+        if self.store.load(name).await?.is_some() {
+            return Err(EngineError::AlreadyHere(name.clone()));
+        }
+        let mut visits = Vec::new();
+        for reference in &bundle.assembly.references {
+            let visited = match self.patiently(reference, lease, stop).await {
+                Ok(visit) => {
+                    visits.push(visit);
+                    self.stays(reference, name).await
+                }
+                Err(error) => Err(error),
+            };
+            if let Err(error) = visited {
+                self.leave(visits).await;
+                return Err(error);
+            }
+        }
+        let taken = self.put(lease, bundle).await;
+        self.leave(visits).await;
+        taken
+    }
+
+    async fn put(&self, lease: &Lease, mut bundle: Bundle) -> Result<(), EngineError> {
+        let mut numbers = BTreeMap::new();
+        for number in bundle.numbers() {
+            numbers.insert(number, self.store.reserve_process().await?);
+        }
+        bundle.renumber(&numbers);
+        let now = self.means.clock.now();
+        let mut batch = Batch::new();
+        for package in bundle.packages {
+            batch = batch.put_package(package);
+        }
+        let name = bundle.assembly.name.clone();
+        batch = batch.put_assembly(bundle.assembly);
+        for (secret, value) in bundle.secrets {
+            batch = batch.put_secret(secret, name.clone(), value);
+        }
+        for element in bundle.elements {
+            batch = batch.put_element(element);
+        }
+        for instance in bundle.instances {
+            batch = batch.put_instance(instance);
+        }
+        for pair in bundle.pairs {
+            batch = batch.put_pair(pair);
+        }
+        for process in bundle.processes {
+            batch = batch.put_process(process);
+        }
+        for version in bundle.versions {
+            batch = batch.put_version(version);
+        }
+        self.store.commit(lease, batch.event(said(&name, now, "it was imported"))).await?;
+        Ok(())
+    }
+}
+
+fn said(name: &AssemblyName, at: Timestamp, message: &str) -> EventDraft {
+    let (element, message) = (ElementName::from(name), message.to_owned());
+    let body = Happening::Logged { element, severity: Severity::Info, message };
+    EventDraft { at, assembly: name.clone(), process: None, body }
+}
+
+impl HandOver {
+    /// Returns all that there is of the assembly.
+    pub fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+
+    /// Lets the store forget the assembly: from here on the bundle owns it.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails; then the store owns it still.
+    pub async fn complete(self) -> Result<(), EngineError> {
+        let Self { engine, lease, bundle } = self;
+        let name = &bundle.assembly.name;
+        let batch = Batch::new()
+            .event(said(name, engine.means.clock.now(), "it was exported"))
+            .drop_assembly(name.clone());
+        match engine.store.commit(&lease, batch).await {
+            Ok(_) => Ok(engine.store.release(lease).await?),
+            Err(error) => Err(engine.give_back(lease, error.into()).await),
+        }
+    }
+
+    /// Leaves the assembly where it is.
+    pub async fn abandon(self) {
+        self.engine.leave(vec![self.lease]).await;
+    }
+}
+
+impl Bundle {
+    /// Returns the numbers of all processes that it names, in their order.
+    fn numbers(&self) -> BTreeSet<ProcessId> {
+        let mut numbers: BTreeSet<ProcessId> = self.processes.iter().map(|process| process.id).collect();
+        numbers.extend(self.versions.iter().flat_map(|of| [Some(of.process), of.assembly.version]).flatten());
+        numbers.extend(self.assembly.version);
+        let made = self.elements.iter().filter_map(|element| element.made.as_ref());
+        numbers.extend(made.flat_map(|made| [made.installed_by, made.configured_by]));
+        numbers
+    }
+
+    /// Gives processes the numbers of another store. Their order stays, which is all that counts of them.
+    fn renumber(&mut self, numbers: &BTreeMap<ProcessId, ProcessId>) {
+        let number = |id: &mut ProcessId| {
+            if let Some(new) = numbers.get(id) {
+                *id = *new;
+            }
+        };
+        let assemblies = self.versions.iter_mut().map(|version| &mut version.assembly);
+        for assembly in assemblies.chain([&mut self.assembly]) {
+            assembly.version.iter_mut().for_each(number);
+        }
+        self.versions.iter_mut().for_each(|version| number(&mut version.process));
+        for made in self.elements.iter_mut().filter_map(|element| element.made.as_mut()) {
+            number(&mut made.installed_by);
+            number(&mut made.configured_by);
+        }
+        for process in &mut self.processes {
+            number(&mut process.id);
+            process.continues = process.continues.and_then(|id| numbers.get(&id).copied());
+            if let Intent::Rollback(to) = &mut process.intent {
+                number(to);
+            }
+        }
+    }
+}
