@@ -14,7 +14,7 @@ use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, shape, take_log}
 use windlass_model::record::{
     AssemblyRecord, ElementRecord, Failure, FailureKind, InstanceRecord, PairKey, PairRecord,
 };
-use windlass_model::resolve::{Answer, Lookup, Output, Resolved, Resolver};
+use windlass_model::resolve::{Answer, Lookup, MAX_VALUE, Output, Resolved, Resolver};
 use windlass_model::template::{End, InstanceField};
 use windlass_model::{
     AssemblyName, DescriptorName, Element, ElementName, InstanceId, OperationName, Part, PropertyName, Side,
@@ -372,6 +372,7 @@ impl World {
         update.apply(&mut record.document).map_err(|error| {
             Failure::new(FailureKind::Protocol, format!("its updates can't be applied: {error}"))
         })?;
+        too_much(&record.document)?;
         if report.natural.is_some() {
             record.natural = report.natural;
         }
@@ -457,6 +458,22 @@ impl World {
         let pins = self.assembly.packages.iter();
         pins.filter_map(|(name, digest)| Some((name.clone(), self.former.get(digest)?.clone()))).collect()
     }
+}
+
+/// Refuses outputs that are larger than a value may be.
+fn too_much(document: &Value) -> Result<(), Failure> {
+    for (name, value) in InstanceView::new(document).outputs().into_iter().flatten() {
+        let large = match value {
+            Value::String(text) => text.len() > MAX_VALUE,
+            Value::Array(_) | Value::Object(_) => value.to_string().len() > MAX_VALUE,
+            _ => false,
+        };
+        if large {
+            let message = format!("it publishes more than {} MiB as `{name}`", MAX_VALUE >> 20);
+            return Err(Failure::new(FailureKind::Protocol, message));
+        }
+    }
+    Ok(())
 }
 
 /// A declared property comes first; else `name`, `id` and `index` are the instance's own.

@@ -22,7 +22,8 @@ impl<'a> Reads<'a> {
     /// Finds the producers that a resource waits for.
     pub(crate) fn element(&mut self, element: &Element) -> Result<Producers, ResolveError> {
         let mut producers = Producers::new();
-        for (name, property) in &element.properties {
+        // What it publishes itself, or never does, it waits for nobody with.
+        for (name, property) in element.properties.iter().filter(|(_, property)| property.value.is_some()) {
             let answer = self.resolver.property(&element.name, name)?;
             let reason = |producer: &ElementName, output: &PropertyName| Reason::Property {
                 reader: element.name.clone(),

@@ -126,7 +126,13 @@ pub enum ResolveError {
     /// The topology has no such element.
     #[error("there is no element `{0}`")]
     UnknownElement(ElementName),
+    /// Values that double each other grow without end.
+    #[error("the value would have more than {} MiB, with all that it reads", MAX_VALUE >> 20)]
+    TooLong,
 }
+
+/// The most bytes that text may have with all that it reads, published or not.
+pub const MAX_VALUE: usize = 4 << 20;
 
 type Key<'a> = (&'a ElementName, &'a PropertyName);
 
@@ -271,7 +277,11 @@ impl<'a> Resolver<'a> {
 
     fn fill_text(&self, parts: &[Part]) -> Result<Answer, ResolveError> {
         let answers: Result<Vec<_>, _> = parts.iter().map(|part| self.fill_part(part)).collect();
-        Ok(gather(answers?, |mut values| match values.len() {
+        let answers = answers?;
+        if parts.len() > 1 && answers.iter().map(length).sum::<usize>() > MAX_VALUE {
+            return Err(ResolveError::TooLong);
+        }
+        Ok(gather(answers, |mut values| match values.len() {
             1 => values.remove(0),
             _ => Value::from(values.iter().map(text_of).collect::<String>()),
         }))
@@ -335,6 +345,15 @@ fn gather(answers: Vec<Answer>, join: impl FnOnce(Vec<Value>) -> Value) -> Answe
         Answer::Known(Resolved { value: join(values), sensitive })
     } else {
         Answer::Waiting(missing)
+    }
+}
+
+/// Returns how many bytes of text a known value is.
+fn length(answer: &Answer) -> usize {
+    match answer {
+        Answer::Known(Resolved { value: Value::String(text), .. }) => text.len(),
+        Answer::Known(resolved) => text_of(&resolved.value).len(),
+        Answer::Waiting(_) => 0,
     }
 }
 

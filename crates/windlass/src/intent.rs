@@ -338,12 +338,23 @@ impl Windlass {
     ///
     /// When the assembly has no such process, or it has ended.
     pub async fn cancel(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
+        self.can_cancel(name, process).await?;
+        Ok(self.store_of(name).await?.ask_to_stop(name, process).await?)
+    }
+
+    /// Looks whether a process can be [cancelled](Self::cancel).
+    ///
+    /// # Errors
+    ///
+    /// When the assembly has no such process, or it has ended.
+    pub async fn can_cancel(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
         let store = self.store_of(name).await?;
         let history = store.history(name).await?;
         let found = history.processes.iter().find(|known| known.process.id == process);
         match found.map(|known| known.process.status) {
             Some(status) if status.is_final() => Err(Error::Ended { process, status }),
-            _ => Ok(store.ask_to_stop(name, process).await?),
+            Some(_) => Ok(()),
+            None => Err(windlass_store::StoreError::NoProcess { scope: name.clone(), process }.into()),
         }
     }
 

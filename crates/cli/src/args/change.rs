@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use windlass::model::{AssemblyName, ProcessId, State};
 
-use super::flags::{AssemblyArgs, ForceArgs, HowArgs, PartsArgs, RunArgs};
+use super::flags::{AssemblyArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, RunArgs};
 
 /// Bring an assembly up, change it, or repair what of it is not up.
 ///
@@ -92,11 +92,11 @@ pub(crate) struct RetryArgs {
     pub(crate) name: AssemblyName,
 
     /// Say of everything that is undecided whether it happened
-    #[arg(long, value_enum, value_name = "ANSWER")]
+    #[arg(long, value_enum, value_name = "ANSWER", conflicts_with = "dry_run")]
     pub(crate) assume: Option<Assumption>,
 
     #[command(flatten)]
-    pub(crate) run: RunArgs,
+    pub(crate) how: HowArgs,
 }
 
 /// Whether something happened.
@@ -215,6 +215,9 @@ pub(crate) struct CancelArgs {
     pub(crate) name: AssemblyName,
     /// The process
     pub(crate) process: ProcessId,
+
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
 }
 
 /// Write an assembly to a file and let this store forget it, to import it into another.

@@ -12,8 +12,8 @@ mod watch;
 use clap::{Parser, Subcommand};
 
 pub(crate) use change::{
-    AdoptArgs, ApplyArgs, Assumption, CancelArgs, DownArgs, ExportArgs, HealArgs, ImportArgs, RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs,
-    UpArgs, Way,
+    AdoptArgs, ApplyArgs, Assumption, CancelArgs, DownArgs, ExportArgs, HealArgs, ImportArgs, RetryArgs,
+    RollbackArgs, ScaleArgs, SetStateArgs, UpArgs, Way,
 };
 pub(crate) use describe::{
     CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, PlanArgs, ResolveArgs,

@@ -9,8 +9,8 @@ use windlass::model::AssemblyName;
 
 use super::{fail, grace, open, open_against, plan, process};
 use crate::args::{
-    Assumption, CancelArgs, DownArgs, DryRunArgs, HealArgs, RetryArgs, RollbackArgs, RunArgs, ScaleArgs,
-    SetStateArgs, Way,
+    Assumption, CancelArgs, DownArgs, DryRunArgs, HealArgs, HowArgs, RetryArgs, RollbackArgs, RunArgs,
+    ScaleArgs, SetStateArgs, Way,
 };
 use crate::output::say;
 use crate::{exit, signals};
@@ -61,10 +61,10 @@ pub(crate) async fn down(args: DownArgs) -> ExitCode {
 }
 
 pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
-    let RetryArgs { name, assume, run } = &args;
+    let RetryArgs { name, assume, how: HowArgs { dry, run } } = &args;
     let command = format!("retry {name}");
     let assume = assume.map(|answer| answer == Assumption::Done);
-    Change { name, command, dry: None, run, force: false }.run(async |_| Ok(Ask::Retry { assume })).await
+    Change { name, command, dry: Some(dry), run, force: false }.run(async |_| Ok(Ask::Retry { assume })).await
 }
 
 pub(crate) async fn set_state(args: SetStateArgs) -> ExitCode {
@@ -107,6 +107,15 @@ pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
+    if args.dry.dry_run {
+        return match windlass.can_cancel(&args.name, args.process).await {
+            Ok(()) => {
+                say!("{} would be asked to stop", args.process);
+                if args.dry.detailed_exitcode { exit::changes() } else { exit::DONE }
+            }
+            Err(error) => fail(&error),
+        };
+    }
     match windlass.cancel(&args.name, args.process).await {
         Ok(()) => {
             say!("{} is asked to stop; what runs may end", args.process);

@@ -208,6 +208,8 @@ fn a_process_is_cancelled() {
     let running = env.spawn(&["up", "small", "--grace", "1"]);
     until("the script has begun", || env.trace() == ["Install"]);
     assert_snapshot!(env.ok(&["ps"]).out(), @"   p1 small up WHEN in progress, run by `windlass up small` (process PID on HOST)");
+    let dry = env.run(&["cancel", "small", "p1", "--dry-run", "--detailed-exitcode"]);
+    assert_eq!((dry.code(), dry.stdout.trim()), (Some(3), "p1 would be asked to stop"), "{dry}");
     assert_snapshot!(env.ok(&["cancel", "small", "p1"]).out(), @"p1 is asked to stop; what runs may end");
     let run = running.end();
     assert_eq!(run.code(), Some(130), "{run}");
@@ -215,7 +217,12 @@ fn a_process_is_cancelled() {
     assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error: p1 has ended already: it is cancelled");
     assert_snapshot!(env.refuses(&["cancel", "small", "p9"]), @"error: `small` has no process p9; `windlass ps` lists those that there are");
     env.write(".windlass/volumes/state/go", "");
-    env.ok(&["retry", "small"]);
+    let dry = env.run(&["retry", "small", "--dry-run", "--detailed-exitcode"]);
+    assert_eq!(dry.code(), Some(3), "{dry}");
+    assert_eq!(env.trace(), ["Install"], "a dry run calls nothing");
+    env.ok(&["retry", "small", "--parallelism", "1"]);
+    let dry = env.run(&["retry", "small", "--dry-run", "--detailed-exitcode"]);
+    assert_eq!(dry.code(), Some(0), "there is nothing to do any more: {dry}");
     assert_snapshot!(env.ok(&["ps"]).out(), @"
     p1 small up WHEN cancelled in LONG: it was stopped on request
     p2 small up WHEN completed in LONG

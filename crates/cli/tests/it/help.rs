@@ -15,6 +15,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
 
     Commands:
       up           Bring an assembly up, change it, or repair what of it is not up
+      apply        Carry out a plan that `windlass plan -o` has saved, or refuse to
       down         Take an assembly down and forget it
       set-state    Take all parts of an assembly to a state, from above or below
       scale        Add nodes to a cluster, or remove some, by its scaling-increment
@@ -22,6 +23,8 @@ fn the_main_help_lists_commands_and_exit_codes() {
       adopt        Take over an assembly whose parts exist already
       rollback     Make an assembly again what it was before
       cancel       Ask a process to stop, as Ctrl-C does where it runs
+      export       Write an assembly to a file and let this store forget it, to import it into another
+      import       Take over an assembly that was exported from another store
       ps           List processes, or show one step by step
       run          Watch assemblies: apply their policies to metrics, and look at their health
       metric       Send a metric to `windlass run`

@@ -580,3 +580,37 @@ fn a_crash_in_an_operation_is_recovered() {
     env.ok(&["down", "user"]);
     env.ok(&["down", "pool"]);
 }
+
+/// Parts that each publish twice what they read are stopped where that gets out of hand, with one clear error.
+#[test]
+fn values_that_double_each_other_are_bounded() {
+    let env = TestEnv::new();
+    let mut composition = String::new();
+    for at in 1..=30 {
+        let before = match at {
+            1 => "0123456789abcdef".to_owned(),
+            at => format!("${{c{0}.out}}${{c{0}.out}}", at - 1),
+        };
+        composition += &[
+            format!("  c{at}: {{type: resource::echo::1.0, "),
+            format!("properties: {{in: {{value: '{before}'}}}}}}\n"),
+        ]
+        .concat();
+    }
+    env.write("twice/assembly.yaml", format!("name: assembly::twice::1.0\ncomposition:\n{composition}"));
+    env.write(
+        "twice/Contains/echo/resource.yaml",
+        "name: resource::echo::1.0\nproperties: {in: {}, out: {read-only: true}}\nlifecycle: [Install, Uninstall]\ndefault-driver: {noop: {properties: {outputs: {out: in}}}}\n",
+    );
+    let run = env.run(&["up", "twice"]);
+    assert_eq!(run.code(), Some(1), "{run}");
+    let failed: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("failed")).collect();
+    assert_eq!(
+        failed,
+        [
+            "failed    c20 Install: its property `in`: the value would have more than 4 MiB, with all that it reads"
+        ],
+        "{run}"
+    );
+    env.ok(&["down", "twice"]);
+}

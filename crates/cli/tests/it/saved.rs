@@ -127,3 +127,29 @@ fn a_saved_plan_is_of_one_project_and_whole() {
     other.write("shop.plan", env.read("shop.plan"));
     assert!(other.refuses(&["apply", "shop.plan"]).contains("the plan was made for another project"));
 }
+
+/// What changes is told for people and as data, with secrets masked in both; so is a plan limited to a part.
+#[test]
+fn a_change_of_a_secret_is_masked_in_every_form() {
+    let env = shop();
+    env.write("first", "hunter22");
+    env.write("second", "hunter33");
+    env.ok(&["up", "shop", "-p", "password=@first"]);
+    let change = ["shop", "-p", "password=@second", "-p", "size=large"];
+    assert_snapshot!(env.ok(&[&["plan"], &change[..]].concat()).out().lines().take(3).collect::<Vec<_>>().join("\n"), @"
+    ~ web__1 reinstalled
+        size: small → large
+        password: *** → ***
+    ");
+    let json = env.json(&[&["plan"], &change[..]].concat());
+    let properties = &json["changes"]["elements"][0]["properties"];
+    assert_eq!(properties[1]["before"], "masked", "{properties:#}");
+    assert_eq!(properties[0]["after"]["value"], "large", "{properties:#}");
+    assert!(!json.to_string().contains("hunter"), "{json:#}");
+    env.ok(&[&["up"], &change[..]].concat());
+    let diff = env.json(&["diff", "shop@p1", "shop@p2"]);
+    assert!(diff.to_string().contains("masked") && !diff.to_string().contains("hunter"), "{diff:#}");
+    let replaced =
+        env.ok(&["plan", "shop", "-p", "password=@second", "-p", "size=large", "--replace", "web__1"]);
+    assert!(replaced.stdout.contains("web__1 reinstalled"), "{replaced}");
+}

@@ -83,7 +83,7 @@ fn it_moves_and_goes_on() {
 
 #[test]
 fn it_moves_to_a_server_and_back() {
-    let Some(server) = Server::get() else {
+    let Some(server) = Server::own() else {
         println!("SKIPPED transfer::it_moves_to_a_server_and_back: PostgreSQL is not installed");
         return;
     };
@@ -127,20 +127,20 @@ fn what_is_in_use_stays() {
     env.write(".windlass/volumes/state/go", "");
     env.ok(&["up", "small"]);
     env.write("small.export", "");
-    assert_snapshot!(env.refuses(&["export", "small"]), @"");
+    assert_snapshot!(env.refuses(&["export", "small"]), @"error: `small.export` is there already; choose another name with `-o`");
     // Who is referenced stays, and who references goes where that is.
     env.write(
         "user/assembly.yaml",
         "name: assembly::user::1.0\nreferences:\n  small: {type: assembly::small::1.0}\n",
     );
     env.ok(&["up", "user"]);
-    assert_snapshot!(env.refuses(&["export", "small", "-o", "moved"]), @"");
+    assert_snapshot!(env.refuses(&["export", "small", "-o", "moved"]), @"error: it would be gone from here, and `user` references `small`; take that down first, or use `--force`");
     env.ok(&["export", "user"]);
     let there = TestEnv::new();
     there.write("user.export", env.read("user.export"));
     let run = there.run(&["import", "user.export"]);
     assert_eq!(run.code(), Some(2), "{run}");
-    assert_snapshot!(run.stderr, @"");
+    assert_snapshot!(run.stderr, @"error: `small`, which `user` references, is not here");
     env.ok(&["import", "user.export"]);
     env.ok(&["down", "user"]);
     env.ok(&["down", "small"]);

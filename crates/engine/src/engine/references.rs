@@ -188,7 +188,7 @@ impl Engine {
         let gone = |why| EngineError::ReferenceGone { name: name.clone(), by: by.clone(), why };
         let all = self.store.assemblies().await?;
         match all.iter().find(|assembly| assembly.name == *name) {
-            None => Err(gone("is not there any more")),
+            None => Err(gone("is not here")),
             Some(assembly) if assembly.goal == State::Absent => Err(gone("is being taken down")),
             Some(assembly) if assembly.references.contains(by) => Err(gone("references it in turn")),
             Some(_) => Ok(()),

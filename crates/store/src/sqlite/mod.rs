@@ -35,7 +35,7 @@ pub use crate::options::POLL_EVERY;
 use self::fault::Outcome;
 use self::open::Opened;
 use self::readers::Readers;
-use self::writer::{Clerk, Order, Writer};
+use self::writer::{Clerk, Order, Wipes, Writer};
 use crate::batch::{Batch, Change};
 use crate::error::StoreError;
 use crate::fence::Fence;
@@ -165,7 +165,12 @@ impl Store for SqliteStore {
     }
 
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
-        let wipes = batch.changes().iter().any(|change| matches!(change, Change::DropAssembly(_)));
+        let wipes = batch.changes().iter().map(|change| match change {
+            Change::DropAssembly(_) => Wipes::Now,
+            Change::DropSecret(_) => Wipes::Later,
+            _ => Wipes::Never,
+        });
+        let wipes = wipes.max().unwrap_or(Wipes::Never);
         let leases = batch.leases(lease).cloned().collect();
         let (seal, holder) = (self.seal.clone(), lease.clone());
         let work = move |db: &Connection| apply::batch(db, &seal, &holder, &batch);

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -27,12 +27,26 @@ const QUEUE: usize = 1024;
 /// How many orders share one transaction at most.
 const GROUP: usize = 256;
 
+/// When the log is to be emptied, so that what was dropped is in no file any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Wipes {
+    /// There is no need to.
+    Never,
+    /// As soon as there is nothing else to do.
+    Later,
+    /// Before the order is answered.
+    Now,
+}
+
+/// How long the thread has had nothing to do when it empties the log.
+const REST: Duration = Duration::from_millis(200);
+
 /// Something to do inside a transaction.
 pub(super) struct Order<W> {
     /// The leases under which a batch is committed; none for what is no batch.
     pub(super) leases: Vec<Lease>,
-    /// Whether secrets are dropped, and the log is to be emptied of them.
-    pub(super) wipes: bool,
+    /// Whether secrets are dropped, and when the log is to be emptied of them.
+    pub(super) wipes: Wipes,
     /// What to do; again, when the transaction it ran in is taken back.
     pub(super) work: W,
 }
@@ -40,7 +54,7 @@ pub(super) struct Order<W> {
 impl<W> Order<W> {
     /// Makes an order that is no batch.
     pub(super) fn of(work: W) -> Self {
-        Self { leases: Vec::new(), wipes: false, work }
+        Self { leases: Vec::new(), wipes: Wipes::Never, work }
     }
 }
 
@@ -92,7 +106,7 @@ impl Drop for Writer {
 /// An order of any type, with the way back to who gave it.
 trait Task: Send {
     fn leases(&self) -> &[Lease];
-    fn wipes(&self) -> bool;
+    fn wipes(&self) -> Wipes;
     /// Does it, and tells whether it is to be kept. `Err` means that the whole transaction can't go on.
     fn attempt(&mut self, db: &Connection, path: &Path) -> Result<bool, StoreError>;
     /// Turns it down without an attempt.
@@ -116,7 +130,7 @@ where
         &self.order.leases
     }
 
-    fn wipes(&self) -> bool {
+    fn wipes(&self) -> Wipes {
         self.order.wipes
     }
 
@@ -154,11 +168,31 @@ pub(super) struct Clerk {
 
 impl Clerk {
     fn serve(mut self, tasks: &Receiver<Box<dyn Task>>) {
-        while let Ok(first) = tasks.recv() {
-            let mut group = vec![first];
-            group.extend(tasks.try_iter().take(GROUP - 1));
-            self.store(group);
-            self.tell();
+        // Whoever was here before may have been killed before it emptied the log.
+        let mut to_wipe = true;
+        loop {
+            let first = if to_wipe {
+                tasks.recv_timeout(REST)
+            } else {
+                tasks.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            };
+            match first {
+                Ok(first) => {
+                    let mut group = vec![first];
+                    group.extend(tasks.try_iter().take(GROUP - 1));
+                    to_wipe |= group.iter().any(|task| task.wipes() == Wipes::Later);
+                    self.store(group);
+                    self.tell();
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.wipe();
+                    to_wipe = false;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        if to_wipe {
+            self.wipe();
         }
     }
 
@@ -206,11 +240,15 @@ impl Clerk {
     /// Empties the log, so that dropped secrets are in no file any more. While others read it, that is left to the
     /// next time: what is in it is sealed.
     fn wipe_after(&self, group: &[Box<dyn Task>]) {
-        if group.iter().any(|task| task.wipes()) {
-            let _ = self.db.busy_timeout(Duration::ZERO);
-            let _ = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-            let _ = self.db.busy_timeout(self.busy);
+        if group.iter().any(|task| task.wipes() == Wipes::Now) {
+            self.wipe();
         }
+    }
+
+    fn wipe(&self) {
+        let _ = self.db.busy_timeout(Duration::ZERO);
+        let _ = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        let _ = self.db.busy_timeout(self.busy);
     }
 
     fn tell(&self) {

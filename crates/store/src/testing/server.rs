@@ -32,6 +32,14 @@ impl Server {
         SERVER.get_or_init(|| Self::start(None)).as_ref()
     }
 
+    /// Starts a server of its own; none where PostgreSQL is not installed.
+    ///
+    /// # Panics
+    /// When the server does not come up, and where none is installed although `WINDLASS_REQUIRE_POSTGRES` is set.
+    pub fn own() -> Option<Self> {
+        Self::start(None)
+    }
+
     /// Starts a server of its own that also listens on this machine's network, for encrypted connections only; none where
     /// PostgreSQL is not installed.
     ///

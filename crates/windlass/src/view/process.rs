@@ -7,9 +7,11 @@ use serde_json::Value;
 use windlass_lifecycle::{Current, Diff, ElementNow, Options, Situation, Version, plan};
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{ProcessRecord, ProcessStatus, VersionRecord};
-use windlass_model::resolve::NothingYet;
-use windlass_model::{AssemblyName, DescriptorName, ProcessId, PropertyName, State, Timestamp};
-use windlass_secret::SecretRef;
+use windlass_model::resolve::{Lookup, NothingYet, Output};
+use windlass_model::{
+    AssemblyName, DescriptorName, ElementName, InstanceId, ProcessId, PropertyName, State, Timestamp,
+};
+use windlass_secret::{SecretRef, Sensitive};
 
 use crate::error::Error;
 use crate::open::Windlass;
@@ -243,5 +245,22 @@ fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<D
 }
 
 fn side(version: &VersionRecord) -> Version<'_> {
-    Version { topology: &version.assembly.topology, lookup: &NothingYet }
+    Version { topology: &version.assembly.topology, lookup: &ByName }
+}
+
+/// Knows secrets by their names alone, which differ where their values do: a difference is seen, and what it is, is not.
+struct ByName;
+
+impl Lookup for ByName {
+    fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
+        NothingYet.output(element, property)
+    }
+
+    fn instance_id(&self, element: &ElementName) -> Option<InstanceId> {
+        NothingYet.instance_id(element)
+    }
+
+    fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>> {
+        Some(Sensitive::new(secret.id().to_owned()))
+    }
 }

@@ -82,7 +82,7 @@ macro_rules! conformance_tests {
     (on_disk $harness:expr) => {
         $crate::conformance_tests!($harness);
         $crate::conformance_tests!(@each $harness;
-            secrets: do_not_lie_open_in_any_file, are_wiped_with_their_assembly;
+            secrets: do_not_lie_open_in_any_file, are_wiped_with_their_assembly, are_wiped_alone;
         );
     };
     ($harness:expr) => {

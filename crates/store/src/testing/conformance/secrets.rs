@@ -53,6 +53,26 @@ pub async fn are_wiped_with_their_assembly(harness: &impl OnDisk) {
     assert!(!holds(&harness.files(), b"h_bta/key"));
 }
 
+/// What was dropped alone is in no file once the store has come to rest or is closed.
+pub async fn are_wiped_alone(harness: &impl OnDisk) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    for name in ["h_bta/rests", "h_bta/closed"] {
+        let put = Batch::new().put_secret(secret(name), lease.scope.clone(), value(TEXT));
+        commit(&*store, &lease, put).await;
+        assert!(holds(&harness.files(), name.as_bytes()));
+    }
+    commit(&*store, &lease, Batch::new().drop_secret(secret("h_bta/rests"))).await;
+    let begun = std::time::Instant::now();
+    while holds(&harness.files(), b"h_bta/rests") {
+        assert!(begun.elapsed().as_secs() < 30, "it is in the log still");
+        tokio::task::yield_now().await;
+    }
+    commit(&*store, &lease, Batch::new().drop_secret(secret("h_bta/closed"))).await;
+    drop(store);
+    assert!(!holds(&harness.files(), b"h_bta/closed"));
+}
+
 /// Dropping one leaves the others.
 pub async fn are_dropped_alone(harness: &impl Harness) {
     let store = harness.open().await;
