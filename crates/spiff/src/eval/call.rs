@@ -7,6 +7,7 @@ use super::host::HostOf;
 use super::lambda::{self, Style};
 use super::{Env, Eval, Info, Parts, expand, intrinsic, pushed_arguments};
 use crate::functions::{FunctionError, Nested};
+use crate::limits::cost;
 use crate::syntax::ast::{Argument, Call, Child, Expr, Lambda, Parameter, Reference};
 use crate::value::{Issue, Node, Value};
 
@@ -59,6 +60,13 @@ fn by_name(expr: &Child, name: &str, call: &Call, env: &Env, locally: bool) -> E
     let Some(function) = env.state().registry.get(name).cloned() else {
         return parts.error(format!("unknown function '{name}'"));
     };
+    for value in &values {
+        // What is too large to be written ends here, whatever the function makes of it.
+        env.state().is_resolved(value);
+    }
+    if let Some(limit) = env.state().exhausted() {
+        return parts.error(limit);
+    }
     let mut host = HostOf::new(env);
     let result = function(&mut host, &values);
     let mut info = parts.info;
@@ -72,6 +80,9 @@ fn by_name(expr: &Child, name: &str, call: &Call, env: &Env, locally: bool) -> E
 fn finish(expr: &Child, result: Result<Node, FunctionError>, info: Info, env: &Env) -> Eval {
     match result {
         Ok(node) => {
+            if let Err(limit) = env.state().spend(cost(&node)) {
+                return Eval::error(limit);
+            }
             let annotations = node.annotations();
             let own = Info {
                 key_name: annotations.key_name.clone(),

@@ -1,5 +1,6 @@
 //! Paths: from a node to those below it, to names, to stubs.
 
+use std::collections::HashSet;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
@@ -68,17 +69,38 @@ pub(crate) fn is_resolved(value: &Value, control: bool) -> bool {
 
 /// Whether nothing is left to be evaluated, or nothing can be.
 pub(crate) fn is_resolved_or_failed(value: &Value, accept_failed: bool, control: bool) -> bool {
-    let settled = |node: &Node| {
+    Settled { accept_failed, control, seen: HashSet::new() }.is(value)
+}
+
+/// A look through a value for what is left to be evaluated.
+struct Settled {
+    accept_failed: bool,
+    control: bool,
+    /// Where lists and maps are that stand in several places: each is looked through once.
+    seen: HashSet<usize>,
+}
+
+impl Settled {
+    fn is(&mut self, value: &Value) -> bool {
+        match value {
+            Value::Expression(_) => false,
+            Value::List(list) => {
+                let known = Arc::strong_count(list) > 1 && !self.seen.insert(Arc::as_ptr(list).addr());
+                known || list.iter().all(|node| self.node(node))
+            }
+            Value::Map(map) => {
+                let known = Arc::strong_count(map) > 1 && !self.seen.insert(Arc::as_ptr(map).addr());
+                known || (is_map_complete(map, self.control) && map.values().all(|node| self.node(node)))
+            }
+            Value::String(text) => !embedded::is_expression(text),
+            _ => true,
+        }
+    }
+
+    fn node(&mut self, node: &Node) -> bool {
         let annotations = node.annotations();
-        (accept_failed && (annotations.failed || annotations.error))
-            || is_resolved_or_failed(node, accept_failed, control)
-    };
-    match value {
-        Value::Expression(_) => false,
-        Value::List(list) => list.iter().all(settled),
-        Value::Map(map) => is_map_complete(map, control) && map.values().all(settled),
-        Value::String(text) => !embedded::is_expression(text),
-        _ => true,
+        let settled = self.accept_failed && (annotations.failed || annotations.error);
+        settled || crate::syntax::too_deep::with_stack(|| self.is(node))
     }
 }
 

@@ -5,17 +5,16 @@ use std::sync::Arc;
 use super::closure::Closure;
 use super::lambda::{self, Style};
 use super::{Env, Eval, Info, Outcome, Parts};
+use crate::limits::{ENTRY, MAP};
 use crate::syntax::ast::{Child, Expr, Mapping};
 use crate::value::{Callable, Map, Node, Value};
 
 /// The keys and nodes of a list or map, in order.
-fn entries(source: &Value) -> Vec<(Value, Node)> {
+fn entries(source: &Value) -> Box<dyn Iterator<Item = (Value, &Node)> + '_> {
     match source {
-        Value::List(list) => {
-            (0..).zip(list.iter()).map(|(at, node)| (Value::Int(at), node.clone())).collect()
-        }
-        Value::Map(map) => map.iter().map(|(key, node)| (Value::String(key.clone()), node.clone())).collect(),
-        _ => Vec::new(),
+        Value::List(list) => Box::new((0..).map(Value::Int).zip(list.iter())),
+        Value::Map(map) => Box::new(map.iter().map(|(key, node)| (Value::String(key.clone()), node))),
+        _ => Box::new(std::iter::empty()),
     }
 }
 
@@ -68,6 +67,9 @@ pub(super) fn mapping(expr: &Child, kind: Mapping, source: &Child, lambda: &Chil
         return Eval::error("mapping expression takes one or two arguments");
     }
     let mut results = Results { kind, list: Vec::new(), map: Map::new() };
+    if let Err(limit) = env.state().spend(MAP) {
+        return parts.error(limit);
+    }
     for (key, node) in entries(&value) {
         let mut arguments = vec![Node::new(node.value().clone())];
         if count == 2 {
@@ -78,7 +80,10 @@ pub(super) fn mapping(expr: &Child, kind: Mapping, source: &Child, lambda: &Chil
             Outcome::Failed => return Eval::failed(info),
             Outcome::Later(_) => return Eval::later(expr.clone(), info),
             Outcome::Value(result) => {
-                if let Err(message) = results.add(&key, &node, result, &info, env) {
+                if let Err(limit) = env.state().spend(ENTRY) {
+                    return Eval::error(limit);
+                }
+                if let Err(message) = results.add(&key, node, result, &info, env) {
                     return Eval::failed(info.with_error(message));
                 }
             }
@@ -169,7 +174,7 @@ pub(super) fn sum(expr: &Child, source: &Child, initial: &Child, lambda: &Child,
         _ => return Eval::error("mapping expression take a maximum of 3 arguments"),
     }
     for (key, node) in entries(&value) {
-        let mut arguments = vec![Node::new(sum), Node::new(node.into_value())];
+        let mut arguments = vec![Node::new(sum), Node::new(node.value().clone())];
         if closure.lambda.parameters.len() == 3 {
             arguments.insert(1, Node::new(key));
         }

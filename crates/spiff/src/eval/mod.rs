@@ -25,6 +25,7 @@ pub(crate) use info::{Eval, Info, Outcome};
 pub(crate) use scope::{Env, Level};
 pub(crate) use state::{State, Tag};
 
+use crate::limits::{ENTRY, MAP};
 use crate::syntax::ast::{Argument, Child, Expr, Marker, Operator};
 use crate::syntax::too_deep;
 use crate::value::{Map, Node, Redirect, Value};
@@ -235,13 +236,17 @@ fn list(items: &[Argument], env: &Env) -> Eval {
         return parts.later(|pushed| Expr::List(pushed_arguments(items, pushed)));
     }
     match expand(items, values, &env.source) {
-        Ok(nodes) => Eval::with(nodes, parts.info),
+        Ok(nodes) => match env.state().spend(ENTRY * nodes.len() as u64) {
+            Ok(()) => Eval::with(nodes, parts.info),
+            Err(limit) => parts.error(limit),
+        },
         Err(message) => parts.error(message),
     }
 }
 
 /// The map of a map literal or a scope.
 fn assignments(expr: &Child, entries: &[(Child, Child)], env: &Env, locally: bool) -> Result<Map, Eval> {
+    env.state().spend(MAP).map_err(Eval::error)?;
     let mut map = Map::new();
     let mut info = Info::default();
     for (key, value) in entries {

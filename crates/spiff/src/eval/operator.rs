@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Env, Eval, Outcome, Parts, network};
+use crate::limits::{ENTRY, MAP};
 use crate::syntax::ast::{Child, Expr, Operator};
 use crate::value::{Node, Value, equals};
 
@@ -86,7 +87,7 @@ fn concat(a: &Value, b: &Value, left: &Child, right: &Child, env: &Env) -> Resul
     match (a, b) {
         (Value::Map(_) | Value::List(_), Value::Null | Value::Undefined) => Ok(a.clone()),
         (Value::Map(a), Value::Map(b)) => {
-            env.state().spend((a.len() + b.len()) as u64)?;
+            env.state().spend(MAP + ENTRY * (a.len() + b.len()) as u64)?;
             let mut map = (**a).clone();
             map.extend(b.iter().map(|(key, node)| (key.clone(), node.clone())));
             Ok(map.into())
@@ -98,7 +99,7 @@ fn concat(a: &Value, b: &Value, left: &Child, right: &Child, env: &Env) -> Resul
                 Value::List(b) => list.extend(b.iter().cloned()),
                 other => list.push(Node::new(other.clone()).with_source(env.source.clone())),
             }
-            env.state().spend(list.len() as u64)?;
+            env.state().spend(ENTRY * list.len() as u64)?;
             Ok(list.into())
         }
         _ => Err(impossible()),

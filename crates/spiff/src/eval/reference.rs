@@ -178,7 +178,7 @@ pub(super) fn range(expr: &Child, start: Option<&Child>, end: Option<&Child>, en
         return Eval::later(expr.clone(), parts.info);
     }
     let count = start.abs_diff(end).saturating_add(1);
-    if let Err(limit) = env.state().spend(count) {
+    if let Err(limit) = env.state().spend(count.saturating_mul(crate::limits::ENTRY)) {
         return parts.error(limit);
     }
     let node = |value: i64| Node::new(value).with_source(env.source.clone());

@@ -65,8 +65,8 @@ pub(crate) struct State {
     waiting: AtomicBool,
     /// Since when what is waited for, and whether it is given up.
     syncs: Mutex<HashMap<String, (Instant, bool)>>,
-    /// Values that are known to be resolved, kept so that their place in memory stays theirs.
-    resolved: Mutex<HashMap<usize, Value>>,
+    /// Values that are known to be resolved and their weights, kept so that their place in memory stays theirs.
+    resolved: Mutex<HashMap<usize, (Value, u64)>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -187,26 +187,65 @@ impl State {
         }
     }
 
-    /// Whether nothing is left to be evaluated in a value. Large values are looked through once.
+    /// Whether nothing is left to be evaluated in a value. Large values are looked through once, and so are those that stand
+    /// in several places. One that is larger than a result may be ends everything.
     pub(crate) fn is_resolved(&self, value: &Value) -> bool {
-        const LARGE: usize = 16;
-        let key = match value {
-            Value::List(list) if list.len() >= LARGE => Arc::as_ptr(list).addr(),
-            Value::Map(map) if map.len() >= LARGE => Arc::as_ptr(map).addr(),
-            _ => return super::find::is_resolved(value, self.features.control),
-        };
-        if lock(&self.resolved).contains_key(&key) {
-            return true;
+        if !matches!(value, Value::List(_) | Value::Map(_)) {
+            return super::find::is_resolved(value, self.features.control);
         }
-        let resolved = super::find::is_resolved(value, self.features.control);
-        if resolved {
+        let weight = self.weight(value, &mut HashMap::new());
+        if weight.is_some_and(|weight| weight > self.limits.output as u64) {
+            self.exhaust(&format!("limit of {} bytes of a value exceeded", self.limits.output));
+        }
+        weight.is_some()
+    }
+
+    /// About how many bytes a value is as text, written out; nothing if something in it is left to be evaluated.
+    fn weight(&self, value: &Value, seen: &mut HashMap<usize, u64>) -> Option<u64> {
+        /// What each node adds, as it does in memory.
+        const NODE: u64 = 64;
+        const LARGE: usize = 16;
+        let (place, length, shared) = match value {
+            Value::List(list) => (Arc::as_ptr(list).addr(), list.len(), Arc::strong_count(list) > 1),
+            Value::Map(map) => (Arc::as_ptr(map).addr(), map.len(), Arc::strong_count(map) > 1),
+            Value::String(text) => {
+                let open = crate::syntax::embedded::is_expression(text);
+                return (!open).then_some(NODE + text.len() as u64);
+            }
+            Value::Expression(_) => return None,
+            _ => return Some(NODE),
+        };
+        if length >= LARGE
+            && let Some((_, weight)) = lock(&self.resolved).get(&place)
+        {
+            return Some(*weight);
+        }
+        if shared && let Some(weight) = seen.get(&place) {
+            return Some(*weight);
+        }
+        if !super::find::is_locally_resolved(value, self.features.control) {
+            return None;
+        }
+        let weight = crate::syntax::too_deep::with_stack(|| match value {
+            Value::List(list) => {
+                list.iter().try_fold(NODE, |sum, node| Some(sum.saturating_add(self.weight(node, seen)?)))
+            }
+            Value::Map(map) => map.iter().try_fold(NODE, |sum, (key, node)| {
+                Some(sum.saturating_add(key.len() as u64).saturating_add(self.weight(node, seen)?))
+            }),
+            _ => Some(NODE),
+        })?;
+        if shared {
+            seen.insert(place, weight);
+        }
+        if length >= LARGE {
             let mut known = lock(&self.resolved);
             if known.len() >= KNOWN {
                 known.clear();
             }
-            known.insert(key, value.clone());
+            known.insert(place, (value.clone(), weight));
         }
-        resolved
+        Some(weight)
     }
 
     /// The entry that a projection is about.

@@ -8,6 +8,7 @@ use crate::eval::closure::{Closure, Template, short, shorten};
 use crate::eval::find::is_resolved_or_failed;
 use crate::eval::template::instantiate;
 use crate::eval::{Env, Eval, Outcome, call_lambda};
+use crate::limits::ENTRY;
 use crate::syntax::ast::Expr;
 use crate::value::{Issue, Map, Node, Value};
 
@@ -324,7 +325,7 @@ impl Control<'_> {
         };
         let total = ranges.iter().try_fold(1_usize, |total, range| total.checked_mul(range.entries.len()));
         let Some(total) = total else { return self.issue("too many combinations of control variables") };
-        if self.env.state().spend(total as u64).is_err() {
+        if self.env.state().spend((total as u64).saturating_mul(ENTRY)).is_err() {
             return (self.node.clone(), false);
         }
         let mut results = Results { list: Vec::new(), map: Map::new(), problems: Vec::new(), done: true };

@@ -258,6 +258,10 @@ fn process(work: &mut Work, node: &Node, stub: Option<&Node>, env: &Env) {
     let by_position = work.by_position;
     let mut entries = Vec::with_capacity(work.entries.len());
     for (entry, step) in work.entries.iter().zip(steps) {
+        if node::stays(entry, env) {
+            entries.push(entry.clone());
+            continue;
+        }
         let Some(step) = step else {
             entries.push(entry.clone());
             continue;

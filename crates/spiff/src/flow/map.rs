@@ -7,6 +7,7 @@ use super::node::{self, as_template, identical, with_issue};
 use crate::eval::closure::Expression;
 use crate::eval::find::is_merge_key;
 use crate::eval::{Env, template};
+use crate::limits::MAP;
 use crate::syntax::ast::Expr;
 use crate::syntax::embedded;
 use crate::value::{Annotations, Flags, Issue, Map, Node, Redirect, Value};
@@ -14,7 +15,10 @@ use crate::value::{Annotations, Flags, Issue, Map, Node, Redirect, Value};
 /// A map on its way to the next pass.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a map")]
 struct Work {
+    /// What a merge key gave; then all fields, if they aren't those that were there.
     fields: Map,
+    /// The fields of the map itself, in order.
+    kept: Vec<(Arc<str>, Node)>,
     /// Fields that are undefined, which control structures still see.
     undefined: Map,
     flags: Flags,
@@ -50,6 +54,7 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool) -> (Node, bool) {
         .map_or(Flags::NONE, |stub| stub.annotations().flags.only(Flags::TEMPORARY | Flags::STATE));
     let mut work = Work {
         fields: Map::new(),
+        kept: Vec::with_capacity(map.len()),
         undefined: Map::new(),
         flags: inherited,
         tag: annotations.tag.clone(),
@@ -69,12 +74,16 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool) -> (Node, bool) {
                 return (with_issue(node.clone(), true, true, Some(issue), env), false);
             }
             merge_found = true;
+            // What is inserted goes over fields that come before the merge key, as in the original.
+            work.fields.extend(work.kept.drain(..));
             match base(&mut work, child, node, &mut inner) {
                 Base::Undefined => return (node.clone().annotate(|a| a.undefined = true), false),
                 Base::Continue => continue,
                 Base::Only => break,
                 Base::Stay(child) => child,
             }
+        } else if work.processed && node::stays(child, &inner) {
+            child.clone()
         } else if work.processed {
             let as_template = control::is_template_option(key, env);
             node::flow(child, &inner.with_step(key.clone()), overriding, as_template)
@@ -83,8 +92,17 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool) -> (Node, bool) {
         };
         keep(&mut work, key, child, annotations.flags);
     }
-    inject(&mut work, stub.as_ref(), annotations.flags);
-    finish(node, work, env, &inner)
+    let same = work.fields.is_empty() && is_same(map, &work.kept);
+    if !same {
+        let kept = std::mem::take(&mut work.kept);
+        if work.fields.is_empty() {
+            work.fields = kept.into_iter().collect()
+        } else {
+            work.fields.extend(kept)
+        }
+    }
+    let same = !inject(&mut work, same.then_some(map), stub.as_ref()) && same;
+    finish(node, work, same, env, &inner)
 }
 
 fn keep(work: &mut Work, key: &Arc<str>, child: Node, own: Flags) {
@@ -99,7 +117,7 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node, own: Flags) {
     } else {
         child
     };
-    work.fields.insert(key.clone(), child);
+    work.kept.push((key.clone(), child));
 }
 
 /// Handles a merge key.
@@ -164,37 +182,61 @@ fn base(work: &mut Work, child: &Node, whole: &Node, env: &mut Env) -> Base {
     if work.replace { Base::Only } else { Base::Continue }
 }
 
-/// Adds what the stub injects.
-fn inject(work: &mut Work, stub: Option<&Node>, own: Flags) {
+/// Whether fields are those of a map.
+fn is_same(map: &Map, fields: &[(Arc<str>, Node)]) -> bool {
+    map.len() == fields.len()
+        && map
+            .iter()
+            .zip(fields)
+            .all(|((ka, a), (kb, b))| (Arc::ptr_eq(ka, kb) || ka == kb) && identical(a, b))
+}
+
+/// Whether two maps have the same fields.
+fn is_same_map(a: &Map, b: &Map) -> bool {
+    a.iter().zip(b).all(|((ka, a), (kb, b))| ka == kb && identical(a, b))
+}
+
+/// Adds what the stub injects, and tells whether there was anything. `same`: the fields, if they are still those.
+fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool {
     if work.merged {
         work.flags |= Flags::INJECTED;
-        return;
+        return false;
     }
-    let Some(stub) = stub else { return };
+    let Some(stub) = stub else { return false };
     if work.flags.has(Flags::INJECTED) {
-        return;
+        return false;
     }
-    let _ = own;
+    let mut injected = false;
     if let Value::Map(map) = stub.value() {
-        for (key, node) in map.iter() {
-            if node.annotations().flags.is_inject() && !work.fields.contains_key(key) {
+        for (key, node) in map.iter().filter(|(_, node)| node.annotations().flags.is_inject()) {
+            if !injected && let Some(same) = same {
+                if same.contains_key(key) {
+                    continue;
+                }
+                work.fields = (**same).clone();
+            }
+            if !work.fields.contains_key(key) {
                 let node = node.clone().annotate(|annotations| annotations.flags |= Flags::INJECTED);
                 work.fields.insert(key.clone(), node);
+                injected = true;
             }
         }
     }
     work.flags |= Flags::INJECTED;
+    injected
 }
 
 /// The map of this pass.
-fn finish(node: &Node, work: Work, env: &Env, inner: &Env) -> (Node, bool) {
+fn finish(node: &Node, work: Work, same: bool, env: &Env, inner: &Env) -> (Node, bool) {
     let before = node.annotations();
     let Work { fields, undefined, flags, tag, redirect, replace, processed, is_template, problem, .. } = work;
     let Value::Map(old) = node.value() else { return (node.clone(), false) };
-    let unchanged = !is_template
-        && old.len() == fields.len()
-        && old.iter().zip(fields.iter()).all(|((ka, a), (kb, b))| ka == kb && identical(a, b));
+    let unchanged = same || (old.len() == fields.len() && is_same_map(old, &fields));
     let fields = if unchanged { old.clone() } else { Arc::new(fields) };
+    if !unchanged {
+        // What is exceeded by it is seen by the next step.
+        let _ = env.state().spend(MAP);
+    }
     let annotations = Annotations {
         redirect,
         replace: before.replace || replace,

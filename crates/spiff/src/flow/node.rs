@@ -35,6 +35,18 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) 
     }
 }
 
+/// Whether nothing can happen to a node: it is plain data, and there are no stubs that could override it.
+pub(super) fn stays(node: &Node, env: &Env) -> bool {
+    if !env.level.stubs.is_empty() || node.has_annotations() {
+        return false;
+    }
+    match node.value() {
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Bytes(_) => true,
+        Value::String(text) => !text.contains("(("),
+        _ => false,
+    }
+}
+
 fn note(trace: &crate::trace::Trace, before: &Node, after: &Node, env: &Env) {
     if !trace.wants(&env.path.text()) || identical(before, after) {
         return;

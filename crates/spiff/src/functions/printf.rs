@@ -7,19 +7,37 @@ use super::{FunctionError, Host, Registry};
 use crate::value::{Node, Value, number};
 
 pub(super) fn register(registry: &mut Registry) {
-    registry.add("format", |_: &mut dyn Host, arguments: &[Node]| done(format("format", arguments)?));
-    registry.add("error", |_: &mut dyn Host, arguments: &[Node]| -> Outcome {
-        Err(FunctionError::failed(format("error", arguments)?))
+    registry
+        .add("format", |host: &mut dyn Host, arguments: &[Node]| done(format(host, "format", arguments)?));
+    registry.add("error", |host: &mut dyn Host, arguments: &[Node]| -> Outcome {
+        Err(FunctionError::failed(format(host, "error", arguments)?))
     });
 }
 
-fn format(name: &str, arguments: &[Node]) -> Result<String, FunctionError> {
+fn format(host: &mut dyn Host, name: &str, arguments: &[Node]) -> Result<String, FunctionError> {
     let Some((template, arguments)) = arguments.split_first() else {
         fail!("alt least one argument required for '{name}'");
     };
     let Some(template) = template.as_str() else { fail!("{name}: format must be string") };
     let arguments: Vec<Argument> = arguments.iter().map(|node| Argument::of(node)).collect();
+    host.spend(most(template, &arguments))?;
     Ok(sprintf(template, &arguments))
+}
+
+/// About how many bytes can be made at most: a directive gives its argument, or as much as its width says.
+fn most(template: &str, arguments: &[Argument]) -> u64 {
+    let is_wide = |number: &str| number.bytes().take_while(u8::is_ascii_digit).count() > 3;
+    let longest = arguments.iter().map(|argument| match argument {
+        Argument::Text(text) => text.len(),
+        _ => 32,
+    });
+    let longest = longest.max().unwrap_or(0);
+    let mut most = 0_u64;
+    for directive in template.split('%').skip(1) {
+        let wide = directive.contains('*') || directive.split(['+', '-', '.', ' ', '#']).any(is_wide);
+        most = most.saturating_add(longest.max(if wide { WIDEST } else { 0 }) as u64);
+    }
+    most
 }
 
 /// What can be printed.

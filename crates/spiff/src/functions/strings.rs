@@ -3,6 +3,7 @@
 use super::argument::{Outcome, done, fail, int, simple, text, texts};
 use super::pattern::Pattern;
 use super::{FunctionError, Host, Registry};
+use crate::limits::ENTRY;
 use crate::value::{Node, Value};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -13,7 +14,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("upper", |_, arguments| change_case("upper", str::to_uppercase, arguments));
 }
 
-fn join(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
+fn join(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     let mut parts = Vec::new();
     for (at, argument) in arguments.iter().enumerate() {
         match argument.value() {
@@ -34,7 +35,11 @@ fn join(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
         }
     }
     match parts.split_first() {
-        Some((separator, parts)) => done(parts.join(separator)),
+        Some((separator, parts)) => {
+            let length = parts.iter().map(|part| part.len().saturating_add(separator.len()));
+            host.spend(length.fold(0_u64, |sum, length| sum.saturating_add(length as u64)))?;
+            done(parts.join(separator))
+        }
         None => fail!(""),
     }
 }
@@ -44,12 +49,18 @@ fn count(arguments: &[Node]) -> Result<i64, FunctionError> {
     arguments.get(2).map_or(Ok(-1), |node| int(node, "third argument for split must be an integer"))
 }
 
-fn split(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
+fn split(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if !(2..=3).contains(&arguments.len()) {
         fail!("split takes 2 or 3 arguments");
     }
     let subject = text(&arguments[1], "second argument for split must be a string")?;
     let count = count(arguments)?;
+    let pieces = match arguments[0].value() {
+        Value::String(separator) => subject.matches(&**separator).count(),
+        Value::Int(length) => subject.len() / usize::try_from(*length).unwrap_or(1).max(1),
+        _ => 0,
+    };
+    host.spend(ENTRY.saturating_mul(pieces as u64))?;
     match arguments[0].value() {
         Value::String(separator) => done(texts(split_text(subject, separator, count))),
         Value::Int(length) if *length <= 0 => fail!("max line length argument must be positive"),
@@ -186,7 +197,7 @@ fn substr(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-fn find(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
+fn find(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if !(2..=3).contains(&arguments.len()) {
         fail!("match takes two or three arguments");
     }
@@ -206,7 +217,14 @@ fn find(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     let pattern = Pattern::new(pattern).map_err(|error| format!("match: {error}"))?;
     match count {
         None => done(pattern.groups(&subject).map_or_else(|| Value::list([]), texts)),
-        Some(count) => done(Value::list(pattern.all_groups(&subject).take(count).map(texts))),
+        Some(count) => {
+            let mut matches = Vec::new();
+            for groups in pattern.all_groups(&subject).take(count) {
+                host.spend(ENTRY * (groups.len() as u64 + 2))?;
+                matches.push(texts(groups));
+            }
+            done(Value::list(matches))
+        }
     }
 }
 
@@ -216,7 +234,10 @@ fn replace(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     match call.with.value() {
         Value::String(with) => {
             let count = usize::try_from(call.count).unwrap_or(usize::MAX);
-            host.spend(call.subject.len() as u64 + 1)?;
+            let matches = call.subject.matches(call.what).count().min(count) as u64;
+            host.spend(
+                matches.saturating_mul(with.len() as u64).saturating_add(call.subject.len() as u64 + 1),
+            )?;
             done(call.subject.replacen(call.what, with, count))
         }
         _ => call.run(host, found, |_, _| None),
@@ -280,7 +301,10 @@ impl<'a> Replace<'a> {
             // An empty match right behind another one is none.
             if after_empty || end > 0 {
                 match expand(rest, &spans) {
-                    Some(text) => out.push_str(&text),
+                    Some(text) => {
+                        host.spend(text.len() as u64)?;
+                        out.push_str(&text);
+                    }
                     None => out.push_str(&self.call(host, rest, &spans)?),
                 }
             }

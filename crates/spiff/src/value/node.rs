@@ -36,6 +36,11 @@ impl Node {
         self.annotations.as_deref().unwrap_or(&NONE)
     }
 
+    /// Whether anything is known about it.
+    pub(crate) fn has_annotations(&self) -> bool {
+        self.annotations.is_some()
+    }
+
     /// The name of the document it is from; empty for what an expression made.
     pub fn source(&self) -> &str {
         self.source.as_deref().unwrap_or("")

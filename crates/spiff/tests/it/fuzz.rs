@@ -1,4 +1,4 @@
-//! Any input: no panic, no hang. `WINDLASS_FUZZ_SECONDS` says how long a target runs; without it, a few hundred cases.
+//! Any input: no panic, no hang, no more memory than [`crate::memory::LIMIT`]. `WINDLASS_FUZZ_SECONDS` says how long a target runs; without it, a few hundred cases.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -8,6 +8,8 @@ use proptest::test_runner::{Config, TestRunner};
 use windlass_source::Source;
 use windlass_spiff::syntax::{Place, parse};
 use windlass_spiff::{Engine, Features, Limits, yaml};
+
+use crate::memory;
 
 /// Small limits, so that what would take long is an error soon.
 fn engine() -> Engine {
@@ -160,6 +162,9 @@ fn document() -> impl Strategy<Value = String> {
 
 #[test]
 fn fuzz_expressions() {
+    if !memory::confined("fuzz::fuzz_expressions") {
+        return;
+    }
     fuzz("expressions", &expression(), |text| {
         if let Ok(expr) = parse(&text, &Place::default()) {
             let printed = expr.to_string();
@@ -171,6 +176,9 @@ fn fuzz_expressions() {
 
 #[test]
 fn fuzz_text() {
+    if !memory::confined("fuzz::fuzz_text") {
+        return;
+    }
     fuzz("text", &"\\PC{0,200}", |text| {
         let _ = parse(&text, &Place::default());
         let source = Source::new("t.yml", text);
@@ -182,6 +190,9 @@ fn fuzz_text() {
 
 #[test]
 fn fuzz_documents() {
+    if !memory::confined("fuzz::fuzz_documents") {
+        return;
+    }
     fuzz("documents", &document(), |text| {
         let source = Source::new("t.yml", text);
         if let Ok(node) = yaml::read_document(&source)
@@ -194,6 +205,9 @@ fn fuzz_documents() {
 
 #[test]
 fn fuzz_template_with_stub() {
+    if !memory::confined("fuzz::fuzz_template_with_stub") {
+        return;
+    }
     fuzz("template and stub", &(document(), document()), |(template, stub)| {
         let read = |name: &str, text: String| yaml::read_document(&Source::new(name, text));
         if let (Ok(template), Ok(stub)) = (read("t.yml", template), read("s.yml", stub)) {

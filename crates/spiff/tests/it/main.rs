@@ -5,5 +5,6 @@ mod corpus_yaml;
 mod examples;
 mod function_table;
 mod fuzz;
+mod memory;
 mod safety;
 mod typed;
