@@ -17,7 +17,12 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn type_name(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
-    match arguments {
+    match arguments.iter().map(Node::value).collect::<Vec<_>>()[..] {
+        // The original knows no name for bytes.
+        [Value::Bytes(bytes)] => {
+            let shown: Vec<String> = bytes.iter().take(1000).map(ToString::to_string).collect();
+            fail!("unknown type for [{}]", shown.join(" "))
+        }
         [argument] => done(argument.type_name()),
         _ => fail!("exactly one argument required for 'type'"),
     }
