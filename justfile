@@ -30,4 +30,4 @@ readme:
 
 # Random input for ten minutes a target, with another seed each time
 fuzz:
-    WINDLASS_FUZZ_SECONDS=600 WINDLASS_FUZZ_SEED="$(date +%s)" cargo test --release -p windlass-source -p windlass-descriptor --test it -- fuzz --nocapture --test-threads=4
+    WINDLASS_FUZZ_SECONDS=600 WINDLASS_FUZZ_SEED="$(date +%s)" cargo test --release -p windlass-source -p windlass-descriptor -p windlass-spiff --test it -- fuzz --nocapture --test-threads=4

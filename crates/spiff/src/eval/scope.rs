@@ -46,6 +46,15 @@ impl Steps {
         self.to_vec().join(".")
     }
 
+    /// Whether both are the same in memory.
+    fn is(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
     fn same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,
@@ -196,7 +205,8 @@ impl Env {
 
     pub(crate) fn with_step(&self, step: Arc<str>) -> Self {
         let path = self.path.then(step.clone());
-        let stub_path = self.stub_path.then(step);
+        // Mostly they are one.
+        let stub_path = if self.stub_path.is(&self.path) { path.clone() } else { self.stub_path.then(step) };
         Self { path, stub_path, ..self.clone() }
     }
 

@@ -96,9 +96,9 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool) -> (Node, bool) {
     if !same {
         let kept = std::mem::take(&mut work.kept);
         if work.fields.is_empty() {
-            work.fields = kept.into_iter().collect()
+            work.fields = kept.into_iter().collect();
         } else {
-            work.fields.extend(kept)
+            work.fields.extend(kept);
         }
     }
     let same = !inject(&mut work, same.then_some(map), stub.as_ref()) && same;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use windlass_source::Source;
 use windlass_spiff::syntax::{Place, parse};
 use windlass_spiff::{Engine, Features, Limits, yaml};
@@ -23,15 +23,25 @@ fn seconds() -> Option<u64> {
     std::env::var("WINDLASS_FUZZ_SECONDS").ok()?.parse().ok()
 }
 
-/// Runs a property for the time that is set, or some cases.
+#[expect(clippy::disallowed_methods, reason = "the tests' own setting: where to begin")]
+fn seed() -> u64 {
+    std::env::var("WINDLASS_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)
+}
+
+/// Runs a property for the time that is set, or some cases. `WINDLASS_FUZZ_SEED` says with which it begins.
 fn fuzz<S: Strategy>(name: &str, strategy: &S, test: impl Fn(S::Value)) {
     let until = seconds().map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    let mut cases = 0_u32;
+    let seed = seed();
+    let mut rounds = 0_u64;
     let mut longest = Duration::ZERO;
     loop {
         let config = Config { cases: 200, failure_persistence: None, ..Config::default() };
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        bytes[8..16].copy_from_slice(&rounds.to_le_bytes());
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
         let worst = std::cell::Cell::new(Duration::ZERO);
-        TestRunner::new(config)
+        TestRunner::new_with_rng(config, rng)
             .run(strategy, |value| {
                 let begin = Instant::now();
                 test(value);
@@ -39,13 +49,13 @@ fn fuzz<S: Strategy>(name: &str, strategy: &S, test: impl Fn(S::Value)) {
                 Ok(())
             })
             .expect("no input makes it panic");
-        cases += 200;
+        rounds += 1;
         longest = longest.max(worst.get());
         if until.is_none_or(|until| Instant::now() >= until) {
             break;
         }
     }
-    let line = format!("{name}: {cases} cases, the longest took {longest:?}\n");
+    let line = format!("{name}: {} cases from seed {seed}, the longest took {longest:?}\n", rounds * 200);
     std::io::stderr().write_all(line.as_bytes()).expect("standard error is open");
     assert!(longest < Duration::from_secs(60), "{name}: an input took {longest:?}");
 }

@@ -29,7 +29,9 @@ fn corpus_parse_golden() {
             // The original can't read them: it does so here if it is asked to.
             let engine = Engine::new().with_ascii_only();
             match engine.evaluate(expr, &Node::default()) {
-                Err(SpiffError::Syntax(error)) if Some(error.to_string().as_str()) == text(&case, "error") => {
+                Err(SpiffError::Syntax(error))
+                    if Some(error.to_string().as_str()) == text(&case, "error") =>
+                {
                     Outcome::Passed
                 }
                 _ => Outcome::Excluded("the original can't read characters beyond ASCII".into()),
