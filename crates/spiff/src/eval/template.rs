@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::closure::Template;
 use super::find::SELF;
 use super::{Env, Eval, Info, Outcome};
+use crate::limits::cost;
 use crate::report::Unresolved;
 use crate::syntax::ast::{Child, Marker};
 use crate::value::{Flags, Issue, Map, Node, Value};
@@ -62,6 +63,9 @@ pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env:
         return Eval::error(limit);
     }
     if unresolved.is_empty() {
+        if let Err(limit) = env.state().spend(made(&result)) {
+            return Eval::error(limit);
+        }
         let info = Info {
             source: result.source_name().cloned(),
             undefined: result.annotations().undefined,
@@ -73,6 +77,19 @@ pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env:
         return Eval::later(expr.clone(), Info::default());
     }
     failed(&unresolved, &template.path)
+}
+
+/// What a value costs that a template has made; what it shares with others was made by them.
+fn made(value: &Value) -> u64 {
+    crate::syntax::too_deep::with_stack(|| match value {
+        Value::List(list) if Arc::strong_count(list) == 1 => {
+            cost(value) + list.iter().map(|node| made(node)).sum::<u64>()
+        }
+        Value::Map(map) if Arc::strong_count(map) == 1 => {
+            cost(value) + map.values().map(|node| made(node)).sum::<u64>()
+        }
+        _ => 0,
+    })
 }
 
 fn failed(unresolved: &Unresolved, path: &str) -> Eval {

@@ -7,7 +7,6 @@ use super::node::{self, as_template, identical, with_issue};
 use crate::eval::closure::Expression;
 use crate::eval::find::is_merge_key;
 use crate::eval::{Env, template};
-use crate::limits::MAP;
 use crate::syntax::ast::Expr;
 use crate::syntax::embedded;
 use crate::value::{Annotations, Flags, Issue, Map, Node, Redirect, Value};
@@ -233,10 +232,6 @@ fn finish(node: &Node, work: Work, same: bool, env: &Env, inner: &Env) -> (Node,
     let Value::Map(old) = node.value() else { return (node.clone(), false) };
     let unchanged = same || (old.len() == fields.len() && is_same_map(old, &fields));
     let fields = if unchanged { old.clone() } else { Arc::new(fields) };
-    if !unchanged {
-        // What is exceeded by it is seen by the next step.
-        let _ = env.state().spend(MAP);
-    }
     let annotations = Annotations {
         redirect,
         replace: before.replace || replace,
