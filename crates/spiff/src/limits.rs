@@ -5,7 +5,7 @@ use std::time::Duration;
 /// What a template may cost; exceeding any of it ends the processing with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Evaluated expressions and bytes of text made count as one, entries of lists as 32, maps as 200: as what they take
+    /// Evaluated expressions and bytes of text made count as one, entries of lists as 64, maps as 200: as what they take
     /// in memory. About ten million a second.
     pub steps: u64,
     /// Calls of lambdas and templates within each other.
@@ -20,7 +20,7 @@ pub struct Limits {
 }
 
 /// What an entry of a list costs, in steps.
-pub(crate) const ENTRY: u64 = 32;
+pub(crate) const ENTRY: u64 = 64;
 /// What a map costs, in steps.
 pub(crate) const MAP: u64 = 200;
 

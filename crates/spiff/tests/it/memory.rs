@@ -82,3 +82,22 @@ fn what_grows_is_refused_before_it_is_there() {
         std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).expect("standard error is open");
     }
 }
+
+/// The most that the default limits allow, made, processed and written in that memory.
+#[test]
+fn what_is_allowed_fits() {
+    if !confined("memory::what_is_allowed_fits") {
+        return;
+    }
+    for text in [
+        "v: (( [1..780000] ))\n",
+        "l: (( [1..120000] ))\nv: (( map[l|x|->{ $a=x }] ))\n",
+        "x: (( format(\"%1000000d\", 1) ))\na: (( x x x x x x x x ))\n",
+        "f: (( |x,n|-> n == 0 ? x :_([x], n - 1) ))\nv: (( .f(1, 900) ))\n",
+    ] {
+        let template = Source::new("t.yml", text);
+        let result = Engine::new().with_features(Features::ALL).process_texts(&template, &[]);
+        let written = result.map(|result| result.to_yaml().len()).map_err(|error| error.to_string());
+        assert!(written.as_ref().is_ok_and(|length| *length > 1000), "{text}: {written:?}");
+    }
+}
