@@ -13,11 +13,11 @@ use windlass_source::{Diagnostic, Diagnostics, LoadOptions, Mapping, Node, Sourc
 use crate::codes;
 use crate::metric::{Metrics, Policies};
 use crate::property::Properties;
+use crate::property_types::DataTypes;
 use crate::read::{Reader, Spanned, get};
 use crate::resource::ResourceDescriptor;
 use crate::surroundings::Surroundings;
 use crate::template::Value;
-use crate::types::DataTypes;
 
 /// A descriptor of either kind.
 #[derive(Debug, Clone)]
@@ -301,7 +301,14 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     let descriptor = loaded.root.as_ref().and_then(|root| read_root(&mut reader, root));
     // What begins where the syntax is wrong is wrong because of it.
     let broken: BTreeSet<u32> = diagnostics.iter().filter(|said| said.is_error()).filter_map(start).collect();
-    diagnostics.extend(found.into_iter().filter(|said| start(said).is_none_or(|at| !broken.contains(&at))));
+    // What a line that could not be read left empty isn't empty.
+    let lines: BTreeSet<usize> = broken.iter().map(|at| source.position(*at).line).collect();
+    let emptied = |said: &Diagnostic| {
+        let line = said.place().map(|place| place.start().line);
+        said.code == codes::EMPTY_ENTRY && line.is_some_and(|at| lines.range(at..=at + 1).next().is_some())
+    };
+    let follows = |said: &Diagnostic| start(said).is_some_and(|at| broken.contains(&at)) || emptied(said);
+    diagnostics.extend(found.into_iter().filter(|said| !follows(said)));
     diagnostics.sort();
     Read { descriptor, diagnostics }
 }

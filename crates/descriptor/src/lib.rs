@@ -11,7 +11,7 @@
 //! | module | it has |
 //! |---|---|
 //! | [`document`] | descriptors as typed documents, and [`read`] |
-//! | [`property`], [`types`] | property sections, and what their types say |
+//! | [`property`], [`property_types`] | property sections, and what their types say |
 //! | [`resource`], [`metric`] | resource descriptors; metrics and policies |
 //! | [`template`] | values with `${…}` in them |
 //! | [`catalog`] | where other descriptors come from |
@@ -33,6 +33,7 @@ pub mod emit;
 mod keys;
 pub mod metric;
 pub mod property;
+pub mod property_types;
 mod read;
 pub mod resolve;
 pub mod resource;
@@ -41,7 +42,6 @@ pub mod schema;
 mod scope;
 mod surroundings;
 pub mod template;
-pub mod types;
 
 pub use catalog::{Catalog, MemoryCatalog};
 pub use check::{Missing, check};

@@ -203,6 +203,11 @@ impl Reader<'_> {
             }
             _ => diagnostic,
         };
+        let mut diagnostic = diagnostic;
+        if text.value.contains(['“', '”', '‘', '’', '„']) {
+            diagnostic.fixes.clear();
+            diagnostic = diagnostic.help("typographic quotes are part of the text; write `\"`, or none");
+        }
         self.diagnostics.push(diagnostic);
     }
 

@@ -11,8 +11,8 @@ use crate::codes;
 use crate::keys;
 use crate::metric::{Metrics, Owner, Policies, read_metrics, read_policies};
 use crate::property::{Dots, Properties, read_properties};
+use crate::property_types::{DataTypes, read_data_types};
 use crate::read::{Reader, Spanned, did_you_mean, get, names};
-use crate::types::{DataTypes, read_data_types};
 
 const OPERATION: &str = "an operation";
 

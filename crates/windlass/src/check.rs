@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use windlass_descriptor::{Catalog as _, Descriptor, MemoryCatalog, Missing, check};
+use windlass_descriptor::{Catalog as _, Descriptor, MemoryCatalog, Missing, check, read};
 use windlass_model::DescriptorName;
 use windlass_model::name::DescriptorKind;
 use windlass_project::{DiskCatalog, Overlay, Project, find_descriptor};
-use windlass_source::{Diagnostics, Severity};
+use windlass_source::{Diagnostics, Severity, Source};
 
 use crate::desired::{open, packages};
 use crate::error::Error;
@@ -76,6 +76,21 @@ pub fn check_over(paths: &[PathBuf], folders: &[PathBuf], overlay: &Overlay) -> 
         }
     }
     Ok(CheckView::new(diagnostics))
+}
+
+/// Checks a text that is in no file, with the descriptors below the given folders.
+pub fn check_text(name: &str, text: Vec<u8>, folders: &[PathBuf]) -> CheckView {
+    let source = match Source::from_bytes(name, text) {
+        Ok(source) => source,
+        Err(diagnostic) => return CheckView::new(vec![*diagnostic].into()),
+    };
+    let (catalog, mut diagnostics) = DiskCatalog::scan(folders);
+    let read = read(&source);
+    diagnostics.extend(read.diagnostics);
+    if let Some(descriptor) = read.descriptor {
+        diagnostics.extend(check(&descriptor, &catalog, Missing::Tolerated));
+    }
+    CheckView::new(diagnostics)
 }
 
 fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: &mut Diagnostics) {

@@ -16,9 +16,13 @@ pub fn codes() -> Vec<&'static CodeInfo> {
     all
 }
 
-/// Finds what a code means.
+/// Finds what a code means; its number alone will do.
 pub fn explain(code: &str) -> Option<&'static CodeInfo> {
-    codes().into_iter().find(|info| info.code.as_str().eq_ignore_ascii_case(code))
+    let is_meant = |known: &str| {
+        let number = known.trim_start_matches(['W', 'L']).trim_start_matches('0');
+        known.eq_ignore_ascii_case(code) || number == code.trim_start_matches('0')
+    };
+    codes().into_iter().find(|info| is_meant(info.code.as_str()))
 }
 
 #[cfg(test)]
@@ -32,6 +36,7 @@ mod tests {
         unique.dedup();
         assert_eq!(codes, unique);
         assert!(explain("wl0112").is_some());
+        assert_eq!(explain("112").map(|info| info.code.as_str()), Some("WL0112"));
         assert!(explain("WL9999").is_none());
     }
 }

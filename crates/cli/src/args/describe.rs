@@ -140,7 +140,7 @@ Examples:
   windlass check shop.yaml --fix --dry-run
   windlass check --explain WL0112")]
 pub(crate) struct CheckArgs {
-    /// Descriptors, or folders with descriptors
+    /// Descriptors, or folders with descriptors; `-` is standard input
     #[arg(value_name = "FILE|DIR", required_unless_present = "explain")]
     pub(crate) paths: Vec<PathBuf>,
 

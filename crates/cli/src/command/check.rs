@@ -1,9 +1,10 @@
 //! `windlass check`.
 
+use std::io::Read as _;
 use std::process::ExitCode;
 
 use similar::TextDiff;
-use windlass::check::{CheckView, check_paths};
+use windlass::check::{CheckView, check_paths, check_text};
 use windlass::repair::{Repair, RepairedFile, repair_paths};
 use windlass::view::sarif::sarif;
 
@@ -16,6 +17,9 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
     if let Some(code) = &args.explain {
         return explain::run(&ExplainArgs { code: code.clone() });
     }
+    if args.paths.iter().any(|path| path.as_os_str() == "-") {
+        return from_stdin(args);
+    }
     let checked = match (args.fix, args.dry_run) {
         (true, true) => repair_paths(&args.paths, &args.catalog, Repair::DryRun),
         (true, false) => repair_paths(&args.paths, &args.catalog, Repair::Write),
@@ -25,10 +29,30 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
         Ok(view) => view,
         Err(error) => return fail(&error),
     };
+    report(args, &view)
+}
+
+/// Checks what standard input has, which is in no file and so can't be repaired there.
+fn from_stdin(args: &CheckArgs) -> ExitCode {
+    if args.paths.len() > 1 || args.fix {
+        tell!(
+            "error: `-` is checked alone, and without `--fix`: what comes from standard input is in no file"
+        );
+        return exit::wrong_input();
+    }
+    let mut text = Vec::new();
+    if let Err(error) = std::io::stdin().read_to_end(&mut text) {
+        tell!("error: can't read standard input: {error}");
+        return exit::wrong_input();
+    }
+    report(args, &check_text("<stdin>", text, &args.catalog))
+}
+
+fn report(args: &CheckArgs, view: &CheckView) -> ExitCode {
     match args.format {
-        CheckFormat::Human => human(args, &view),
-        CheckFormat::Json => drop(print_json(&view)),
-        CheckFormat::Sarif => drop(print_json(&sarif(&view))),
+        CheckFormat::Human => human(args, view),
+        CheckFormat::Json => drop(print_json(view)),
+        CheckFormat::Sarif => drop(print_json(&sarif(view))),
         CheckFormat::Github => view.diagnostics.iter().for_each(|found| say!("{}", github::command(found))),
     }
     let denied = args.deny == Some(Deny::Warnings) && view.warnings > 0;

@@ -224,3 +224,12 @@ fn is_region(region: &Value) {
     assert!(at("startLine") >= 1 && at("startColumn") >= 1, "{region}");
     assert!((at("startLine"), at("startColumn")) <= (at("endLine"), at("endColumn")), "{region}");
 }
+
+#[test]
+fn standard_input_is_checked_and_not_repaired() {
+    let run = env().run_with(&["check", "-", "--format", "github"], TEXT);
+    assert_eq!(run.code(), Some(2));
+    assert!(run.out().starts_with("::error file=<stdin>,line=3,col=15,"), "{}", run.out());
+    let run = env().run_with(&["check", "-", "--fix"], TEXT);
+    assert_eq!((run.code(), run.out()), (Some(2), String::new()));
+}

@@ -9,7 +9,7 @@ mod shapes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use divan::Bencher;
 use rustix::time::{ClockId, clock_gettime};
@@ -88,16 +88,19 @@ fn measure(text: String, catalog: &MemoryCatalog) -> ([Duration; 4], u64) {
 }
 
 /// Measures one shape and size once, as a command does it: the time of each step in nanoseconds, and the peak of
-/// memory in KiB before and after printing.
+/// memory in KiB before and after printing. `wall` is all of it by the clock on the wall.
 fn one(shape: &str, count: usize) {
     let text = text_of(shape, count);
     let bytes = text.len();
-    let (times, peak_before) = measure(text, &catalog());
+    let catalog = catalog();
+    let start = Instant::now();
+    let (times, peak_before) = measure(text, &catalog);
+    let wall = start.elapsed();
     print!("shape={shape} count={count} bytes={bytes}");
     for (step, time) in STEPS.iter().zip(times) {
         print!(" {step}={}", time.as_nanos());
     }
-    println!(" peak={peak_before} printed={}", peak());
+    println!(" wall={} peak={peak_before} printed={}", wall.as_nanos(), peak());
 }
 
 /// Measures how a text is refused that wants to take the machine down.

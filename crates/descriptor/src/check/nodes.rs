@@ -56,7 +56,12 @@ impl<'a> Check<'a, '_> {
             }
         }
         let bounds = Bounds::literal(cluster);
-        if let Some(problem) = bounds.problem() {
+        if let (Some(0), Some(increment)) = (bounds.increment, &cluster.increment) {
+            let message = "scaling-increment is 0, and must be at least 1";
+            self.said.error(codes::BAD_BOUNDS, increment.span, message);
+        }
+        // One mistake doesn't hide the other.
+        if let Some(problem) = (Bounds { increment: None, ..bounds }).problem() {
             self.said.error(codes::BAD_BOUNDS, cluster.span, problem);
         } else if let Some(rest) = bounds.rest() {
             let message = format!("the last {rest} up to maximum-nodes can't be reached in whole steps");

@@ -9,10 +9,10 @@ use super::{Check, Said};
 use crate::codes;
 use crate::document::{Component, Descriptor};
 use crate::property::{Properties, PropertyDecl};
+use crate::property_types::{DataTypes, TYPES, is_known, misfits};
 use crate::read::did_you_mean;
 use crate::scope::{Has, Meaning, Scope, quoted};
 use crate::template::{Reference, Value};
-use crate::types::{DataTypes, TYPES, is_known, misfits};
 
 impl<'a> Check<'a, '_> {
     pub(super) fn value(&mut self, value: &'a Value, scope: Scope<'_>) {
@@ -120,7 +120,7 @@ fn misfit_of(
     said: &Said<'_>,
     name: &PropertyName,
     kind: &str,
-    misfit: &crate::types::Misfit<'_>,
+    misfit: &crate::property_types::Misfit<'_>,
 ) -> Diagnostic {
     let message = format!("`{name}` is declared as `{kind}`, and its value is not {}", misfit.expected);
     said.at(Severity::Warning, codes::MISFIT, misfit.value.span, message)

@@ -21,7 +21,10 @@ impl Composer<'_> {
             Some(cluster) => {
                 let bounds = self.bounds(frame, cluster).ok()?;
                 if let Some(problem) = bounds.problem() {
-                    let span = cluster.initial.as_ref().map_or(cluster.span, |value| value.span);
+                    let steps = bounds.increment == Some(0)
+                        && (Bounds { increment: None, ..bounds }).problem().is_none();
+                    let wrong = if steps { &cluster.increment } else { &cluster.initial };
+                    let span = wrong.as_ref().map_or(cluster.span, |value| value.span);
                     self.error(&frame.assembly.source, codes::BAD_BOUNDS, span, problem);
                     return None;
                 }

@@ -175,6 +175,18 @@ impl<'a> Values<'a> {
 
     /// Finds the value of a property, following references without recursion.
     fn find(&mut self, key: &Key) -> Found {
+        if let Some(found) = self.found.get(key) {
+            return found.clone();
+        }
+        // Most read nothing further. What many read is the assembly's own, and kept.
+        match self.step(key) {
+            Ok(found) if key.0 != 0 => return found,
+            Ok(found) => {
+                self.found.insert(key.clone(), found.clone());
+                return found;
+            }
+            Err(_) => {}
+        }
         let mut stack = vec![key.clone()];
         let mut open = HashSet::from([key.clone()]);
         while let Some(top) = stack.last().cloned() {

@@ -158,3 +158,26 @@ properties:
         help: write `${property}` or `${component.property}`, without blanks
     ");
 }
+
+#[test]
+fn what_a_syntax_error_left_empty_is_not_called_empty() {
+    let read = read_text(
+        "name: assembly::shop::1.0\nproperties:\n  x:\n    value: '${y}\n  y:\n  z: {default: 1}\n",
+    );
+    assert_snapshot!(show(&read.diagnostics), @"
+    a.yaml:4:12: error[WL0018]: the quote `'` is never closed
+        a.yaml:5:3: this was read as part of it
+        help: close it, or write an apostrophe inside single quotes twice
+    a.yaml:5:3: warning[WL0118]: the property `y` is declared with nothing
+        help: give it a `value`, a `default` or a `type`, or write `{}` if it needs none
+    ");
+}
+
+#[test]
+fn quotes_of_a_word_processor() {
+    let read = read_text("name: “assembly::shop::1.0”\n");
+    assert_snapshot!(show(&read.diagnostics), @r#"
+    a.yaml:1:7: error[WL0101]: `“assembly` is neither `assembly` nor `resource`
+        help: typographic quotes are part of the text; write `"`, or none
+    "#);
+}

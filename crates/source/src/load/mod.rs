@@ -248,8 +248,9 @@ fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Ve
 
 /// What is wrong with the syntax, as far as one round could see.
 fn causes(source: &Arc<Source>, draft: &Draft<'_>, outcome: &Outcome) -> Vec<Cause> {
+    let error = outcome.error.as_ref().map(|error| cause::of(source, draft, error));
+    // Those around the error are named by its cause; the others are met again.
+    let named = error.as_ref().is_some_and(|cause| cause.diagnostic.code == codes::ESCAPED_COMMENT);
     let comments = cause::comments_as_text(source, draft, &outcome.escaped_comments);
-    let mut causes: Vec<Cause> = comments.into_iter().collect();
-    causes.extend(outcome.error.iter().map(|error| cause::of(source, draft, error)));
-    causes
+    comments.filter(|_| !named).into_iter().chain(error).collect()
 }

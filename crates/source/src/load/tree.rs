@@ -302,9 +302,15 @@ fn pending(report: &mut Report, node: Node) -> PendingKey {
         return PendingKey::Text(Key::new(span, scalar));
     }
     report.error(|source| {
+        let before = source.text().as_bytes().get((span.start as usize).wrapping_sub(1));
+        let help = if source.slice(span).starts_with('{') && before == Some(&b'{') {
+            "`{{ … }}` is a placeholder of a template: fill the template in first, or quote the text"
+        } else {
+            "quote it if it is meant as text"
+        };
         Diagnostic::error(codes::KEY_NOT_TEXT, format!("a key must be text, found {what}"))
             .at(source.place(span))
-            .help("quote it if it is meant as text")
+            .help(help)
     });
     PendingKey::Unusable
 }

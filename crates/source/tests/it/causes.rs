@@ -354,3 +354,53 @@ fn an_open_bracket_of_several_lines_gives_one_error() {
     fixed: "lifecycle: [Install,\n  Start,]\n\nproperties:\n  a:\n    default: x\n"
     "#);
 }
+
+#[test]
+fn a_key_and_its_value_without_a_colon() {
+    assert_snapshot!(report("web:\n  type: a\n  quantity 2\n"), @r#"
+    f.yaml:3:3: error[WL0008]: no colon after the key `quantity`
+      ^ 3:3 `quantity` 
+      = write `quantity: 2`
+    read: {"web":{"quantity":"2","type":"a"}}
+    fixed: "web:\n  type: a\n  quantity: 2\n"
+    "#);
+    assert_snapshot!(report("web:\n  type: a\n  not shown for brevity\n"), @r#"
+    f.yaml:3:3: error[WL0008]: no colon on this line
+      ^ 3:3 `not shown for brevity` expected `key: value`
+      = each line of a mapping is `key: value`; a comment begins with `#`
+    read: {"web":{"type":"a"}}
+    "#);
+}
+
+#[test]
+fn an_escaped_comment_above_a_key() {
+    assert_snapshot!(report("web:\n  \\#not shown\n  \\#for brevity\n  type: a\n"), @r#"
+    f.yaml:2:3: error[WL0016]: `\#` does not begin a comment, 2 times in all
+      ^ 2:3 `\\#` read as text
+      = remove the backslash
+    read: {"web":{"type":"a"}}
+    fixed: "web:\n  #not shown\n  #for brevity\n  type: a\n"
+    "#);
+}
+
+#[test]
+fn a_conflict_of_a_merge() {
+    let text = "<<<<<<< ours\nname: a\n=======\nname: b\n>>>>>>> theirs\nport: 1\n";
+    assert_snapshot!(report(text), @r#"
+    f.yaml:1:1: error[WL0001]: a conflict of a merge is left in the text
+      ^ 1:1 `<<<<<<< ours` 
+      - 5:1 `>>>>>>> theirs` it ends here
+      = keep one of the two sides, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`
+    read: {"name":"a","port":"1"}
+    "#);
+}
+
+#[test]
+fn a_placeholder_of_a_template() {
+    assert_snapshot!(report("port: {{ port }}\n"), @r#"
+    f.yaml:1:8: error[WL0011]: a key must be text, found a mapping
+      ^ 1:8 `{ port }` 
+      = `{{ … }}` is a placeholder of a template: fill the template in first, or quote the text
+    read: {"port":{}}
+    "#);
+}

@@ -67,8 +67,32 @@ fn unit(text: &str) -> usize {
 /// `\#` at the start of a line.
 pub(super) fn escaped_comment(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
-    line.content().strip_prefix("\\#")?;
-    Some(escaped_comments(site, &[line.content_range().start]))
+    let is_comment = |line: &Line<'_>| line.content().starts_with("\\#");
+    let mut at: Vec<usize> = match site.kind {
+        // The parser took it for a key that goes on with the next line.
+        ErrorKind::MappingValueNotAllowed => line.above(site.text).take_while(is_comment).collect::<Vec<_>>(),
+        _ => Vec::new(),
+    }
+    .into_iter()
+    .chain(Some(line).filter(is_comment))
+    .map(|line| line.content_range().start)
+    .collect();
+    at.sort_unstable();
+    (!at.is_empty()).then(|| escaped_comments(site, &at))
+}
+
+/// The lines that a merge leaves where it found no answer. What both sides say is left out but the first.
+pub(super) fn conflict(site: &Site<'_>) -> Option<Cause> {
+    let mut lines = lines(site.text);
+    let begin = lines.find(|line| line.text.starts_with("<<<<<<< "))?;
+    let middle = lines.find(|line| line.text == "=======")?;
+    let end = lines.find(|line| line.text.starts_with(">>>>>>> "))?;
+    let diagnostic = site
+        .error(codes::SYNTAX, "a conflict of a merge is left in the text", begin.start..begin.end())
+        .related(site.place(end.start..end.end()), "it ends here")
+        .help("keep one of the two sides, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`");
+    let repair = vec![edit(begin.start..begin.end(), ""), edit(middle.start..end.end(), "")];
+    Some(Cause { diagnostic, repair: Some(repair) })
 }
 
 /// `\#` at some offsets.
@@ -101,8 +125,11 @@ pub(super) fn missing_colon(site: &Site<'_>) -> Option<Cause> {
     }
     let line = site.line();
     let (start, entry) = line.entry();
-    if entry.contains(':') || !is_word(entry) {
+    if entry.contains(':') {
         return None;
+    }
+    if !is_word(entry) {
+        return key_and_value(site, line);
     }
     let diagnostic = site.error(
         codes::MISSING_COLON,
@@ -122,6 +149,28 @@ pub(super) fn missing_colon(site: &Site<'_>) -> Option<Cause> {
     }
     let help = "each line of a mapping is `key: value`";
     Some(site.left_out(diagnostic.label("expected `key: value`").help(help), site.at..site.at))
+}
+
+/// A key and its value without a colon between them: `quantity 2`.
+fn key_and_value(site: &Site<'_>, line: Line<'_>) -> Option<Cause> {
+    let (start, entry) = line.entry();
+    let (key, value) = entry.split_once(' ')?;
+    let value = value.trim_start();
+    if !is_word(key) || !key.starts_with(char::is_alphabetic) {
+        return None;
+    }
+    let end = start + key.len();
+    if value.contains(' ') {
+        let diagnostic = site
+            .error(codes::MISSING_COLON, "no colon on this line", line.content_range())
+            .label("expected `key: value`")
+            .help("each line of a mapping is `key: value`; a comment begins with `#`");
+        return Some(site.left_out(diagnostic, site.at..site.at));
+    }
+    let diagnostic = site
+        .error(codes::MISSING_COLON, format!("no colon after the key `{key}`"), start..end)
+        .help(format!("write `{key}: {value}`"));
+    Some(site.fixed(diagnostic, "add the colon", vec![edit(end..end, ":")]))
 }
 
 /// A key whose colon has no space after it: `name:web`.

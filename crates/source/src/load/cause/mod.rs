@@ -29,8 +29,9 @@ pub(super) struct Cause {
 
 /// Finds the cause of a syntax error.
 pub(super) fn of(source: &Arc<Source>, draft: &Draft<'_>, failure: &Failure) -> Cause {
-    const MISTAKES: [fn(&Site<'_>) -> Option<Cause>; 20] = [
+    const MISTAKES: [fn(&Site<'_>) -> Option<Cause>; 21] = [
         too_deep,
+        layout::conflict,
         layout::tab,
         layout::escaped_comment,
         layout::ellipsis,
