@@ -422,6 +422,9 @@ impl<'a> Composer<'a> {
             origin: Some(origin(&frame.assembly.source, decl.name_span)),
             ..seat.element(ElementKind::Group, kind.clone())
         });
+        let more = usize::try_from(count).unwrap_or_default();
+        self.elements.reserve(more);
+        self.places.reserve(more);
         for index in 1..=count {
             let parent = Some(group.clone());
             let (name, component) = (group.node(index), component.clone());

@@ -179,25 +179,27 @@ impl Flow {
 
     /// Finds a property whose value, with all that it reads put in, is too long. There are no circles.
     fn too_long(&self) -> Option<usize> {
-        let mut lengths: Vec<Option<u64>> = vec![None; self.own.len()];
+        // No length is as long as this one.
+        const NOT_YET: u64 = u64::MAX;
+        let mut lengths = vec![NOT_YET; self.own.len()];
         let mut open = Vec::new();
         for start in 0..self.own.len() {
-            if lengths[start].is_none() {
+            if lengths[start] == NOT_YET {
                 open.push(start);
             }
             while let Some(&property) = open.last() {
                 let reads = self.graph.edges(property);
                 let before = open.len();
-                open.extend(reads.iter().map(|(read, ())| *read).filter(|read| lengths[*read].is_none()));
+                open.extend(reads.iter().map(|(read, ())| *read).filter(|read| lengths[*read] == NOT_YET));
                 if open.len() > before {
                     continue;
                 }
-                let lengths_read = reads.iter().filter_map(|(read, ())| lengths[*read]);
+                let lengths_read = reads.iter().map(|(read, ())| lengths[*read]);
                 let length = lengths_read.fold(self.own[property], u64::saturating_add);
                 if length > MAX_VALUE {
                     return Some(property);
                 }
-                lengths[property] = Some(length);
+                lengths[property] = length;
                 open.pop();
             }
         }

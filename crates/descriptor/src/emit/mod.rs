@@ -35,7 +35,8 @@ use crate::document::Descriptor;
 /// "#);
 /// ```
 pub fn emit(descriptor: &Descriptor) -> String {
-    write(&canonical(descriptor, root(descriptor).as_ref(), &mut AsWritten))
+    let length = descriptor.source().text().len();
+    write(&canonical(descriptor, root(descriptor).as_ref(), &mut AsWritten), length)
 }
 
 /// Reads the tree that a descriptor was made of.

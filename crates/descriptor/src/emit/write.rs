@@ -5,9 +5,9 @@ use windlass_source::quote;
 
 use super::{Body, Item};
 
-/// Writes a document.
-pub(crate) fn write(item: &Item) -> String {
-    let mut out = Out { text: String::new() };
+/// Writes a document; about how long it will be is known from where it comes from.
+pub(crate) fn write(item: &Item, length: usize) -> String {
+    let mut out = Out { text: String::with_capacity(length) };
     match &item.body {
         Body::Map(entries) if !entries.is_empty() => out.map(entries, 0, false),
         Body::List(items) if !items.is_empty() => out.list(items, 0, false),

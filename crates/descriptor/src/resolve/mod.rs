@@ -66,7 +66,8 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
     }
     let resolved = filled(assembly, request);
     // What was given may make no sense: a word for a number of nodes, say.
-    let source = Source::new(format!("{} (resolved)", assembly.source.name()), resolved.text.as_str());
+    let Resolved { text, left } = resolved;
+    let source = Source::new(format!("{} (resolved)", assembly.source.name()), text);
     let again = read(&source);
     let mut diagnostics = again.diagnostics;
     diagnostics.extend(
@@ -75,7 +76,7 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
     if diagnostics.has_errors() {
         return Err(diagnostics.into_iter().filter(windlass_source::Diagnostic::is_error).collect());
     }
-    Ok(resolved)
+    Ok(Resolved { text: source.text().to_owned(), left })
 }
 
 /// Writes the descriptor with what is known.
@@ -84,7 +85,9 @@ fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved 
     let mut known =
         Known { assembly, values: Values::new(assembly, request), sensitive: false, left: Vec::new() };
     let document = canonical(&descriptor, root(&descriptor).as_ref(), &mut known);
-    Resolved { text: write(&document), left: known.left }
+    let left = known.left;
+    drop(known.values);
+    Resolved { text: write(&document, assembly.source.text().len()), left }
 }
 
 /// Fills in values as a descriptor is written.
