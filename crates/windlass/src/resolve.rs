@@ -1,8 +1,7 @@
 //! A descriptor with everything filled in that is known before anything is made.
 
 use serde::Serialize;
-use serde_json::Value;
-use windlass_descriptor::{Request, resolve};
+use windlass_descriptor::{Request, Resolved, resolve};
 use windlass_model::AssemblyName;
 use windlass_source::{Diagnostics, Place};
 
@@ -19,12 +18,31 @@ pub struct ResolveView {
     /// The name that the assembly would have.
     pub assembly: AssemblyName,
     /// The descriptor as data; every scalar is text, spelled as in the descriptor.
-    pub descriptor: Value,
+    pub descriptor: DescriptorData,
     /// The references that are left in it, in the order of the canonical form.
     pub left: Vec<LeftView>,
-    /// The descriptor as YAML, with the reasons of what is left as comments.
-    #[serde(skip)]
-    pub text: String,
+}
+
+/// A descriptor as data. It is made of the text when somebody asks for it: large ones are mostly wanted as text.
+#[derive(Debug, Clone)]
+pub struct DescriptorData(Resolved);
+
+impl DescriptorData {
+    /// Returns the descriptor as YAML, with the reasons of what is left as comments.
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// Returns the data.
+    pub fn to_value(&self) -> serde_json::Value {
+        self.0.document()
+    }
+}
+
+impl Serialize for DescriptorData {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_value().serialize(serializer)
+    }
 }
 
 /// A reference whose value is not filled in.
@@ -56,9 +74,8 @@ impl Windlass {
         let name = order.name.as_ref().unwrap_or(&descriptor.name);
         let (parameters, _) = with_environment(&order.parameters, &order.environment, &opened.assembly);
         let request = Request::new(name, &parameters, &opened.catalog).existing(self.project.existing());
-        let resolved = resolve(&opened.assembly, request).map_err(Error::Input)?;
-        let descriptor = resolved.document();
-        let left = resolved.left.into_iter().map(|left| LeftView {
+        let mut resolved = resolve(&opened.assembly, request).map_err(Error::Input)?;
+        let left = std::mem::take(&mut resolved.left).into_iter().map(|left| LeftView {
             reference: left.reference,
             reason: left.reason,
             place: left.place,
@@ -66,9 +83,8 @@ impl Windlass {
         let view = ResolveView {
             version: 1,
             assembly: name.clone(),
-            descriptor,
             left: left.collect(),
-            text: resolved.text,
+            descriptor: DescriptorData(resolved),
         };
         Ok((view, opened.diagnostics))
     }

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ResolveArgs) -> ExitCode {
             if args.print.format == Format::Json {
                 return print_json(&view);
             }
-            print(&view.text);
+            print(view.descriptor.text());
             exit::DONE
         }
         Err(error) => fail(&error),
