@@ -17,6 +17,8 @@ pub(crate) fn run(args: &ExplainArgs) -> ExitCode {
     let known: Vec<&str> = codes().iter().map(|info| info.code.as_str()).collect();
     let near = suggest(&args.code, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     tell!("error: there is no code `{}`{near}", args.code);
-    tell!("a code is what stands in brackets behind `error`, `warning` or `note`, as `WL0112`");
+    if near.is_empty() {
+        tell!("a code is what stands in brackets behind `error`, `warning` or `note`, as `WL0112`");
+    }
     exit::wrong_input()
 }

@@ -53,6 +53,7 @@ fn the_files_of_an_example() {
     Lifecycle/script/scripts/CreateRelationship3.sh
     Lifecycle/script/scripts/Install.sh
     Lifecycle/script/scripts/Integrity.sh
+    Lifecycle/script/scripts/Reconfigure.sh
     Lifecycle/script/scripts/Start.sh
     Lifecycle/script/scripts/Stop.sh
     Lifecycle/script/scripts/Uninstall.sh
