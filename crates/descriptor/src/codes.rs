@@ -372,7 +372,8 @@ The states are the least that each end must have. Left out, source-state-modifie
 and target-state-modifier is `pre` (before the target gets there).";
     BAD_OPERATION = "WL0132", "bad operation",
         r"A relationship calls `source.<operation>` or `target.<operation>`; an assembly promotes `<component>.<operation>`. The
-operation must be declared by the descriptor at that end.
+operation must be declared by the descriptor at that end. Of references, only other assemblies have operations: those that they
+promote.
 
 ```yaml
 name: assembly::shop::1.0
@@ -595,8 +596,9 @@ $ windlass up shop -p password=- < /run/secrets/password
 $ windlass up shop --params secrets.yaml
 ```";
     NO_INSTANCE = "WL0160", "reference resolves to nothing",
-        r"Nothing that exists fits the reference: no `existing:` entry of `windlass.yaml` has the same type, name and place. What
-it must look like has to be known before anything is made.
+        r"Nothing that exists fits the reference: no other assembly of the store, no `existing:` entry of `windlass.yaml`, and
+nothing that `queries` of its resource find has the same type, name and place. What it must look like has to be known before
+anything is made.
 
 ```yaml
 name: assembly::shop::1.0

@@ -68,7 +68,9 @@ pub(super) async fn assemblies(db: &Transaction<'_>) -> Outcome<Vec<AssemblyReco
 
 pub(super) async fn referrers(db: &Transaction<'_>, scope: &AssemblyName) -> Outcome<Vec<AssemblyName>> {
     let sql = "SELECT name FROM assembly
-        WHERE jsonb_exists(record::jsonb -> 'references', $1) ORDER BY name COLLATE \"C\"";
+        WHERE name <> $1 AND position('\"references\":[' IN record) > 0
+            AND jsonb_exists(record::jsonb -> 'references', $1)
+        ORDER BY name COLLATE \"C\"";
     let rows = db.query(sql, &[&scope.as_str()]).await?;
     let name = |row: &Row| {
         let name: &str = row.get(0);

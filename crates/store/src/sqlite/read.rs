@@ -57,7 +57,8 @@ pub(super) fn versions(db: &Connection, scope: &AssemblyName) -> Outcome<Vec<Ver
 
 pub(super) fn referrers(db: &Connection, scope: &AssemblyName) -> Outcome<Vec<AssemblyName>> {
     let sql = "SELECT assembly.name FROM assembly, json_each(assembly.record, '$.references') AS reference
-        WHERE reference.value = ?1 ORDER BY assembly.name";
+        WHERE assembly.name <> ?1 AND instr(assembly.record, '\"references\":[') > 0 AND reference.value = ?1
+        ORDER BY assembly.name";
     rows(&mut *db.prepare_cached(sql)?, [scope.as_str()], |row| {
         let name: String = row.get(0)?;
         name.parse().map_err(|error| Fault::Damaged(format!("an assembly has a bad name: {error}")))

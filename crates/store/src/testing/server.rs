@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// A server that listens on a socket in its own folder, and ends with the tests.
@@ -29,7 +30,7 @@ impl Server {
     /// When the server does not come up, and where none is installed although `WINDLASS_REQUIRE_POSTGRES` is set.
     pub fn get() -> Option<&'static Self> {
         static SERVER: OnceLock<Option<Server>> = OnceLock::new();
-        SERVER.get_or_init(|| Self::start(None)).as_ref()
+        SERVER.get_or_init(|| Self::start("", None)).as_ref()
     }
 
     /// Starts a server of its own; none where PostgreSQL is not installed.
@@ -37,7 +38,8 @@ impl Server {
     /// # Panics
     /// When the server does not come up, and where none is installed although `WINDLASS_REQUIRE_POSTGRES` is set.
     pub fn own() -> Option<Self> {
-        Self::start(None)
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        Self::start(&format!("-{}", NEXT.fetch_add(1, Ordering::SeqCst)), None)
     }
 
     /// Starts a server of its own that also listens on this machine's network, for encrypted connections only; none where
@@ -46,7 +48,7 @@ impl Server {
     /// # Panics
     /// When the server does not come up, and where none is installed although `WINDLASS_REQUIRE_POSTGRES` is set.
     pub fn encrypted(certificate: Certificate<'_>) -> Option<Self> {
-        Self::start(Some(certificate))
+        Self::start("-tls", Some(certificate))
     }
 
     /// Returns the port that it listens on.
@@ -59,14 +61,14 @@ impl Server {
         &self.folder
     }
 
-    fn start(certificate: Option<Certificate<'_>>) -> Option<Self> {
+    /// Starts a server in a folder whose name ends with `kind`.
+    fn start(kind: &str, certificate: Option<Certificate<'_>>) -> Option<Self> {
         let Some(programs) = programs() else {
             let required = std::env::vars().any(|(name, _)| name == "WINDLASS_REQUIRE_POSTGRES");
             assert!(!required, "PostgreSQL is required, and neither `initdb` nor `postgres` is installed");
             return None;
         };
         // A path short enough for a socket.
-        let kind = if certificate.is_some() { "-tls" } else { "" };
         let folder = std::env::temp_dir().join(format!("windlass-postgres-{}{kind}", std::process::id()));
         std::fs::create_dir(&folder).expect("a temporary folder can be made");
         let data = folder.join("data");

@@ -155,7 +155,14 @@ impl Windlass {
             None => self.store(false).await?,
         };
         if let Some(store) = store {
-            let known: Vec<AssemblyName> = store.assemblies().await?.into_iter().map(|a| a.name).collect();
+            let all = store.assemblies().await?;
+            let known: Vec<AssemblyName> = all.iter().map(|assembly| assembly.name.clone()).collect();
+            let mut referrers: BTreeMap<&AssemblyName, Vec<AssemblyName>> = BTreeMap::new();
+            for assembly in &all {
+                for reference in &assembly.references {
+                    referrers.entry(reference).or_default().push(assembly.name.clone());
+                }
+            }
             if let Some(name) = name
                 && !known.contains(name)
             {
@@ -165,7 +172,7 @@ impl Windlass {
                 if let Some(snapshot) = store.load(found).await? {
                     let holder = store.holder(found).await?;
                     let mut view = AssemblyView::new(snapshot, holder.as_ref());
-                    view.referenced_by = store.referrers(found).await?;
+                    view.referenced_by = referrers.remove(found).unwrap_or_default();
                     assemblies.push(view);
                 }
             }
