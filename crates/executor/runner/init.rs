@@ -303,6 +303,11 @@ enum End {
 }
 
 fn run(spec: &Spec, told: &Told, news: Sender<News>, heard: &Receiver<News>) -> i32 {
+    // All threads are there before the job is: it may leave no room for any.
+    let (stdout, stdout_pump) = pump(b'o', spec, told, &news);
+    let (stderr, stderr_pump) = pump(b'e', spec, told, &news);
+    let (go, gone) = channel::<()>();
+    thread::spawn(move || gone.recv().is_ok().then(|| reap(&news)));
     let mut child = match start(spec) {
         Ok(child) => child,
         Err(why) => return tell_end(told, &End::NotStarted(why), None, [0; 2]),
@@ -310,14 +315,10 @@ fn run(spec: &Spec, told: &Told, news: Sender<News>, heard: &Receiver<News>) -> 
     let started = now();
     say(told, &format!("S {started}"));
     let main = i32::try_from(child.id()).expect("process numbers fit");
-    let pumps = [
-        pump(b'o', child.stdout.take(), spec, told, &news),
-        pump(b'e', child.stderr.take(), spec, told, &news),
-    ];
-    thread::spawn(move || reap(&news));
+    let _they_wait = (stdout.send(child.stdout.take()), stderr.send(child.stderr.take()), go.send(()));
     let end = until_alone(spec, main, heard);
     // All who could write are gone, so both streams have ended.
-    let [stdout, stderr] = pumps.map(|pump| pump.join().unwrap_or_default());
+    let [stdout, stderr] = [stdout_pump, stderr_pump].map(|pump| pump.join().unwrap_or_default());
     for (letter, tail) in [('O', &stdout), ('E', &stderr)] {
         for piece in tail.rest.iter().copied().collect::<Vec<u8>>().chunks(PIECE) {
             say(told, &format!("{letter} {}", base64(piece)));
@@ -632,20 +633,20 @@ struct Tail {
     rest: VecDeque<u8>,
 }
 
-fn pump(
+fn pump<R: Read + Send + 'static>(
     letter: u8,
-    stream: Option<impl Read + Send + 'static>,
     spec: &Spec,
     told: &Told,
     news: &Sender<News>,
-) -> thread::JoinHandle<Tail> {
+) -> (Sender<Option<R>>, thread::JoinHandle<Tail>) {
     let keep = spec.keep[usize::from(letter == b'e')];
     let (room, keep) = (spec.spill.max(keep), usize::try_from(keep.div_ceil(2)).unwrap_or(usize::MAX));
     let (told, news) = (told.clone(), news.clone());
-    thread::spawn(move || {
+    let (sender, stream) = channel::<Option<R>>();
+    let pumped = thread::spawn(move || {
         let mut tail = Tail::default();
         let mut chunk = vec![0; PIECE * 4];
-        let Some(mut stream) = stream else { return tail };
+        let Ok(Some(mut stream)) = stream.recv() else { return tail };
         loop {
             let length = match stream.read(&mut chunk) {
                 Ok(0) => break,
@@ -664,7 +665,8 @@ fn pump(
         }
         let _over = news.send(News::Drained);
         tail
-    })
+    });
+    (sender, pumped)
 }
 
 fn say(told: &Told, line: &str) {

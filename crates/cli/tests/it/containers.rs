@@ -136,18 +136,60 @@ fn killed_it_takes_its_containers_over() {
     }
     env.ok(&["up", "h_bta", "-p", "pause=0.3"]);
     assert_eq!(env.json(&["status", "h_bta"])["assemblies"][0]["state"], "Active");
-    let log = env.json(&["log", "h_bta"]);
-    let steps = log["processes"].as_array().unwrap().iter().flat_map(|of| of["steps"].as_array().unwrap());
-    let mut done: Vec<String> = steps
-        .filter(|step| step["state"] == "succeeded")
-        .map(|step| step["title"].as_str().unwrap().to_owned())
-        .collect();
+    let mut done = succeeded(&env, "h_bta");
     let count = done.len();
     done.sort();
     done.dedup();
     assert_eq!(done.len(), count, "a step was done twice: {done:?}");
     env.ok(&["down", "h_bta"]);
     until("its containers are gone", || containers(&env).is_empty());
+}
+
+/// The same with sandboxes, killed whenever another job of theirs runs.
+#[test]
+fn killed_it_takes_its_sandboxes_over() {
+    let Some(env) = sandboxed("h_bta") else { return };
+    let rooms = env.path(".windlass/rooms");
+    let jobs = || -> Vec<String> {
+        let entries = std::fs::read_dir(&rooms).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+        names.filter(|name| !name.starts_with('.')).collect()
+    };
+    let mut seen: Vec<String> = Vec::new();
+    for _ in 0..5 {
+        let up = env.spawn(&["up", "h_bta", "-p", "pause=0.3"]);
+        until("another job runs", || jobs().iter().any(|job| !seen.contains(job)));
+        up.kill();
+        seen.extend(jobs());
+    }
+    env.ok(&["up", "h_bta", "-p", "pause=0.3"]);
+    assert_eq!(env.json(&["status", "h_bta"])["assemblies"][0]["state"], "Active");
+    let done = succeeded(&env, "h_bta");
+    let once: std::collections::BTreeSet<_> = done.iter().collect();
+    assert_eq!(once.len(), done.len(), "a step was done twice: {done:?}");
+    env.ok(&["down", "h_bta"]);
+    // Also the note of where their control groups are, which goes when these are gone.
+    until("nothing is left of the jobs", || !rooms.exists());
+    until("no process is left", || processes(&env.path(".windlass")).is_empty());
+}
+
+/// The processes in whose environment this folder is named.
+fn processes(folder: &Path) -> Vec<String> {
+    let mark = folder.to_str().unwrap().as_bytes();
+    let all = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let named = all.filter(|path| {
+        let environ = std::fs::read(path.join("environ")).unwrap_or_default();
+        environ.windows(mark.len()).any(|window| window == mark)
+    });
+    named.map(|path| path.display().to_string()).collect()
+}
+
+/// The titles of all steps that succeeded.
+fn succeeded(env: &TestEnv, assembly: &str) -> Vec<String> {
+    let log = env.json(&["log", assembly]);
+    let steps = log["processes"].as_array().unwrap().iter().flat_map(|of| of["steps"].as_array().unwrap());
+    let done = steps.filter(|step| step["state"] == "succeeded");
+    done.map(|step| step["title"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]

@@ -99,14 +99,17 @@ async fn attempt(
     let made = shared.engine.client().create_container(Some(options), body(job, around));
     let made = shared.engine.call("make a container", made).await;
     // The job's container has the volume now, or nobody ever will.
-    match (&made, scratch) {
-        (_, None) => {}
+    let shell = match (&made, scratch) {
+        (_, None) => None,
         (Ok(_), Some(scratch)) => {
             let tools = shared.tools.clone();
-            tokio::spawn(async move { tools.remove_shell(&scratch).await });
+            Some(tokio::spawn(async move { tools.remove_shell(&scratch).await }))
         }
-        (Err(_), Some(scratch)) => shared.tools.remove(&scratch).await,
-    }
+        (Err(_), Some(scratch)) => {
+            shared.tools.remove(&scratch).await;
+            None
+        }
+    };
     match made {
         Err(error) if error.is_conflict() && error.to_string().contains("in use") => {
             if !is_abandoned(shared, id).await? {
@@ -125,7 +128,10 @@ async fn attempt(
     match tell(shared, id, job, image, record).await {
         Ok(running) => Ok(Launched::Running(Box::new(running))),
         Err(error) => {
-            // It was not told all it has to know, so it never ran.
+            // It was not told all it has to know, so it never ran. Its volume goes with who is removed last.
+            if let Some(shell) = shell {
+                let _panicked = shell.await;
+            }
             shared.tools.remove(&name(id)).await;
             note_anchor(&error, anchor, gone);
             Err(error)

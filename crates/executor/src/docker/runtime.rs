@@ -40,6 +40,9 @@ const LIST_TRIES: u32 = 10;
 /// How long a container that is no job may be without a running anchor of its client before it is taken for a leftover.
 const OLD: Duration = Duration::from_secs(60);
 
+/// How many containers may be on their way out at a time; who removes more, waits.
+const REMOVALS: u32 = 16;
+
 /// How many events may wait for their reader.
 const EVENTS: usize = 16;
 
@@ -62,6 +65,10 @@ pub(crate) struct Shared {
     pub(crate) tools: Arc<Tools>,
     pub(crate) slots: Arc<Semaphore>,
     jobs: Mutex<HashMap<JobId, Handle>>,
+    /// What was removed and is still on its way out.
+    leaving: watch::Sender<BTreeSet<JobId>>,
+    /// One permit a removal.
+    removals: Arc<Semaphore>,
 }
 
 impl Shared {
@@ -71,6 +78,55 @@ impl Shared {
 
     fn handle(&self, id: &JobId) -> Option<Handle> {
         self.jobs().get(id).cloned()
+    }
+
+    fn is_leaving(&self, id: &JobId) -> bool {
+        self.leaving.borrow().contains(id)
+    }
+
+    /// Waits until nothing is left of a job that was removed.
+    async fn has_left(&self, id: &JobId) {
+        let mut leaving = self.leaving.subscribe();
+        let _we_live = leaving.wait_for(|leaving| !leaving.contains(id)).await;
+    }
+
+    /// Removes a container that was taken out of sight, while the engine is out of reach too, for a while. What is left
+    /// then goes with what else this client leaves.
+    async fn see_out(&self, id: JobId) {
+        let limit = Instant::now() + self.options.patience;
+        let mut pause = FIRST_PAUSE;
+        while let Err(error) = self.force_remove(&id).await
+            && error.is_outage()
+            && Instant::now() < limit
+        {
+            sleep(pause).await;
+            pause = (pause * 2).min(LAST_PAUSE);
+        }
+        self.leaving.send_modify(|leaving| {
+            let _was_there = leaving.remove(&id);
+        });
+    }
+
+    async fn force_remove(&self, id: &JobId) -> Result<(), EngineError> {
+        let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
+        let docker = self.engine.client();
+        let name = container::name(id);
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self
+                .engine
+                .call("remove a container", docker.remove_container(&name, Some(options.clone())))
+                .await
+            {
+                Err(error) if error.is_absent() => return Ok(()),
+                // Somebody else removes it at this moment, or it is just ending.
+                Err(error) if error.is_conflict() || error.is_between_states() => {
+                    sleep(pause).await;
+                    pause = (pause * 2).min(LAST_PAUSE);
+                }
+                removed => return removed,
+            }
+        }
     }
 }
 
@@ -102,8 +158,9 @@ impl DockerRuntime {
         let two_each = NonZeroUsize::new(description.processors.max(1) * 2).unwrap_or(NonZeroUsize::MIN);
         let slots = Arc::new(Semaphore::new(options.at_once.unwrap_or(two_each).get()));
         let tools = Arc::new(Tools::new(engine.clone(), client.clone(), options.cgroup_parent.clone())?);
-        let shared =
-            Shared { engine, description, options, client, tools, slots, jobs: Mutex::new(HashMap::new()) };
+        let (jobs, leaving) = (Mutex::default(), watch::Sender::default());
+        let removals = Arc::new(Semaphore::new(REMOVALS as usize));
+        let shared = Shared { engine, description, options, client, tools, slots, jobs, leaving, removals };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -128,6 +185,7 @@ impl DockerRuntime {
         for handle in &handles {
             handle.parted().await;
         }
+        let _all = self.shared.removals.acquire_many(REMOVALS).await;
         self.shared.tools.close().await;
         self.sweep().await;
     }
@@ -167,7 +225,7 @@ impl DockerRuntime {
         for container in jobs.iter().filter(|job| !alive.contains(client_of(job))) {
             let job = container.labels.as_ref().and_then(labels::job_of);
             if let Some((id, _)) = job.filter(|(id, _)| !keep(id)) {
-                self.force_remove(&id).await?;
+                self.shared.force_remove(&id).await?;
                 reaped.push(id);
             }
         }
@@ -219,31 +277,11 @@ impl DockerRuntime {
         }
     }
 
-    async fn force_remove(&self, id: &JobId) -> Result<(), EngineError> {
-        let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-        let docker = self.shared.engine.client();
-        let name = container::name(id);
-        let mut pause = FIRST_PAUSE;
-        loop {
-            match self
-                .shared
-                .engine
-                .call("remove a container", docker.remove_container(&name, Some(options.clone())))
-                .await
-            {
-                Err(error) if error.is_absent() => return Ok(()),
-                // Somebody else removes it at this moment, or it is just ending.
-                Err(error) if error.is_conflict() || error.is_between_states() => {
-                    sleep(pause).await;
-                    pause = (pause * 2).min(LAST_PAUSE);
-                }
-                removed => return removed,
-            }
-        }
-    }
-
     /// Looks at a job that is none of this client's own.
     async fn find_foreign(&self, id: &JobId) -> Result<Foreign, EngineError> {
+        if self.shared.is_leaving(id) {
+            return Ok(Foreign::Absent);
+        }
         let Some(looked) = look::look(&self.shared.engine, id).await? else { return Ok(Foreign::Absent) };
         match looked.stage {
             Stage::Running => Ok(Foreign::Running),
@@ -255,12 +293,12 @@ impl DockerRuntime {
                 Ok(Foreign::Running)
             }
             Stage::Made => {
-                self.force_remove(id).await?;
+                self.shared.force_remove(id).await?;
                 Ok(Foreign::Absent)
             }
             Stage::Exited => match look::remains(&self.shared.engine, id, &looked).await? {
                 Remains::NeverBegan => {
-                    self.force_remove(id).await?;
+                    self.shared.force_remove(id).await?;
                     Ok(Foreign::Absent)
                 }
                 Remains::Ended(outcome) => Ok(Foreign::Ended(outcome)),
@@ -353,6 +391,7 @@ impl Runtime for DockerRuntime {
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
         self.capabilities().check(KIND, job)?;
         container::check(job, &self.shared.options)?;
+        self.shared.has_left(id).await;
         let Some(accepted) = run::start(&self.shared, id, job) else { return Ok(()) };
         match accepted.await {
             Ok(result) => result,
@@ -409,6 +448,9 @@ impl Runtime for DockerRuntime {
             handle.cancel(grace);
             return Ok(());
         }
+        if self.shared.is_leaving(id) {
+            return Err(RuntimeError::UnknownJob { id: id.clone() });
+        }
         match look::look(&self.shared.engine, id).await? {
             None => Err(RuntimeError::UnknownJob { id: id.clone() }),
             Some(_) => Ok(look::ask_to_end(&self.shared.engine, id, grace).await?),
@@ -420,11 +462,22 @@ impl Runtime for DockerRuntime {
         match self.shared.handle(id).map(|handle| handle.phase()) {
             Some(Phase::Waiting | Phase::Running) => return Err(still_running()),
             Some(Phase::Ended(_) | Phase::Failed(_)) => {}
+            None if self.shared.is_leaving(id) => return Ok(()),
             None if matches!(self.find_foreign(id).await?, Foreign::Running) => return Err(still_running()),
-            None => {}
+            None => return Ok(self.shared.force_remove(id).await?),
         }
-        self.force_remove(id).await?;
+        // To remove a container takes longer than a short job. From now on it is not there any more, for whoever asks us; it
+        // goes behind the caller's back, and if we die before, it is what any dead client leaves.
+        let removal = self.shared.removals.clone().acquire_owned().await;
+        self.shared.leaving.send_modify(|leaving| {
+            let _is_new = leaving.insert(id.clone());
+        });
         self.shared.jobs().remove(id);
+        let (shared, id) = (self.shared.clone(), id.clone());
+        tokio::spawn(async move {
+            shared.see_out(id).await;
+            drop(removal);
+        });
         Ok(())
     }
 
@@ -435,6 +488,7 @@ impl Runtime for DockerRuntime {
         ids.extend(
             self.shared.jobs().iter().filter(|(_, handle)| handle.is_of(owner)).map(|(id, _)| id.clone()),
         );
+        ids.retain(|id| !self.shared.is_leaving(id));
         ids.sort();
         ids.dedup();
         Ok(ids)
