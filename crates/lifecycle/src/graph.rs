@@ -64,7 +64,7 @@ impl Graph {
 
     /// Lets `step` wait for `on`.
     pub(crate) fn wait(&mut self, step: At, on: At, kind: WaitKind, reason: Reason) {
-        self.nodes[step.0].waits.push((on, kind, reason));
+        push(&mut self.nodes[step.0].waits, (on, kind, reason));
     }
 
     /// Lets `step` wait for `on`, unless that is a wish and would close a circle.
@@ -82,7 +82,7 @@ impl Graph {
             Firmness::Wish => &mut node.wishes,
             Firmness::Hope => &mut node.hopes,
         };
-        waits.push((on, kind, reason));
+        push(waits, (on, kind, reason));
     }
 
     /// Turns wishes into waits, but for those that would close a circle; then hopes.
@@ -278,6 +278,14 @@ impl Graph {
         }
         (seen == self.nodes.len()).then_some(demanded)
     }
+}
+
+/// Adds a wait. Most steps have one, and there may be a million of them: no room is made for more at once.
+fn push<T>(waits: &mut Vec<T>, wait: T) {
+    if waits.capacity() == 0 {
+        waits.reserve_exact(1);
+    }
+    waits.push(wait);
 }
 
 /// The steps that are still to be taken while circles are looked for.
