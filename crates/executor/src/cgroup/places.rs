@@ -36,6 +36,8 @@ impl Places {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let found = Hierarchies::read(&mounts, &own);
+        let of_version_2 = found.unified.iter().flat_map(|unified| [&unified.own, &unified.root]);
+        of_version_2.chain(found.of_version_1.values()).for_each(|folder| remove_abandoned(folder));
         let mut places = Self::default();
         if let Some(unified) = &found.unified {
             let place = Place { folder: unified.own.clone(), version: Version::V2 };
@@ -92,6 +94,24 @@ pub(crate) fn hand_on(folder: &Path, controllers: &[Controller]) {
     for controller in controllers {
         // That it can't shows in that their file isn't there.
         let _refused = fs::write(folder.join("cgroup.subtree_control"), format!("+{}", controller.name()));
+    }
+}
+
+/// Removes what is empty of those that were killed, and whose notes nobody reads any more: `windlass-<folder or
+/// probe>-<process>-…`. A group in which somebody is can't be removed.
+fn remove_abandoned(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let words: Vec<_> = name.to_str().unwrap_or_default().split('-').collect();
+        let ["windlass", _, process, ..] = words.as_slice() else { continue };
+        let is_dead =
+            process.parse::<u32>().is_ok_and(|pid| !Path::new("/proc").join(pid.to_string()).exists());
+        if is_dead {
+            for inner in fs::read_dir(entry.path()).into_iter().flatten().flatten() {
+                let _somebody_is_there = fs::remove_dir(inner.path());
+            }
+            let _somebody_is_there = fs::remove_dir(entry.path());
+        }
     }
 }
 
@@ -243,6 +263,23 @@ mod tests {
         assert_eq!(Hierarchies::read(mounts, "0::/other\n").unified, None);
         let all = "29 23 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
         assert_eq!(Hierarchies::read(all, "0::/../other\n").unified, None);
+    }
+
+    #[test]
+    fn what_the_dead_left_is_removed_if_it_is_empty() {
+        let dir = tempfile::tempdir().unwrap();
+        let alive = std::process::id();
+        // Above the greatest number that a process can have.
+        let dead = 1 << 23;
+        let left =
+            [format!("windlass-x-{alive}-1"), "other".to_owned(), format!("windlass-x-{dead}-2/1/full")];
+        let gone = [format!("windlass-x-{dead}-1/1"), format!("windlass-probe-{dead}-ThreadId1")];
+        for name in left.iter().chain(&gone) {
+            fs::create_dir_all(dir.path().join(name)).unwrap();
+        }
+        remove_abandoned(dir.path());
+        assert!(left.iter().all(|name| dir.path().join(name).exists()));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), left.len());
     }
 
     #[test]
