@@ -106,7 +106,12 @@ async fn measure(only: &[String]) -> Result<bool, Failure> {
     let mut all = lines::contestants(dir.path()).await?;
     if !only.is_empty() {
         let is_asked = |name: &str| name == "bare" || only.iter().any(|only| only == name);
-        all.running.retain(|contestant| is_asked(contestant.name()));
+        let (asked, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut all.running).into_iter().partition(|contestant| is_asked(contestant.name()));
+        all.running = asked;
+        for other in others {
+            other.close().await?;
+        }
         all.crowds.retain(|crowd| is_asked(crowd.name));
     }
     for (name, why) in &all.absent {
