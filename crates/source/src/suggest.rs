@@ -41,11 +41,13 @@ fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Opt
         if other.chars().count().abs_diff(length) > limit {
             continue;
         }
-        // Spelling decides between names that differ in nothing else.
-        let distance = (strsim::osa_distance(&folded, &other), strsim::osa_distance(name, candidate));
-        if distance.0 > limit || distance.0 >= length {
+        let folded_distance = strsim::osa_distance(&folded, &other);
+        let is_worse = best.as_ref().is_some_and(|((least, _), ..)| folded_distance > *least);
+        if folded_distance > limit || folded_distance >= length || is_worse {
             continue;
         }
+        // Spelling decides between names that differ in nothing else.
+        let distance = (folded_distance, strsim::osa_distance(name, candidate));
         match &mut best {
             Some((least, found, unique)) if distance == *least => *unique &= candidate == *found,
             Some((least, ..)) if distance > *least => {}

@@ -28,10 +28,12 @@ pub(crate) fn fuzz<S: Strategy>(
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let config = Config { cases: BATCH, failure_persistence: None, ..Config::default() };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let seeded = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut seeds = TestRunner::new_with_rng(config.clone(), seeded);
     let (start, mut count) = (Instant::now(), 0);
     while count == 0 || start.elapsed() < budget {
-        match runner.run(cases, &check) {
+        // A runner stops for good once it has had its number of cases.
+        match TestRunner::new_with_rng(config.clone(), seeds.new_rng()).run(cases, &check) {
             Ok(()) => count += BATCH,
             Err(TestError::Fail(why, case)) => panic!("fuzz {name}: seed {seed}: {why}\n{case:?}"),
             Err(TestError::Abort(why)) => panic!("fuzz {name}: seed {seed}: {why}"),
