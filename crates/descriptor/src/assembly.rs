@@ -305,10 +305,22 @@ fn endpoints(
         Some(items) => items.iter().collect(),
         None => vec![node],
     };
+    if items.is_empty() {
+        let message =
+            format!("the relationship `{}` has no entry in `{key}`, so it relates nothing", body.name);
+        reader.error(codes::BAD_ENDPOINT, node.span(), message);
+    }
     items.into_iter().filter_map(|item| endpoint(reader, item, key)).collect()
 }
 
 fn endpoint(reader: &mut Reader<'_>, node: &Node, key: &str) -> Option<Spanned<EndpointDecl>> {
+    if node.is_null() {
+        let diagnostic = Diagnostic::error(codes::EMPTY_ENTRY, format!("an entry of `{key}` is empty"))
+            .at(reader.place(node.span()))
+            .help("name a component, as `web.url`, or remove the entry");
+        reader.diagnostics.push(diagnostic);
+        return None;
+    }
     let text = reader.text(node, &format!("an entry of `{key}`"))?;
     let (component, capability) = match text.value.split_once('.') {
         Some((component, capability)) => (component, Some(capability.to_owned())),

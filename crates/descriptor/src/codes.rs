@@ -556,6 +556,15 @@ Delete. Another one is never called.
 name: resource::cache::1.0
 lifecycle: [Instal, Start]
 ```";
+    TYPOGRAPHIC = "WL0147", "typographic quotes",
+        r"The text begins and ends with quotes as word processors and web pages make them. YAML knows only `'` and straight
+double quotes, so these are a part of the text. Where they are meant, put straight quotes around them.
+
+```yaml
+name: resource::cache::1.0
+properties:
+  size: {default: “80”}
+```";
     UNKNOWN_PARAMETER = "WL0150", "unknown parameter",
         r"The assembly declares no property of this name. Here `regoin` was given:
 

@@ -206,11 +206,19 @@ pub(crate) type Circle<E> = Vec<(usize, usize, E)>;
 
 /// Finds a circle among the first `nodes`, depth first and without recursion.
 pub(crate) fn find<E: Clone>(graph: &Graph<E>, nodes: usize) -> Option<Circle<E>> {
+    find_all(graph, nodes, 1).pop()
+}
+
+/// Finds up to `most` circles that have no node in common.
+fn find_all<E: Clone>(graph: &Graph<E>, nodes: usize, most: usize) -> Vec<Circle<E>> {
+    let mut found = Vec::new();
     let mut seen = vec![Seen::Not; nodes];
     let mut path: Vec<(usize, usize)> = Vec::new();
+    // The places on the path of nodes that are in a circle that was found.
+    let mut told: Vec<usize> = Vec::new();
     for start in 0..nodes {
         if seen[start] == Seen::Not {
-            seen[start] = Seen::OnPath;
+            seen[start] = Seen::OnPath(0);
             path.push((start, 0));
         }
         while let Some((node, next)) = path.last_mut() {
@@ -218,31 +226,37 @@ pub(crate) fn find<E: Clone>(graph: &Graph<E>, nodes: usize) -> Option<Circle<E>
             let Some((read, _)) = graph.edges(node).get(*next) else {
                 seen[node] = Seen::Done;
                 path.pop();
+                if told.last() == Some(&path.len()) {
+                    told.pop();
+                }
                 continue;
             };
             *next += 1;
             match seen.get(*read) {
-                Some(Seen::OnPath) => {
-                    let from = path.iter().position(|(node, _)| node == read).unwrap_or(0);
-                    return Some(circle(graph, &path[from..]));
+                Some(Seen::OnPath(from)) if told.last().is_none_or(|last| last < from) => {
+                    found.push(circle(graph, &path[*from..]));
+                    told.extend(*from..path.len());
+                    if found.len() == most {
+                        return found;
+                    }
                 }
                 Some(Seen::Not) => {
-                    seen[*read] = Seen::OnPath;
+                    seen[*read] = Seen::OnPath(path.len());
                     path.push((*read, 0));
                 }
-                Some(Seen::Done) | None => {}
+                Some(Seen::OnPath(_) | Seen::Done) | None => {}
             }
         }
     }
-    None
+    found
 }
 
 /// How far the search has come with a node.
 #[derive(Clone, Copy, PartialEq)]
 enum Seen {
     Not,
-    /// It is on the way that is being followed.
-    OnPath,
+    /// It is on the way that is being followed, at this place.
+    OnPath(usize),
     Done,
 }
 
@@ -254,23 +268,28 @@ fn circle<E: Clone>(graph: &Graph<E>, path: &[(usize, usize)]) -> Circle<E> {
     path.iter().map(edge).collect()
 }
 
-/// Finds properties of an assembly that read each other in a circle, or components that wait for each other's outputs.
-pub(crate) fn problem(assembly: &AssemblyDescriptor, catalog: &dyn Catalog) -> Option<Diagnostic> {
+/// The most circles that are told of one descriptor.
+const MOST: usize = 100;
+
+/// Finds properties of an assembly that read each other in a circle; where there are none, components that wait for each
+/// other's outputs.
+pub(crate) fn problems(assembly: &AssemblyDescriptor, catalog: &dyn Catalog) -> Vec<Diagnostic> {
     let names = Names::assembly(assembly);
     let graph = names.graph(catalog);
-    if let Some(circle) = find(&graph, names.properties) {
-        return Some(said(&names, &assembly.source, circle));
+    let circles = find_all(&graph, names.properties, MOST);
+    if !circles.is_empty() {
+        return circles.into_iter().map(|circle| said(&names, &assembly.source, circle)).collect();
     }
-    let circle = find(&graph, graph.len())?;
-    Some(waiting(&names, &assembly.source, circle))
+    let circles = find_all(&graph, graph.len(), MOST).into_iter();
+    circles.map(|circle| waiting(&names, &assembly.source, circle)).collect()
 }
 
 /// Finds properties of a resource that read each other in a circle.
-pub(crate) fn problem_of_resource(resource: &ResourceDescriptor) -> Option<Diagnostic> {
+pub(crate) fn problems_of_resource(resource: &ResourceDescriptor) -> Vec<Diagnostic> {
     let names = Names::resource(resource);
     let graph = names.graph(&MemoryCatalog::new());
-    let circle = find(&graph, names.properties)?;
-    Some(said(&names, &resource.source, circle))
+    let circles = find_all(&graph, names.properties, MOST).into_iter();
+    circles.map(|circle| said(&names, &resource.source, circle)).collect()
 }
 
 fn said(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Reference>>) -> Diagnostic {

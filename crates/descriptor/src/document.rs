@@ -14,6 +14,7 @@ use crate::codes;
 use crate::metric::{Metrics, Policies};
 use crate::property::Properties;
 use crate::property_types::DataTypes;
+use crate::quotes;
 use crate::read::{Reader, Spanned, get};
 use crate::resource::ResourceDescriptor;
 use crate::surroundings::Surroundings;
@@ -309,6 +310,9 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     };
     let follows = |said: &Diagnostic| start(said).is_some_and(|at| broken.contains(&at)) || emptied(said);
     diagnostics.extend(found.into_iter().filter(|said| !follows(said)));
+    if let Some(root) = &loaded.root {
+        quotes::warn(source, root, &mut diagnostics);
+    }
     diagnostics.sort();
     Read { descriptor, diagnostics }
 }

@@ -34,6 +34,7 @@ mod keys;
 pub mod metric;
 pub mod property;
 pub mod property_types;
+mod quotes;
 mod read;
 pub mod resolve;
 pub mod resource;

@@ -55,6 +55,11 @@ impl PropertyDecl {
         self.value.as_ref().into_iter().chain(self.default.as_deref())
     }
 
+    /// Tells whether a value given from outside is ignored: it is read-only, or has a fixed `value`.
+    pub(crate) fn decides_itself(&self) -> bool {
+        self.read_only || self.value.is_some()
+    }
+
     /// Returns its type.
     pub fn kind(&self) -> &str {
         self.kind.as_ref().map_or(STRING, |kind| &kind.value)

@@ -203,11 +203,6 @@ impl Reader<'_> {
             }
             _ => diagnostic,
         };
-        let mut diagnostic = diagnostic;
-        if text.value.contains(['“', '”', '‘', '’', '„']) {
-            diagnostic.fixes.clear();
-            diagnostic = diagnostic.help("typographic quotes are part of the text; write `\"`, or none");
-        }
         self.diagnostics.push(diagnostic);
     }
 
@@ -226,8 +221,12 @@ impl Reader<'_> {
         }
         let message = format!("{what} has no `{}`; it is ignored", key.text());
         let diagnostic = Diagnostic::warning(codes::UNKNOWN_KEY, message).at(place);
-        let free = known.iter().copied().filter(|known| there.get(known).is_none());
-        let diagnostic = did_you_mean(diagnostic, key.text(), free);
+        if let Some(taken) =
+            suggest(key.text(), known.iter().copied()).filter(|near| there.get(near).is_some())
+        {
+            return diagnostic.help(format!("`{taken}` is there already; remove one of the two"));
+        }
+        let diagnostic = did_you_mean(diagnostic, key.text(), known.iter().copied());
         match home(key.text()) {
             Some(home) if diagnostic.help.is_none() => diagnostic.help(format!("it belongs {home}")),
             _ => diagnostic,

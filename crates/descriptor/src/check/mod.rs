@@ -131,8 +131,7 @@ impl<'a> Check<'a, '_> {
         self.metrics();
         self.policies();
         values::data_types(&self.assembly.data_types, self.said);
-        let circle = cycle::problem(self.assembly, self.catalog);
-        self.said.diagnostics.extend(circle);
+        self.said.diagnostics.extend(cycle::problems(self.assembly, self.catalog));
     }
 
     fn source(&self) -> &'a Arc<Source> {

@@ -1,12 +1,15 @@
 //! How many nodes a component has: quantities and the bounds of clusters.
 
+use std::collections::BTreeSet;
+
+use windlass_model::PropertyName;
 use windlass_source::Severity;
 
 use super::Check;
 use crate::codes;
 use crate::document::{ClusterDecl, Component};
 use crate::scope::{Meaning, Scope};
-use crate::template::{Value, ValueKind};
+use crate::template::{Reference, Value, ValueKind};
 
 impl<'a> Check<'a, '_> {
     pub(super) fn nodes(&mut self, component: &'a Component) {
@@ -39,8 +42,41 @@ impl<'a> Check<'a, '_> {
                     format!("{what} can't depend on a component: it must be known before any is made");
                 self.said.error(codes::BAD_NUMBER, reference.span, message);
             }
+            Ok(Meaning::Own(property)) => {
+                if let Some(late) = self.late(property) {
+                    let message = format!(
+                        "{what} depends on a component through `${{{}}}`: it must be known before any is made",
+                        reference.text
+                    );
+                    let diagnostic =
+                        self.said.at(Severity::Error, codes::BAD_NUMBER, reference.span, message);
+                    let place = self.assembly.source.place(late.span);
+                    self.said.push(diagnostic.related(place, "the component is read here"));
+                }
+            }
             _ => self.reference(reference, scope),
         });
+    }
+
+    /// Finds where a property of the assembly reads a component, in its fixed value or in what that is made of.
+    fn late(&self, property: PropertyName) -> Option<&'a Reference> {
+        let assembly = self.assembly;
+        let scope = Scope::assembly(assembly);
+        let mut seen = BTreeSet::from([property.clone()]);
+        let mut open = vec![property];
+        let mut late = None;
+        while let Some(property) = open.pop() {
+            let fixed = assembly.properties.get(&property).and_then(|decl| decl.value.as_ref());
+            let Some(fixed) = fixed else { continue };
+            fixed.for_each_reference(&mut |reference| match scope.meaning(reference) {
+                Ok(Meaning::Part(part, _)) if assembly.composition.contains_key(&part) => {
+                    late = late.or(Some(reference));
+                }
+                Ok(Meaning::Own(read)) if seen.insert(read.clone()) => open.push(read),
+                _ => {}
+            });
+        }
+        late
     }
 
     fn cluster(&mut self, cluster: &'a ClusterDecl) {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use windlass_model::ComponentName;
 use windlass_model::name::MetricName;
 use windlass_model::policy::{MetricKind, PolicyKind};
-use windlass_source::{Severity, Span};
+use windlass_source::{Severity, Span, suggest};
 
 use super::{Check, Said};
 use crate::codes;
@@ -236,8 +236,11 @@ fn settings(policy: &PolicyDecl, said: &mut Said<'_>) {
         if !SETTINGS.contains(&name.as_str()) {
             let message = format!("a policy has no setting `{name}`; it is ignored");
             let diagnostic = said.at(Severity::Warning, codes::BAD_SETTING, setting.name_span, message);
-            let free = SETTINGS.into_iter().filter(|known| !policy.settings.contains_key(*known));
-            said.push(did_you_mean(diagnostic, name.as_str(), free));
+            let taken = suggest(name.as_str(), SETTINGS).filter(|near| policy.settings.contains_key(*near));
+            said.push(match taken {
+                Some(taken) => diagnostic.help(format!("`{taken}` is there already; remove one of the two")),
+                None => did_you_mean(diagnostic, name.as_str(), SETTINGS),
+            });
         }
     }
     let known = |name: &str| {

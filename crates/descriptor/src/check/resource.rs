@@ -36,7 +36,7 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
     }
     policies::of_resource(resource, said);
     values::data_types(&resource.data_types, said);
-    said.diagnostics.extend(cycle::problem_of_resource(resource));
+    said.diagnostics.extend(cycle::problems_of_resource(resource));
 }
 
 fn references(resource: &ResourceDescriptor, value: &Value, said: &mut Said<'_>) {

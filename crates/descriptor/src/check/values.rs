@@ -98,6 +98,13 @@ impl<'a> Check<'a, '_> {
             };
             let Some(value) = given.effective() else { continue };
             let place = || descriptor.source().place(declared.name_span);
+            if declared.decides_itself() {
+                let message = format!("`{name}` decides its value itself, so the one given here is ignored");
+                let diagnostic =
+                    self.said.at(Severity::Warning, codes::OVERRIDES_READ_ONLY, value.span, message);
+                self.said.push(diagnostic.related(place(), "declared here"));
+                continue;
+            }
             for misfit in misfits(declared, value, descriptor.data_types()) {
                 let diagnostic = misfit_of(self.said, name, declared.kind(), &misfit);
                 self.said.push(diagnostic.related(place(), "declared here"));

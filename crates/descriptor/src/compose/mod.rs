@@ -320,7 +320,12 @@ impl<'a> Composer<'a> {
         if new {
             let source = descriptor.source();
             self.sources.insert(source.name().to_owned(), source.clone());
-            self.diagnostics.extend(check(descriptor, self.request.catalog, Missing::Refused));
+            let mut found = check(descriptor, self.request.catalog, Missing::Refused).into_vec();
+            if !self.inside.is_empty() {
+                // `required` counts for the outermost assembly only.
+                found.retain(|said| said.code != codes::NEVER_SATISFIED);
+            }
+            self.diagnostics.extend(found);
         }
     }
 
@@ -501,19 +506,12 @@ impl<'a> Composer<'a> {
         (name, given): (&PropertyName, &PropertyDecl),
         binder: Binder<'_>,
     ) {
+        // The check has warned of what is ignored here.
         if descriptor.private_properties().is_some_and(|private| private.contains_key(name)) {
-            // The check has warned of it.
             return;
         }
         let declared = descriptor.properties().get(name);
-        if let (Some(decl), Some(value)) = (declared, given.effective())
-            && (decl.read_only || decl.value.is_some())
-        {
-            let message = format!("`{name}` decides its value itself, so the one given here is ignored");
-            let diagnostic = Diagnostic::warning(codes::OVERRIDES_READ_ONLY, message)
-                .at(binder.source.place(value.span))
-                .related(descriptor.source().place(decl.name_span), "declared here");
-            self.diagnostics.push(diagnostic);
+        if given.effective().is_some() && declared.is_some_and(PropertyDecl::decides_itself) {
             return;
         }
         let sensitive = given.sensitive || declared.is_some_and(|decl| decl.sensitive);

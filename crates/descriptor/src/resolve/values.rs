@@ -283,9 +283,19 @@ impl<'a> Values<'a> {
             match (given.and_then(PropertyDecl::effective), declared.and_then(PropertyDecl::effective)) {
                 (Some(value), _) if !decides => Origin::Value { value, scope: *outside, instance: at },
                 (_, Some(value)) => own(value),
-                _ => Origin::Found(without_value(component, name, what, [given, declared])),
+                _ => Origin::Found(without_value(&self.path(at), name, what, [given, declared])),
             };
         (origin, secret)
+    }
+
+    /// The name of a part as the outermost assembly sees it: `inner__web` is `web` of its part `inner`.
+    fn path(&self, at: usize) -> String {
+        let up = |part: &&(usize, ComponentName)| self.parts[part.0].inside.as_ref();
+        let mut names: Vec<&str> = std::iter::successors(self.parts[at].inside.as_ref(), up)
+            .map(|(_, name)| name.as_str())
+            .collect();
+        names.reverse();
+        names.join("__")
     }
 
     /// Says where the value of a property of the assembly itself comes from.
@@ -462,7 +472,7 @@ fn of_thing(component: &ComponentName, name: &PropertyName, thing: Option<&Exist
 
 /// Says why a component's property has no value.
 fn without_value(
-    component: &ComponentName,
+    component: &str,
     name: &PropertyName,
     what: &What<'_>,
     decls: [Option<&PropertyDecl>; 2],

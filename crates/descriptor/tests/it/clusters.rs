@@ -87,7 +87,10 @@ fn numbers_that_are_none() {
 #[test]
 fn numbers_that_are_not_known_in_time() {
     assert_snapshot!(messages("quantity: ${other.out}"), @"a.yaml:10:15: error[WL0120]: `quantity` can't depend on a component: it must be known before any is made");
-    assert_snapshot!(messages("quantity: ${output}"), @"a.yaml:10:15: error[WL0120]: this number is not known before the assembly is made");
+    assert_snapshot!(messages("quantity: ${output}"), @"
+    a.yaml:10:15: error[WL0120]: `quantity` depends on a component through `${output}`: it must be known before any is made
+        a.yaml:6:20: the component is read here
+    ");
     assert_snapshot!(messages("quantity: ${instance.index}"), @"a.yaml:10:15: error[WL0120]: this number is not known before the assembly is made");
     assert_snapshot!(messages("quantity: ${nothing}"), @"
     a.yaml:10:15: error[WL0111]: `${nothing}` names no property of this descriptor

@@ -88,3 +88,47 @@ composition:
 ";
     assert_eq!(World::of(&[pbx]).messages(text), "");
 }
+
+#[test]
+fn every_circle_is_told_once() {
+    assert_snapshot!(messages(
+        "name: assembly::a::1.0
+properties:
+  x: {value: '${x}'}
+  a: {value: '${b}'}
+  b: {value: '${a} ${c}'}
+  c: {value: '${a}'}
+  d: {value: '${e} ${a}'}
+  e: {value: '${d}'}
+"
+    ), @"
+    a.yaml:3:15: error[WL0113]: properties read each other in a circle: x -> x
+        help: give one of them a value of its own
+    a.yaml:4:15: error[WL0113]: properties read each other in a circle: a -> b -> a
+        a.yaml:5:15: `b` reads `a`
+        help: give one of them a value of its own
+    a.yaml:7:15: error[WL0113]: properties read each other in a circle: d -> e -> d
+        a.yaml:8:15: `e` reads `d`
+        help: give one of them a value of its own
+    ");
+    assert_snapshot!(messages(
+        "name: assembly::a::1.0
+composition:
+  one: {type: resource::one::1.0, properties: {a: {value: '${two.out}'}}}
+  two: {type: resource::one::1.0, properties: {a: {value: '${one.out}'}}}
+  own: {type: resource::one::1.0, properties: {a: {value: '${own.out}'}}}
+"
+    ), @"
+    a.yaml:3:15: warning[WL0140]: the descriptor of `one`, `resource::one::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    a.yaml:3:60: error[WL0113]: components wait for each other's outputs in a circle: two -> one -> two
+        a.yaml:4:60: `two.a` reads `one.out`
+        help: an output is known once its component is installed; give one of these properties a value of its own
+    a.yaml:4:15: warning[WL0140]: the descriptor of `two`, `resource::one::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    a.yaml:5:15: warning[WL0140]: the descriptor of `own`, `resource::one::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    a.yaml:5:60: error[WL0113]: `own` needs its own output before it is there
+        help: an output is known once its component is installed; give one of these properties a value of its own
+    ");
+}

@@ -332,6 +332,7 @@ fn operations() {
         help: write `source.<operation>` or `target.<operation>`
     a.yaml:15:14: error[WL0104]: the operations of a relationship must be a list, and this is text
     a.yaml:16:7: warning[WL0103]: the lifecycle of a relationship has no `Created`; it is ignored
+        help: `Create` is there already; remove one of the two
     ");
     assert_snapshot!(world().messages(&related(
         "    source-capabilities: [net]
@@ -411,5 +412,91 @@ fn descriptors_that_are_not_at_hand() {
     assert_snapshot!(world().check(text, Missing::Refused), @"
     a.yaml:2:25: error[WL0140]: the descriptor of `w`, `resource::wbe::1.0`, is not in the catalog
         help: did you mean `resource::web::1.0`?
+    ");
+}
+
+#[test]
+fn ends_that_name_nothing() {
+    let ends = |source: &str, target: &str| {
+        format!(
+            "    source-capabilities: {source}\n    target-requirements: {target}\n    source-state: Active\n    target-state: Active\n"
+        )
+    };
+    assert_snapshot!(messages(&related(&ends("[]", "[b.x, ]"))), @"
+    a.yaml:3:13: warning[WL0140]: the descriptor of `a`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    a.yaml:4:13: warning[WL0140]: the descriptor of `b`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
+        help: what exists at any place fits
+    a.yaml:9:26: error[WL0130]: the relationship `joined` has no entry in `source-capabilities`, so it relates nothing
+    ");
+    assert_snapshot!(messages(&related(&ends("[a.y]", "[b.x, null]"))), @"
+    a.yaml:3:13: warning[WL0140]: the descriptor of `a`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    a.yaml:4:13: warning[WL0140]: the descriptor of `b`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
+        help: what exists at any place fits
+    a.yaml:10:32: error[WL0118]: an entry of `target-requirements` is empty
+        help: name a component, as `web.url`, or remove the entry
+    ");
+}
+
+#[test]
+fn a_key_that_is_there_already_is_not_turned_into_its_neighbour() {
+    let text = "name: assembly::shop::1.0
+composition:
+  a: {type: resource::web::1.0, cluster: {minimumnodes: 1, minimum-nodes: 1}}
+metrics: {l: {source-metric: a.load}}
+policies:
+  grow:
+    type: policy::scale
+    metric: l
+    target: a
+    properties: {scalein_threshold: 3, scaleIn_threshold: 10, smoothing: 2}
+";
+    assert_snapshot!(messages(text), @"
+    a.yaml:3:13: warning[WL0140]: the descriptor of `a`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    a.yaml:3:43: warning[WL0103]: a cluster has no `minimumnodes`; it is ignored
+        help: `minimum-nodes` is there already; remove one of the two
+    a.yaml:10:18: warning[WL0136]: a policy has no setting `scalein_threshold`; it is ignored
+        help: `scaleIn_threshold` is there already; remove one of the two
+    ");
+}
+
+#[test]
+fn numbers_of_nodes_that_come_too_late() {
+    assert_snapshot!(messages(
+        "name: assembly::shop::1.0
+properties:
+  late: {value: '${later}0'}
+  later: {value: '${a.count}'}
+  given: {default: '${a.count}'}
+composition:
+  a: {type: resource::web::1.0, quantity: '${late}'}
+  b: {type: resource::web::1.0, cluster: {maximum-nodes: '${given}'}}
+"
+    ), @"
+    a.yaml:7:13: warning[WL0140]: the descriptor of `a`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    a.yaml:7:44: error[WL0120]: `quantity` depends on a component through `${late}`: it must be known before any is made
+        a.yaml:4:19: the component is read here
+    a.yaml:8:13: warning[WL0140]: the descriptor of `b`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    ");
+}
+
+#[test]
+fn values_for_what_decides_itself() {
+    let text = "name: assembly::shop::1.0
+composition:
+  a: {type: resource::web::1.0, properties: {url: {value: mine}}}
+  b: {type: resource::web::1.0, properties: {url: {read-only: true}}}
+";
+    assert_snapshot!(world().check(text, Missing::Tolerated), @"
+    a.yaml:3:59: warning[WL0171]: `url` decides its value itself, so the one given here is ignored
+        0.yaml:2:14: declared here
     ");
 }

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::support::World;
+use crate::support::{World, read_text};
 
 const PBX: &str = "name: resource::pbx::1.0
 properties: {size: {default: small}, ip: {read-only: true}}
@@ -168,4 +168,17 @@ fn nesting_has_a_limit() {
     texts.push("name: assembly::a500::1.0\n".to_owned());
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     assert_snapshot!(World::of(&texts).messages(&level(0)), @"63.yaml:2:28: error[WL0142]: more than 64 assemblies are inside of each other here");
+}
+
+#[test]
+fn required_counts_for_the_outermost_only() {
+    let inner = "name: assembly::inner::1.0\nproperties: {url: {required: true, read-only: true}}\n";
+    let text = "name: assembly::shop::1.0\ncomposition: {part: {type: 'assembly::inner::1.0'}}\n";
+    let mut world = World::default();
+    world.add(read_text(inner));
+    assert_snapshot!(world.messages(text), @"");
+    assert_snapshot!(world.messages(inner), @"
+    a.yaml:2:14: error[WL0124]: `url` is required and read-only, so it can never be given the value it lacks
+        help: remove `required`, or promote an output to it, as `value: ${web.url}`
+    ");
 }

@@ -117,7 +117,7 @@ fn every_fix_of_an_example_repairs_it() {
         fixed,
         [
             "WL0101", "WL0103", "WL0111", "WL0112", "WL0116", "WL0131", "WL0132", "WL0135", "WL0137",
-            "WL0145", "WL0146"
+            "WL0145", "WL0146", "WL0147"
         ]
     );
 }

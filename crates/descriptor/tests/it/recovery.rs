@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use windlass_descriptor::{Descriptor, read};
-use windlass_source::Source;
+use windlass_source::{Source, apply_fixes};
 
 use crate::support::{read_text, show};
 
@@ -180,4 +180,38 @@ fn quotes_of_a_word_processor() {
     a.yaml:1:7: error[WL0101]: `“assembly` is neither `assembly` nor `resource`
         help: typographic quotes are part of the text; write `"`, or none
     "#);
+}
+
+#[test]
+fn typographic_quotes_are_told_where_they_stand() {
+    let text = "name: assembly::shop::1.0
+description: “a shop”
+properties:
+  port: {default: “80”}
+  kept: {default: '“80”'}
+  part: {default: the “web” server}
+  “odd name”: {default: 1}
+composition:
+  web: {type: “resource::web::1.0”}
+relationships:
+  r:
+    source-capabilities: [web.a]
+    target-requirements: [web.b]
+    source-state: “Active”
+    target-state: Active
+";
+    let read = read_text(text);
+    assert_snapshot!(show(&read.diagnostics), @r#"
+    a.yaml:4:19: warning[WL0147]: this text stands between typographic quotes
+        help: typographic quotes are part of the text; write `"`, or none
+    a.yaml:7:3: error[WL0101]: the property name `“odd name”` has blanks or control characters
+        help: typographic quotes are part of the text; write `"`, or none
+    a.yaml:9:15: error[WL0106]: `“resource` is neither `assembly` nor `resource`
+        help: typographic quotes are part of the text; write `"`, or none
+    a.yaml:14:19: error[WL0131]: `“Active”` is no state that can be asked for: one of Installed, Inactive, Active
+        help: typographic quotes are part of the text; write `"`, or none
+    "#);
+    let repaired = apply_fixes(text, read.diagnostics.fixes());
+    assert!(repaired.contains(r#"port: {default: "80"}"#), "{repaired}");
+    assert!(repaired.contains(r#"source-state: "Active""#), "{repaired}");
 }

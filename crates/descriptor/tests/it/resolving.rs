@@ -316,7 +316,7 @@ composition:
         type: resource::a::1.0
         properties:
           "y":
-            value: "${c.p}"  # the descriptor of `me` is not at hand
+            value: "${c.p}"  # the descriptor of `c__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me__me` is not at hand
     "#);
 }
 
@@ -394,4 +394,27 @@ fn go(text: &str) -> Option<Result<Resolved, String>> {
         resolve(&assembly, Request::new(&name, &parameters, &catalog))
             .map_err(|diagnostics| diagnostics.to_string()),
     )
+}
+
+#[test]
+fn a_reason_names_the_part_of_a_part() {
+    let shop = "name: assembly::shop::1.0
+properties: {url: {value: '${part.web-base}'}}
+composition: {part: {type: 'assembly::inner::1.0'}, web: {type: 'resource::web::1.0'}}
+";
+    let inner = "name: assembly::inner::1.0
+properties: {web-base: {value: '${web.url}'}}
+composition: {web: {type: 'resource::web::1.0'}}
+";
+    assert_snapshot!(text(World::of(&[WEB, inner]).resolve(shop)), @r#"
+    name: assembly::shop::1.0
+    properties:
+      url:
+        value: "${part.web-base}"  # known once `part__web` is Installed
+    composition:
+      part:
+        type: assembly::inner::1.0
+      web:
+        type: resource::web::1.0
+    "#);
 }

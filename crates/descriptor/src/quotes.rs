@@ -1,0 +1,72 @@
+//! Typographic quotes around a value: an office program or a web page has made them of straight ones.
+//!
+//! YAML takes them for a part of the text, so `“80”` has four characters. That is hardly ever meant, and what follows
+//! from it is hard to see: the true cause is told where the value stands.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use windlass_source::{Diagnostic, Diagnostics, Fix, Kind, Node, Place, Source, Span, quote};
+
+use crate::codes;
+use crate::read::canonical;
+
+const QUOTES: [char; 10] = ['“', '”', '„', '‟', '‘', '’', '‚', '‛', '«', '»'];
+
+const HELP: &str = "typographic quotes are part of the text; write `\"`, or none";
+
+/// The most such texts that are told: nobody reads more.
+const MOST: usize = 1000;
+
+/// Warns of every unquoted text between typographic quotes. Where it is an error for another reason already, that one
+/// gets the cause and the repair. Descriptions may say what they like.
+pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnostics) {
+    // Nearly all descriptors have none.
+    if source.text().is_ascii() || !source.text().contains(QUOTES) {
+        return;
+    }
+    let mut quoted = BTreeMap::new();
+    let mut open = vec![root];
+    while let Some(node) = open.pop().filter(|_| quoted.len() < MOST) {
+        match node.kind() {
+            Kind::Scalar(scalar) => quoted.extend(between(source, node.span(), scalar.text())),
+            Kind::Sequence(items) => open.extend(items),
+            Kind::Mapping(mapping) => {
+                for entry in mapping {
+                    quoted.extend(between(source, entry.key.span(), entry.key.text()));
+                    if canonical(entry.key.text()) != "description" {
+                        open.push(&entry.value);
+                    }
+                }
+            }
+        }
+    }
+    if quoted.is_empty() {
+        return;
+    }
+    let mut said = std::mem::take(diagnostics).into_vec();
+    for known in &mut said {
+        let Some(at) = known.place().map(Place::span) else { continue };
+        if quoted.get(&at.start).is_none_or(|(span, _)| *span != at) {
+            continue;
+        }
+        if let Some((_, fix)) = quoted.remove(&at.start) {
+            known.fixes = vec![fix];
+            known.help = Some(HELP.to_owned());
+        }
+    }
+    let told = quoted.into_values().map(|(span, fix)| {
+        let message = "this text stands between typographic quotes";
+        Diagnostic::warning(codes::TYPOGRAPHIC, message).at(source.place(span)).help(HELP).fix(fix)
+    });
+    said.extend(told);
+    *diagnostics = Diagnostics::from(said);
+}
+
+/// Makes the repair of a text that begins and ends with such quotes, if it does and stands there as it is; with the
+/// offset at which it begins.
+fn between(source: &Arc<Source>, span: Span, text: &str) -> Option<(u32, (Span, Fix))> {
+    let inner = text.strip_prefix(QUOTES)?.strip_suffix(QUOTES)?;
+    let written = source.slice(span) == text && !inner.contains(QUOTES);
+    written.then(|| (span.start, (span, Fix::replace("write straight quotes", span, quote(inner)))))
+}
