@@ -391,7 +391,13 @@ fn operation_calls(
 ) -> Vec<Spanned<OperationCall>> {
     let Some(node) = node.filter(|node| !node.is_null()) else { return Vec::new() };
     let Some(items) = node.as_sequence() else {
-        reader.wrong_sort(node, "the operations of a relationship", "a list");
+        let message =
+            format!("the operations of a relationship must be a list, and this is {}", node.describe());
+        let mut diagnostic = Diagnostic::error(codes::WRONG_SORT, message).at(reader.place(node.span()));
+        if let Some(one) = node.as_str() {
+            diagnostic = diagnostic.help(format!("write `[{one}]`"));
+        }
+        reader.diagnostics.push(diagnostic);
         return Vec::new();
     };
     items.iter().filter_map(|item| operation_call(reader, item, ends)).collect()

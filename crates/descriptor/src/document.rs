@@ -176,6 +176,16 @@ impl Component {
         cluster.or(self.quantity.as_ref().map(|quantity| quantity.span)).unwrap_or(self.name_span)
     }
 
+    /// Returns how many nodes there are at first by what is written here, 0 where that is not a number.
+    pub(crate) fn fewest_written(&self) -> u32 {
+        let number = |value: Option<&Value>| value?.literal()?.trim().parse().ok();
+        let size = match &self.cluster {
+            Some(cluster) => number(cluster.initial.as_ref().or(cluster.minimum.as_ref())),
+            None => number(self.quantity.as_ref()),
+        };
+        size.unwrap_or(0)
+    }
+
     /// Tells whether the component may have any other number of nodes than one.
     pub fn is_plural(&self) -> bool {
         self.cluster.is_some() || self.quantity.as_ref().is_some_and(|q| q.literal() != Some("1"))

@@ -113,6 +113,12 @@ impl<'a> Scope<'a> {
             let mut names = self.parts();
             names.extend(RESERVED.iter().filter(|root| self.ends || **root == "instance"));
             let diagnostic = self.error(codes::UNKNOWN_COMPONENT, reference, message);
+            if self.own_property(component).is_some() {
+                let help = format!(
+                    "`{component}` is a property, and `${{{component}}}` is the whole of it; no part of a value can be read"
+                );
+                return Box::new(diagnostic.help(help));
+            }
             return Box::new(unknown_component(diagnostic, component, &self.parts(), &names));
         }
         let message = format!("`${{{text}}}` names no property of this descriptor");

@@ -25,6 +25,7 @@ use crate::read::{Spanned, did_you_mean};
 use crate::scope::{Has, Scope, has, part_has, part_names, quoted, unknown_component};
 pub(crate) use nodes::Bounds;
 pub(crate) use policies::Thresholds;
+pub(crate) use values::many_nodes;
 
 /// The most problems that are reported of one descriptor.
 pub const MOST: usize = 1000;

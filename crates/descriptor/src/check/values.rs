@@ -20,13 +20,27 @@ impl<'a> Check<'a, '_> {
     }
 
     pub(super) fn reference(&mut self, reference: &Reference, scope: Scope<'_>) {
-        if self.said.is_full() || self.is_found(reference, scope) {
+        if self.said.is_full() {
+            return;
+        }
+        self.one_of_many(reference);
+        if self.is_found(reference, scope) {
             return;
         }
         match scope.meaning(reference) {
             Err(diagnostic) => self.said.push(*diagnostic),
             Ok(Meaning::Part(component, property)) => self.property_of_part(reference, &component, &property),
             Ok(_) => {}
+        }
+    }
+
+    /// Warns where one value is read of a component that is written with several nodes. Composition says the same, also
+    /// where the number comes from elsewhere.
+    fn one_of_many(&mut self, reference: &Reference) {
+        let (name, Some(_)) = reference.split() else { return };
+        let Some(part) = self.assembly.composition.get(name) else { return };
+        if part.fewest_written() > 1 {
+            self.said.push(many_nodes(name).at(self.source().place(reference.span)));
         }
     }
 
@@ -121,6 +135,12 @@ impl<'a> Check<'a, '_> {
             self.said.at(Severity::Warning, codes::OVERRIDES_READ_ONLY, given.name_span, message);
         self.said.push(diagnostic.related(descriptor.source().place(private.name_span), "declared here"));
     }
+}
+
+/// What is said where one value is read of a group.
+pub(crate) fn many_nodes(name: &str) -> Diagnostic {
+    let message = format!("`{name}` has several nodes; the value of the lowest one, `{name}__1`, is taken");
+    Diagnostic::warning(codes::MANY_NODES, message)
 }
 
 fn misfit_of(

@@ -29,7 +29,7 @@ use windlass_secret::{SecretRef, Sensitive};
 use windlass_source::{Code, Diagnostic, Diagnostics, Place, Source, Span};
 
 use crate::catalog::Catalog;
-use crate::check::{Missing, check};
+use crate::check::{Missing, check, many_nodes};
 use crate::codes;
 use crate::document::{
     AssemblyDescriptor, Component, Descriptor, EndpointDecl, ReferenceType, RelationshipDecl,
@@ -293,9 +293,7 @@ impl<'a> Composer<'a> {
         for (group, place) in std::mem::take(&mut self.lowest) {
             if self.places.contains_key(&group.node(2)) {
                 let name = group.as_str().rsplit("__").next().unwrap_or_default();
-                let message =
-                    format!("`{name}` has several nodes; the value of the lowest one, `{name}__1`, is taken");
-                self.diagnostics.push(Diagnostic::warning(codes::MANY_NODES, message).at(place));
+                self.diagnostics.push(many_nodes(name).at(place));
             }
         }
     }

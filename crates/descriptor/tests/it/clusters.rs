@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 use rstest::rstest;
+use windlass_descriptor::Missing;
 
 use crate::support::World;
 
@@ -151,5 +152,34 @@ composition:
       url: http:///
       bare: null
       test__web (group of resource::web::1.0) 0..any by 1
+    ");
+}
+
+#[test]
+fn one_value_of_many_is_warned_of_by_the_check() {
+    let text = "name: assembly::shop::1.0
+properties: {n: {default: 3}}
+composition:
+  three: {type: resource::web::1.0, quantity: 3}
+  some: {type: resource::web::1.0, quantity: '${n}'}
+  one: {type: resource::web::1.0, cluster: {maximum-nodes: 4}}
+  two: {type: resource::web::1.0, cluster: {minimum-nodes: 2}}
+  reads:
+    type: resource::web::1.0
+    properties:
+      a: {value: '${three.url}'}
+      b: {value: '${some.url}'}
+      c: {value: '${one.url}'}
+      d: {value: '${two.url}'}
+";
+    let world = World::of(&["name: resource::web::1.0\nproperties: {url: {}}\nlifecycle: [Install]\n"]);
+    assert_snapshot!(world.check(text, Missing::Tolerated), @"
+    a.yaml:11:19: warning[WL0170]: `three` has several nodes; the value of the lowest one, `three__1`, is taken
+    a.yaml:14:19: warning[WL0170]: `two` has several nodes; the value of the lowest one, `two__1`, is taken
+    ");
+    assert_snapshot!(world.messages(text), @"
+    a.yaml:11:19: warning[WL0170]: `three` has several nodes; the value of the lowest one, `three__1`, is taken
+    a.yaml:12:19: warning[WL0170]: `some` has several nodes; the value of the lowest one, `some__1`, is taken
+    a.yaml:14:19: warning[WL0170]: `two` has several nodes; the value of the lowest one, `two__1`, is taken
     ");
 }

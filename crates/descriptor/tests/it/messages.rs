@@ -331,6 +331,7 @@ fn operations() {
     a.yaml:14:50: error[WL0132]: `target.` names no operation of an end of the relationship
         help: write `source.<operation>` or `target.<operation>`
     a.yaml:15:14: error[WL0104]: the operations of a relationship must be a list, and this is text
+        help: write `[target.Leave]`
     a.yaml:16:7: warning[WL0103]: the lifecycle of a relationship has no `Created`; it is ignored
         help: `Create` is there already; remove one of the two
     ");
@@ -498,5 +499,19 @@ composition:
     assert_snapshot!(world().check(text, Missing::Tolerated), @"
     a.yaml:3:59: warning[WL0171]: `url` decides its value itself, so the one given here is ignored
         0.yaml:2:14: declared here
+    ");
+}
+
+#[test]
+fn a_part_of_a_property_can_not_be_read() {
+    assert_snapshot!(messages(
+        "name: assembly::shop::1.0
+properties:
+  size: {type: map, default: {width: 1}}
+  width: {value: '${size.width}'}
+"
+    ), @"
+    a.yaml:4:19: error[WL0112]: `${size.width}` names no component `size`
+        help: `size` is a property, and `${size}` is the whole of it; no part of a value can be read
     ");
 }
