@@ -7,7 +7,7 @@ use windlass_model::state::WordError;
 use windlass_model::template::End;
 use windlass_model::version::VersionError;
 use windlass_model::{DescriptorName, Modifier, State};
-use windlass_source::{Diagnostic, Mapping, Node};
+use windlass_source::{Diagnostic, Mapping, Node, suggest};
 
 use crate::codes;
 use crate::document::{
@@ -105,7 +105,8 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
         reader.diagnostics.push(diagnostic);
     }
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
-    let placeholder = open_placeholder(field("type"), kind.is_some()).map(Box::new);
+    let told = kind.is_some() || !reader.around.placeholders().is_empty();
+    let placeholder = open_placeholder(field("type"), told).map(Box::new);
     Component { name_span: body.name_span, kind, placeholder, quantity, cluster, properties }
 }
 
@@ -184,9 +185,21 @@ fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
         )
         .at(reader.place(text.span))
         .help(format!("the project contains {}", quoted(&names)));
-        reader.diagnostics.push(did_you_mean(diagnostic, &text.value, names));
+        let near = suggest(inner(&text.value), names.iter().map(|name| inner(name)));
+        let near = near.and_then(|near| names.iter().find(|name| inner(name) == near));
+        reader.diagnostics.push(match near {
+            Some(near) => did_you_mean(diagnostic, &text.value, [*near]),
+            None => diagnostic,
+        });
     }
     Placeholder::Open
+}
+
+/// The part of a placeholder in which two differ: the names, without the words around them that all have.
+fn inner(placeholder: &str) -> &str {
+    let inner = placeholder.strip_prefix(PLACEHOLDER).unwrap_or(placeholder).trim_start_matches('/');
+    let inner = inner.strip_prefix("contains:/").unwrap_or(inner);
+    inner.strip_suffix(":/descriptor_name").unwrap_or(inner)
 }
 
 fn cluster(reader: &mut Reader<'_>, node: &Node) -> Option<ClusterDecl> {
@@ -218,13 +231,14 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     let text = field("type").and_then(|node| reader.text(node, "`type`"));
     let kind = text.and_then(|text| reference_type(reader, &text));
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
-    let placeholder = open_placeholder(field("type"), kind.is_some()).map(Box::new);
+    let told = kind.is_some() || !reader.around.placeholders().is_empty();
+    let placeholder = open_placeholder(field("type"), told).map(Box::new);
     ReferenceDecl { name_span: body.name_span, kind, placeholder, properties }
 }
 
-/// Returns a `type` that is a placeholder without a meaning.
-fn open_placeholder(node: Option<&Node>, resolved: bool) -> Option<Spanned<String>> {
-    let node = node.filter(|_| !resolved)?;
+/// Returns a `type` that is a placeholder without a meaning, unless that has been told.
+fn open_placeholder(node: Option<&Node>, told: bool) -> Option<Spanned<String>> {
+    let node = node.filter(|_| !told)?;
     let text = node.as_str().filter(|text| text.starts_with(PLACEHOLDER))?;
     Some(Spanned { value: text.to_owned(), span: node.span() })
 }

@@ -203,6 +203,9 @@ impl Reader<'_> {
             }
             _ => diagnostic,
         };
+        let is_template = ["[[", "{{"].iter().any(|open| text.value.contains(open));
+        let help = "a placeholder of a template means nothing here: fill the template in first";
+        let diagnostic = if is_template { diagnostic.help(help) } else { diagnostic };
         self.diagnostics.push(diagnostic);
     }
 

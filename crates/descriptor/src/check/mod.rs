@@ -13,8 +13,8 @@ mod values;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use windlass_model::{ComponentName, OperationName, PropertyName};
-use windlass_source::{Code, Diagnostic, Diagnostics, Severity, Source, Span};
+use windlass_model::{ComponentName, DescriptorName, OperationName, PropertyName};
+use windlass_source::{Code, Diagnostic, Diagnostics, Severity, Source, Span, suggest};
 
 use crate::catalog::Catalog;
 use crate::codes;
@@ -65,6 +65,18 @@ pub(crate) fn newest(kind: &Spanned<ReferenceType>, catalog: &dyn Catalog) -> Op
     accepted.max_by(|a, b| a.version.cmp(&b.version)).and_then(|name| catalog.find(&name))
 }
 
+/// Finds the descriptor that was meant perhaps: the name counts, then the kind and the version.
+fn nearest<'n>(wanted: &DescriptorName, names: &'n [DescriptorName]) -> Option<&'n DescriptorName> {
+    let same = names.iter().any(|name| name.name == wanted.name);
+    let near = if same {
+        wanted.name.as_str()
+    } else {
+        suggest(wanted.name.as_str(), names.iter().map(|name| name.name.as_str()))?
+    };
+    let candidates = names.iter().filter(|name| name.name.as_str() == near);
+    candidates.max_by_key(|name| (name.kind == wanted.kind, name.version == wanted.version, &name.version))
+}
+
 /// What has been said of a text.
 pub(crate) struct Said<'a> {
     source: &'a Arc<Source>,
@@ -112,7 +124,7 @@ struct Check<'a, 's> {
     /// The descriptors of the references that are at hand.
     referenced: HashMap<&'a ComponentName, Descriptor>,
     /// The names of all descriptors, once they have been asked for.
-    names: Option<Vec<String>>,
+    names: Option<Vec<DescriptorName>>,
     said: &'s mut Said<'a>,
 }
 
@@ -222,7 +234,7 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    fn missing_descriptor(&mut self, name: &ComponentName, kind: &Spanned<windlass_model::DescriptorName>) {
+    fn missing_descriptor(&mut self, name: &ComponentName, kind: &Spanned<DescriptorName>) {
         if self.said.is_full() {
             return;
         }
@@ -240,17 +252,16 @@ impl<'a> Check<'a, '_> {
             ),
         };
         let catalog = self.catalog;
-        let names = self
-            .names
-            .get_or_insert_with(|| catalog.names().iter().map(ToString::to_string).collect::<Vec<_>>());
-        let diagnostic = self.said.at(severity, codes::MISSING_DESCRIPTOR, kind.span, message).help(
-            "put its package into `Contains/` beside the assembly, or name its folder with `--catalog`",
-        );
-        let text = kind.value.to_string();
-        let mut diagnostic = did_you_mean(diagnostic, &text, names.iter().map(String::as_str));
-        // Another version is near, and is another thing.
-        diagnostic.fixes.clear();
-        self.said.push(diagnostic);
+        let names = self.names.get_or_insert_with(|| catalog.names());
+        let help = match nearest(&kind.value, names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                "put its package into `Contains/` beside the assembly, or name its folder with `--catalog`"
+                    .to_owned()
+            }
+        };
+        let diagnostic = self.said.at(severity, codes::MISSING_DESCRIPTOR, kind.span, message);
+        self.said.push(diagnostic.help(help));
     }
 
     /// Returns the descriptor of a component or reference, if it is at hand.

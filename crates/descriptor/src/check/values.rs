@@ -3,7 +3,7 @@
 use windlass_model::name::RESERVED;
 use windlass_model::template::InstanceField;
 use windlass_model::{ComponentName, PropertyName};
-use windlass_source::{Diagnostic, Severity};
+use windlass_source::{Diagnostic, Severity, suggest_unique};
 
 use super::{Check, Said};
 use crate::codes;
@@ -108,6 +108,7 @@ impl<'a> Check<'a, '_> {
         for (name, given) in &component.properties {
             let Some(declared) = descriptor.properties().get(name) else {
                 self.private_given(name, given, descriptor);
+                self.added(name, given, component, descriptor);
                 continue;
             };
             let Some(value) = given.effective() else { continue };
@@ -124,6 +125,29 @@ impl<'a> Check<'a, '_> {
                 self.said.push(diagnostic.related(place(), "declared here"));
             }
         }
+    }
+
+    /// Warns of a property that a component gets in addition, where its name is near to one that it has and isn't given.
+    fn added(
+        &mut self,
+        name: &PropertyName,
+        given: &PropertyDecl,
+        part: &Component,
+        descriptor: &Descriptor,
+    ) {
+        let is_private = descriptor.private_properties().is_some_and(|private| private.contains_key(name));
+        // Who writes more than a value means to declare it.
+        if is_private || given.kind.is_some() || given.description.is_some() || given.effective().is_none() {
+            return;
+        }
+        let free = descriptor
+            .properties()
+            .iter()
+            .filter(|(other, decl)| !decl.decides_itself() && !part.properties.contains_key(*other));
+        let Some(near) = suggest_unique(name.as_str(), free.map(|(other, _)| other.as_str())) else { return };
+        let message = format!("the component's descriptor has no property `{name}`; it is added");
+        let diagnostic = self.said.at(Severity::Warning, codes::UNKNOWN_PROPERTY, given.name_span, message);
+        self.said.push(diagnostic.help(format!("did you mean `{near}`?")));
     }
 
     fn private_given(&mut self, name: &PropertyName, given: &PropertyDecl, descriptor: &Descriptor) {

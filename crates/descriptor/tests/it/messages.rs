@@ -515,3 +515,51 @@ properties:
         help: `size` is a property, and `${size}` is the whole of it; no part of a value can be read
     ");
 }
+
+#[test]
+fn what_was_meant_is_seen_by_the_name() {
+    let text = |kind: &str| format!("name: assembly::shop::1.0\ncomposition: {{a: {{type: '{kind}'}}}}\n");
+    let world = World::of(&[
+        "name: resource::web::1.0\nlifecycle: [Install]\n",
+        "name: resource::web::2.0\nlifecycle: [Install]\n",
+        "name: resource::balancer::1.0\nlifecycle: [Install]\n",
+    ]);
+    assert_snapshot!(world.check(&text("resource::web::1.5"), Missing::Tolerated), @"
+    a.yaml:2:25: warning[WL0140]: the descriptor of `a`, `resource::web::1.5`, is not in the catalog; what depends on it is not checked
+        help: did you mean `resource::web::2.0`?
+    ");
+    assert_snapshot!(world.check(&text("assembly::web::1.0"), Missing::Tolerated), @"
+    a.yaml:2:25: warning[WL0140]: the descriptor of `a`, `assembly::web::1.0`, is not in the catalog; what depends on it is not checked
+        help: did you mean `resource::web::1.0`?
+    ");
+    assert_snapshot!(world.check(&text("resource::balancre::3.0"), Missing::Tolerated), @"
+    a.yaml:2:25: warning[WL0140]: the descriptor of `a`, `resource::balancre::3.0`, is not in the catalog; what depends on it is not checked
+        help: did you mean `resource::balancer::1.0`?
+    ");
+    assert_snapshot!(world.check(&text("resource::gone::1.0"), Missing::Tolerated), @"
+    a.yaml:2:25: warning[WL0140]: the descriptor of `a`, `resource::gone::1.0`, is not in the catalog; what depends on it is not checked
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
+    ");
+    assert_snapshot!(world.check(&text("[[ execution_id ]]"), Missing::Tolerated), @"
+    a.yaml:2:25: error[WL0106]: `[[ execution_id ]]` is not of the form `kind::name::version`, as `assembly::shop::1.0` is
+        help: a placeholder of a template means nothing here: fill the template in first
+    ");
+}
+
+#[test]
+fn a_property_that_is_nearly_one_of_the_component() {
+    let web = "name: resource::web::1.0
+properties: {port: {default: 80}, ip1: {default: 1}, url: {read-only: true}}
+lifecycle: [Install]
+";
+    let text = "name: assembly::shop::1.0
+composition:
+  a: {type: resource::web::1.0, properties: {prot: {value: 81}, other: {value: 1}}}
+  b: {type: resource::web::1.0, properties: {prot: {type: string, value: 81}, ip1: {value: 2}, ip2: {value: 3}}}
+  c: {type: resource::web::1.0, properties: {ur: {value: 81}}}
+";
+    assert_snapshot!(World::of(&[web]).check(text, Missing::Tolerated), @"
+    a.yaml:3:46: warning[WL0111]: the component's descriptor has no property `prot`; it is added
+        help: did you mean `port`?
+    ");
+}

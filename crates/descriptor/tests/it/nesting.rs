@@ -140,7 +140,7 @@ composition: {part: {type: assembly::broken::1.0, quantity: 3}}
     0.yaml:2:26: error[WL0111]: `${nothing}` names no property of this descriptor
         help: declare it in `properties`, or give the value here
     0.yaml:3:28: error[WL0140]: the descriptor of `gone`, `resource::gone::1.0`, is not in the catalog
-        help: did you mean `resource::bad::1.0`?
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
     1.yaml:2:26: error[WL0111]: `${nowhere}` names no property of this descriptor
         help: declare it in `properties`, or give the value here
     ");

@@ -249,7 +249,7 @@ composition:
     a.yaml:14:24: error[WL0145]: `Loop` is derived from itself
     a.yaml:15:3: error[WL0145]: `string` is a type of the language already
     a.yaml:17:15: warning[WL0140]: the descriptor of `web`, `resource::typed::1.0`, is not in the catalog; what depends on it is not checked
-        help: did you mean `resource::web::1.0`?
+        help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
     ");
     let typed =
         World::of(&["name: resource::typed::1.0\nproperties: {port: {type: integer}}\nlifecycle: []\n"]);

@@ -93,6 +93,25 @@ fn a_placeholder_for_what_the_project_does_not_contain_is_an_error() {
     Descriptor/assembly.yml:2:15: error[WL0143]: `$lmctl:/contains:/wbe:/descriptor_name` names nothing that the project contains
         help: did you mean `$lmctl:/contains:/web:/descriptor_name`?
     ");
+    assert_eq!(read.diagnostics.fixes().count(), 1);
+}
+
+#[test]
+fn a_placeholder_that_is_near_to_nothing_is_told_once() {
+    let folder = project();
+    folder.write(
+        "Descriptor/assembly.yml",
+        "name: assembly::shop::1.2\ncomposition:\n  a: {type: '$lmctl:/contains:/cellar:/descriptor_name'}\n",
+    );
+    let file = folder.path("Descriptor/assembly.yml");
+    let read = load(&file);
+    let Some(descriptor) = read.descriptor else { panic!("it is an assembly") };
+    insta::assert_snapshot!(folder.show(&read.diagnostics), @"
+    Descriptor/assembly.yml:3:13: error[WL0143]: `$lmctl:/contains:/cellar:/descriptor_name` names nothing that the project contains
+        help: the project contains `$lmctl:/contains:/depot:/descriptor_name`, `$lmctl:/contains:/depot:/contains:/shelf:/descriptor_name` and `$lmctl:/contains:/web:/descriptor_name`
+    ");
+    let said = check(&descriptor, &windlass_descriptor::MemoryCatalog::new(), Missing::Tolerated);
+    assert_eq!(folder.show(&said), "");
 }
 
 #[test]
