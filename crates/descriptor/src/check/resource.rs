@@ -20,6 +20,9 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
             }
         }
     }
+    for operation in resource.operations.values() {
+        values::types(&operation.properties, &resource.data_types, said);
+    }
     for (name, private) in &resource.private_properties {
         let Some(public) = resource.properties.get(name) else { continue };
         let message = format!("`{name}` is declared in `properties` already");

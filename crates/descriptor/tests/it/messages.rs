@@ -563,3 +563,18 @@ composition:
         help: did you mean `port`?
     ");
 }
+
+#[test]
+fn arguments_of_operations_have_types() {
+    let text = "name: resource::web::1.0
+lifecycle: [Install]
+operations:
+  Join: {properties: {port: {type: integr, default: many}, weight: {type: integer, default: heavy}}}
+";
+    assert_snapshot!(messages(text), @"
+    a.yaml:4:36: warning[WL0116]: there is no type `integr`; its values are taken as text
+        help: did you mean `integer`?
+    a.yaml:4:93: warning[WL0117]: `weight` is declared as `integer`, and its value is not a whole number
+        help: the value is taken as it stands; types are advice
+    ");
+}
