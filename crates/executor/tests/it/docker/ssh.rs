@@ -58,15 +58,19 @@ impl Server {
              StrictHostKeyChecking yes\n"
         );
         fs::write(dir.join("config"), config).unwrap();
-        // The client program of whoever runs the tests, with nothing of that user's own.
-        let wrapper = format!("#!/bin/sh\nexec /usr/bin/ssh -F {dir_text}/config \"$@\"\n");
+        // The client program of whoever runs the tests, with nothing of that user's own. The connection that several
+        // sessions share stays after a client that was killed; here not for ever.
+        let wrapper =
+            format!("#!/bin/sh\nexec /usr/bin/ssh -F {dir_text}/config -o ControlPersist=1 \"$@\"\n");
         fs::create_dir(dir.join("bin")).unwrap();
         fs::write(dir.join("bin/ssh"), wrapper).unwrap();
         fs::set_permissions(dir.join("bin/ssh"), Permissions::from_mode(0o755)).unwrap();
         fs::create_dir_all("/run/sshd").unwrap();
         let mut command = Command::new(SSHD);
         command.arg("-D").arg("-f").arg(dir.join("sshd_config")).arg("-E").arg(dir.join("log"));
-        let server = Self(command.stdin(Stdio::null()).spawn().unwrap());
+        // Its sessions may outlive it, and shall not hold the output of the tests open.
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let server = Self(command.spawn().unwrap());
         until("the server listens", async || {
             std::net::TcpStream::connect_timeout(&([127, 0, 0, 1], port).into(), Duration::from_secs(1))
                 .is_ok()
