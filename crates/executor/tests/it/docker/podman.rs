@@ -126,8 +126,9 @@ async fn podman(test: &str) -> Option<Engine> {
 
 async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
     let Some(engine) = podman(case).await else { return };
-    let _turn = TURNS.acquire().await.unwrap();
-    let place = Place::with(engine, options()).await;
+    // It copies the image for each container, which on a busy machine takes longer than an engine is given otherwise.
+    let _turns = TURNS.acquire_many(2).await.unwrap();
+    let place = Place::with(engine, options().call_limit(Duration::from_secs(120))).await;
     let before = Leftovers::before(async || place.left()).await;
     let name = format!("{case}-{}", place.runtime.client());
     Subject::new(place.runtime.clone(), &name, Job::command("sh")).check(run).await;
