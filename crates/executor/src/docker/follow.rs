@@ -21,6 +21,9 @@ const CHUNK: usize = 64 * 1024;
 /// Between two tries to read a log that broke off.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// How often it is looked whether a container has exited whose job has ended: for five seconds.
+const EXITS: usize = 100;
+
 /// Follows one job for one reader.
 pub(crate) struct Follower {
     engine: Engine,
@@ -111,10 +114,21 @@ impl Follower {
                         self.send(JobEvent::Omitted { stream, bytes }).await?;
                     }
                 }
+                self.gone().await;
                 self.end().await?;
                 Err(Over)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Waits until a container has exited whose first process has said that the job ended: who is told so may remove it.
+    async fn gone(&self) {
+        for _ in 0..EXITS {
+            match look::look(&self.engine, &self.id).await {
+                Ok(Some(looked)) if looked.stage != Stage::Exited => sleep(PAUSE).await,
+                _ => return,
+            }
         }
     }
 
