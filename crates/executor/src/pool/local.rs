@@ -71,15 +71,20 @@ impl Carrier for LocalCarrier {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let folder = self.folder.join(number.to_string());
         std::fs::create_dir(&folder).map_err(problem)?;
-        let mut child = Command::new(self.runner()?)
-            .arg("serve")
-            .arg(&folder)
-            .env_clear()
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(problem)?;
+        let mut command = Command::new(self.runner()?);
+        command.arg("serve").arg(&folder).env_clear().kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // A child of another thread holds the program open for writing until it has begun its own.
+        let mut tries = 0;
+        let mut child = loop {
+            match command.spawn() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy && tries < 100 => {
+                    tries += 1;
+                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                }
+                spawned => break spawned.map_err(problem)?,
+            }
+        };
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(problem(std::io::Error::other("the runner has no streams")).into());
         };
