@@ -40,6 +40,8 @@ pub(crate) struct World {
     pub(crate) elements: BTreeMap<ElementName, ElementRecord>,
     pub(crate) instances: BTreeMap<ElementName, InstanceRecord>,
     pub(crate) pairs: BTreeMap<PairKey, PairRecord>,
+    /// How many relationships each element is an end of that are made, or have been begun.
+    tied: HashMap<ElementName, usize>,
     pub(crate) packages: HashMap<DescriptorName, Arc<Package>>,
     /// Whether the plan is about some of the parts only.
     pub(crate) limited: bool,
@@ -58,6 +60,7 @@ impl World {
             elements: BTreeMap::new(),
             instances: BTreeMap::new(),
             pairs: BTreeMap::new(),
+            tied: HashMap::new(),
             packages: HashMap::new(),
             limited: false,
             guests: BTreeMap::new(),
@@ -75,6 +78,7 @@ impl World {
             elements: snapshot.elements,
             instances: snapshot.instances,
             pairs: snapshot.pairs,
+            tied: HashMap::new(),
             packages: HashMap::new(),
             limited: false,
             guests: BTreeMap::new(),
@@ -94,13 +98,52 @@ impl World {
 
     /// What is gone has no relationships, whether or not they could be ended before.
     fn part_from_what_is_gone(&mut self) {
-        let gone = |name: &ElementName| {
-            let resource = self.assembly.topology.get(name).is_none_or(|e| e.kind == ElementKind::Resource);
-            resource && self.elements.get(name).is_some_and(|record| record.state == State::Absent)
-        };
-        for pair in self.pairs.values_mut().filter(|pair| pair.created) {
-            pair.created = !gone(&pair.key.source) && !gone(&pair.key.target);
+        let mut tied: HashMap<ElementName, usize> = HashMap::new();
+        for pair in self.pairs.values_mut().filter(|pair| is_tied(pair)) {
+            let PairKey { source, target, .. } = &pair.key;
+            if is_gone(&self.elements, source) || is_gone(&self.elements, target) {
+                (pair.created, pair.progress) = (false, 0);
+            } else {
+                for end in [source, target] {
+                    *tied.entry(end.clone()).or_default() += 1;
+                }
+            }
         }
+        self.tied = tied;
+    }
+
+    /// Puts the record of a relationship.
+    pub(crate) fn put_pair(&mut self, record: PairRecord) {
+        let PairKey { source, target, .. } = record.key.clone();
+        let now = is_tied(&record);
+        let before = self.pairs.insert(record.key.clone(), record).is_some_and(|pair| is_tied(&pair));
+        for end in [source, target] {
+            let tied = self.tied.entry(end).or_default();
+            *tied = (*tied + usize::from(now)).saturating_sub(usize::from(before));
+        }
+    }
+
+    /// Returns the relationships that go with a part that is gone: its own, and those of each assembly that is no longer
+    /// whole without it.
+    pub(crate) fn pairs_lost_with(&self, element: &ElementName) -> Vec<PairKey> {
+        let mut ends: Vec<ElementName> =
+            enclosing(element).filter(|whole| self.belongs(element, whole)).collect();
+        ends.push(element.clone());
+        ends.retain(|end| self.tied.get(end).is_some_and(|tied| *tied > 0));
+        if ends.is_empty() {
+            return Vec::new();
+        }
+        let lost = |pair: &&PairRecord| {
+            is_tied(pair) && (ends.contains(&pair.key.source) || ends.contains(&pair.key.target))
+        };
+        self.pairs.values().filter(lost).map(|pair| pair.key.clone()).collect()
+    }
+
+    /// Tells whether an assembly has a part, as the newest version says that has the assembly.
+    fn belongs(&self, part: &ElementName, whole: &ElementName) -> bool {
+        let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
+        let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
+        described.into_iter().find(is_assembly).is_some_and(|topology| topology.get(part).is_some())
     }
 
     /// Parts with the other assemblies, and returns their leases.
@@ -458,6 +501,29 @@ impl World {
         let pins = self.assembly.packages.iter();
         pins.filter_map(|(name, digest)| Some((name.clone(), self.former.get(digest)?.clone()))).collect()
     }
+}
+
+/// Tells whether a relationship is made, or some of its operations were called.
+fn is_tied(pair: &PairRecord) -> bool {
+    pair.created || pair.progress > 0
+}
+
+/// Tells whether nothing is there of an element, nor of what is in it.
+fn is_gone(elements: &BTreeMap<ElementName, ElementRecord>, name: &ElementName) -> bool {
+    let behind = elements.range(name..).take_while(|(other, _)| other.as_str().starts_with(name.as_str()));
+    let mut own = behind.filter(|(other, _)| *other == name || enclosing(other).any(|whole| whole == *name));
+    let mut known = false;
+    own.all(|(_, record)| {
+        known = true;
+        record.state == State::Absent
+    }) && known
+}
+
+/// Returns the assemblies and groups that an element is in, by their names; the whole assembly last.
+fn enclosing(name: &ElementName) -> impl Iterator<Item = ElementName> {
+    let parent = |name: &str| name.rfind("__").map(|at| name[..at].to_owned());
+    let names = std::iter::successors(parent(name.as_str()), move |name| parent(name));
+    names.filter_map(|name| name.parse().ok())
 }
 
 /// Refuses outputs that are larger than a value may be.

@@ -33,6 +33,8 @@ mod planner;
 mod reads;
 mod scale;
 mod steps;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod ties;
 
 use thiserror::Error;

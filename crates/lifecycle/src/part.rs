@@ -229,7 +229,7 @@ impl<'a> Parts<'a> {
             ElementKind::Resource => of(&node.name),
             ElementKind::Assembly | ElementKind::Group => {
                 let leaves = topology.leaves(&node.name);
-                leaves.iter().map(|leaf| of(&leaf.name)).fold(Way::FIXED, Way::both)
+                leaves.iter().map(|leaf| of(&leaf.name)).reduce(Way::both).unwrap_or(Way::FIXED)
             }
         }
     }
@@ -242,7 +242,7 @@ pub(crate) struct Way {
     pub(crate) falls_to: u8,
     /// The rank in which it ends.
     pub(crate) end: u8,
-    /// Whether it wasn't there to begin with.
+    /// Whether it wasn't there to begin with, nor any part of it.
     pub(crate) absent: bool,
     /// Whether it, or a part of it, is about to climb.
     pub(crate) climbs: bool,
@@ -284,7 +284,7 @@ impl Way {
         Self {
             falls_to: self.falls_to.min(other.falls_to),
             end: self.end.min(other.end),
-            absent: self.absent || other.absent,
+            absent: self.absent && other.absent,
             climbs: self.climbs || other.climbs,
             stance: self.stance.max(other.stance),
         }

@@ -74,6 +74,9 @@ impl Machine {
         });
         if to == State::Absent {
             self.forget_instance(element);
+            for pair in self.world.pairs_lost_with(element) {
+                self.put_pair(&pair, Some(false), 0);
+            }
         }
         if from != to {
             self.happened(process, Happening::StateChanged { element: element.clone(), from, to });
@@ -174,7 +177,7 @@ impl Machine {
         let before = self.world.pairs.get(key).is_some_and(|pair| pair.created);
         let record =
             PairRecord { key: key.clone(), created: created.unwrap_or(before), progress, since: self.now };
-        self.world.pairs.insert(key.clone(), record.clone());
+        self.world.put_pair(record.clone());
         self.change(Change::PutPair(Box::new(record)));
     }
 }

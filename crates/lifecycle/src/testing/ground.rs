@@ -1,0 +1,339 @@
+//! What there really is: what somebody sees who looks from outside, and what must hold of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_model::assembly::ElementKind;
+use windlass_model::record::PairKey;
+use windlass_model::resolve::{Answer, Lookup, Output, Resolved, Resolver};
+use windlass_model::{Element, ElementName, InstanceId, PropertyName, Relationship, State, Topology};
+use windlass_plan::Direction;
+use windlass_secret::{SecretRef, Sensitive};
+
+use super::property;
+use crate::least;
+
+/// A resource that exists.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Thing {
+    /// How far it has come.
+    pub state: State,
+    /// What it was installed as.
+    pub kind: String,
+    /// What its property `in` was when it was last given its values.
+    pub input: Option<String>,
+    /// How often anything was installed before it; 0 where it publishes nothing.
+    pub generation: u64,
+}
+
+/// What there really is of some assemblies, and what they were asked to be.
+///
+/// Every check answers with what is wrong, for people.
+#[derive(Debug, Clone, Default)]
+pub struct Ground {
+    versions: Vec<Topology>,
+    things: BTreeMap<ElementName, Thing>,
+    /// The relationships that are made, each with the version that it was made for.
+    pairs: BTreeMap<PairKey, usize>,
+    /// The states in which all was when the process began that runs now.
+    before: BTreeMap<ElementName, State>,
+    generation: u64,
+}
+
+/// One end of a relationship.
+struct End {
+    leaves: BTreeSet<ElementName>,
+    /// The rank that it must have.
+    least: u8,
+    /// The rank that the relationship names, where that is the same in all versions.
+    named: Option<u8>,
+}
+
+impl Ground {
+    /// Notes that a process begins that makes an assembly like this.
+    pub fn begin(&mut self, desired: Option<&Topology>) {
+        self.before = self.things.iter().map(|(name, thing)| (name.clone(), thing.state)).collect();
+        if let Some(desired) = desired {
+            self.versions.push(desired.clone());
+        }
+    }
+
+    /// Notes that a process has reached its end: from here on, everything of the assembly is what its newest version says.
+    pub fn complete(&mut self, root: &str) {
+        let Some(newest) = self.versions.iter().rposition(|version| version.name().as_str() == root) else {
+            return;
+        };
+        let own = |key: &PairKey| key.assembly.assembly().as_str() == root;
+        self.pairs.iter_mut().filter(|(key, _)| own(key)).for_each(|(_, of)| *of = newest);
+    }
+
+    /// Returns how many versions there have been, less one.
+    pub fn newest(&self) -> usize {
+        self.versions.len().saturating_sub(1)
+    }
+
+    /// Returns what exists.
+    pub fn things(&self) -> &BTreeMap<ElementName, Thing> {
+        &self.things
+    }
+
+    /// Returns the relationships that are made.
+    pub fn pairs(&self) -> impl Iterator<Item = &PairKey> {
+        self.pairs.keys()
+    }
+
+    /// Returns how far a resource has come.
+    pub fn state(&self, name: &ElementName) -> State {
+        self.things.get(name).map(|thing| thing.state).unwrap_or_default()
+    }
+
+    /// Lets a resource be in a state. What is gone has no relationships, and an assembly is there as long as all is there
+    /// that belongs to it.
+    pub fn set(&mut self, name: &ElementName, state: State) {
+        if state != State::Absent {
+            self.things.entry(name.clone()).or_default().state = state;
+            return;
+        }
+        self.things.remove(name);
+        let gone: BTreeSet<PairKey> = self
+            .pairs
+            .keys()
+            .filter(|key| [&key.source, &key.target].iter().any(|end| *end == name || self.is_in(name, end)))
+            .cloned()
+            .collect();
+        self.pairs.retain(|key, _| !gone.contains(key));
+    }
+
+    /// Forgets the relationships of what is not there: one that is made before its end is installed may be left of a
+    /// process that got no further.
+    pub fn forget(&mut self) {
+        let (versions, things) = (&self.versions, &self.things);
+        let gone = |end: &ElementName| {
+            let Some(topology) = versions.iter().rev().find(|t| t.get(end).is_some()) else { return true };
+            let leaves = topology.leaves(end);
+            !leaves.is_empty() && leaves.iter().all(|leaf| !things.contains_key(&leaf.name))
+        };
+        self.pairs.retain(|key, _| !gone(&key.source) && !gone(&key.target));
+    }
+
+    /// Tells whether a resource is in an assembly, as the newest version says that has that assembly.
+    fn is_in(&self, name: &ElementName, whole: &ElementName) -> bool {
+        let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
+        let newest = self.versions.iter().rev().find(is_assembly);
+        newest.is_some_and(|t| t.leaves(whole).iter().any(|leaf| leaf.name == *name))
+    }
+
+    /// Lets a resource publish anew, as one of this kind.
+    pub fn launch(&mut self, name: &ElementName, kind: &Element) {
+        self.generation += 1;
+        let generation = self.generation;
+        let thing = self.things.entry(name.clone()).or_default();
+        (thing.generation, thing.kind) = (generation, kind.descriptor.to_string());
+    }
+
+    /// Gives a resource its values.
+    pub fn give(&mut self, name: &ElementName, input: String) {
+        self.things.entry(name.clone()).or_default().input = Some(input);
+    }
+
+    /// Returns what a resource's property `in` is by now.
+    ///
+    /// # Errors
+    ///
+    /// It is not known yet.
+    pub fn value(&self, topology: &Topology, name: &ElementName) -> Result<String, String> {
+        match Resolver::new(topology, self).property(name, &property("in")) {
+            Ok(Answer::Known(known)) => Ok(known.value.to_string()),
+            other => Err(format!("{name} is called before its values are known: {other:?}")),
+        }
+    }
+
+    /// Tells whether a relationship is made.
+    pub fn is_made(&self, key: &PairKey) -> bool {
+        self.pairs.contains_key(key)
+    }
+
+    /// Makes or ends a relationship.
+    pub fn tie(&mut self, key: &PairKey, direction: Direction) {
+        match direction {
+            Direction::Create => {
+                let root = key.assembly.assembly();
+                let of = self.versions.iter().rposition(|version| *version.name() == root);
+                self.pairs.insert(key.clone(), of.unwrap_or_default());
+            }
+            Direction::Cease => drop(self.pairs.remove(key)),
+        }
+    }
+
+    /// Checks that a relationship may be made or ended now: both ends are in their least states.
+    ///
+    /// # Errors
+    ///
+    /// An end is not.
+    pub fn check_tie(&self, key: &PairKey, direction: Direction) -> Result<(), String> {
+        for end in self.ends(key, direction) {
+            for leaf in &end.leaves {
+                let state = self.state(leaf);
+                // What is not well is cleared away, whatever it was related to.
+                let unwell = matches!(state, State::Failed | State::Broken) && direction == Direction::Cease;
+                if !unwell && self.rank(leaf) < Some(self.floor(leaf, end.least)) {
+                    return Err(format!("{direction:?} of {key:?}: {leaf} is {state}, not {}", end.least));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a resource may take a step while a relationship of it is being made or ended.
+    ///
+    /// # Errors
+    ///
+    /// It may not.
+    pub fn check_beside(
+        &self,
+        (name, from, to): (&ElementName, State, State),
+        key: &PairKey,
+        direction: Direction,
+    ) -> Result<(), String> {
+        if matches!(from, State::Failed | State::Broken) {
+            return Ok(());
+        }
+        for end in self.ends(key, direction).iter().filter(|end| end.leaves.contains(name)) {
+            if to.rank() < Some(end.least) {
+                return Err(format!("{name} leaves {from} beside {direction:?} of {key:?}"));
+            }
+            let Some(named) = end.named.filter(|named| *named != end.least) else { continue };
+            let enters = from.rank() < Some(named) && to.rank() >= Some(named);
+            if enters && !(end.leaves.len() > 1 && self.is_not_the_last(name, &end.leaves, named)) {
+                return Err(format!("{name} becomes {to} beside {direction:?} of {key:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a resource may take a step: no relationship of it needs it where it is.
+    ///
+    /// # Errors
+    ///
+    /// One does.
+    pub fn check_step(&self, name: &ElementName, from: State, to: State) -> Result<(), String> {
+        if matches!(from, State::Failed | State::Broken) || to.rank() >= from.rank() {
+            return Ok(());
+        }
+        for key in self.pairs.keys() {
+            for end in self.ends(key, Direction::Cease).iter().filter(|end| end.leaves.contains(name)) {
+                if to.rank() < Some(end.least) {
+                    return Err(format!("{name} goes from {from} to {to}, and {key:?} is not ended"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells whether an assembly is below a rank also when this part of it is there, or was there before.
+    fn is_not_the_last(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
+        let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
+        whole
+            .iter()
+            .filter(|other| *other != part)
+            .any(|other| self.state(other).rank() < Some(rank) || before(other) >= Some(rank))
+    }
+
+    /// Returns the rank of a resource: where making it has failed before it was there, nothing is there.
+    fn rank(&self, name: &ElementName) -> Option<u8> {
+        let thing = self.things.get(name);
+        let nothing = thing.is_none_or(|thing| thing.state == State::Failed && thing.generation == 0);
+        if nothing { Some(0) } else { self.state(name).rank() }
+    }
+
+    /// Returns the least rank of a resource: without Created there is nothing below Installed.
+    fn floor(&self, leaf: &ElementName, least: u8) -> u8 {
+        let element = self.versions.iter().rev().find_map(|topology| topology.get(leaf));
+        if least == 1 && !element.is_some_and(Element::has_created) { 0 } else { least }
+    }
+
+    /// Returns the ends of a relationship that is to be made, or that was. It is ended as any version of it allows.
+    fn ends(&self, key: &PairKey, direction: Direction) -> [End; 2] {
+        let root = key.assembly.assembly();
+        let find = |at: &usize| self.versions[*at].relationship(&key.assembly, key.relationship.as_str());
+        let known = (0..self.versions.len()).rev().filter(|at| *self.versions[*at].name() == root);
+        let of: Vec<usize> = match direction {
+            Direction::Create => known.take(1).collect(),
+            Direction::Cease => known.filter(|at| find(at).is_some()).collect(),
+        };
+        let declared: Vec<&Relationship> = of.iter().filter_map(find).collect();
+        // What came to an end later had no part in what was made before.
+        let made = self.pairs.get(key).filter(|_| direction == Direction::Cease).or(of.first());
+        let leaves = |end: &ElementName| -> BTreeSet<ElementName> {
+            let all = made.map(|at| self.versions[*at].leaves(end)).unwrap_or_default();
+            all.into_iter().map(|leaf| leaf.name.clone()).collect()
+        };
+        let end = |end: &ElementName, ranks: Vec<(u8, u8)>| End {
+            leaves: leaves(end),
+            least: ranks.iter().map(|(least, _)| *least).min().unwrap_or_default(),
+            named: ranks
+                .first()
+                .filter(|one| ranks.iter().all(|other| other == *one))
+                .map(|(_, named)| *named),
+        };
+        let rank = |state: State| state.rank().unwrap_or(4);
+        let sources =
+            declared.iter().map(|of| (least(of.source_state, of.source_modifier), rank(of.source_state)));
+        let targets =
+            declared.iter().map(|of| (least(of.target_state, of.target_modifier), rank(of.target_state)));
+        [end(&key.source, sources.collect()), end(&key.target, targets.collect())]
+    }
+
+    /// Returns what is seen from outside of an assembly, that should be as `desired`: states, whether values are up to
+    /// date, types, relationships.
+    pub fn seen(&self, desired: &Topology) -> (BTreeMap<String, String>, BTreeSet<PairKey>) {
+        let own = |name: &ElementName| name.assembly() == *desired.name();
+        let mut things = BTreeMap::new();
+        for (name, thing) in self.things.iter().filter(|(name, _)| own(name)) {
+            let now = self.value(desired, name).ok();
+            let fresh = if now.is_some() && now == thing.input { "up to date" } else { "stale" };
+            things.insert(name.to_string(), format!("{} {fresh} {}", thing.state, thing.kind));
+        }
+        (things, self.pairs.keys().filter(|key| own(&key.assembly)).cloned().collect())
+    }
+
+    /// Returns what should be seen once everything has gone well.
+    pub fn expected(desired: &Topology) -> (BTreeMap<String, String>, BTreeSet<PairKey>) {
+        let resources = desired.elements().iter().filter(|e| e.kind == ElementKind::Resource);
+        let things = resources.map(|e| (e.name.to_string(), format!("Active up to date {}", e.descriptor)));
+        let calling = desired.relationships().iter().filter(|relationship| !relationship.create.is_empty());
+        (things.collect(), calling.flat_map(|relationship| all_pairs(desired, relationship)).collect())
+    }
+}
+
+/// Returns what a relationship relates: each source with each target.
+pub fn all_pairs(topology: &Topology, relationship: &Relationship) -> Vec<PairKey> {
+    let mut pairs = Vec::new();
+    for source in relationship.sources.iter().flat_map(|end| topology.nodes(&end.element)) {
+        for target in relationship.targets.iter().flat_map(|end| topology.nodes(&end.element)) {
+            pairs.push(PairKey {
+                assembly: relationship.assembly.clone(),
+                relationship: relationship.name.clone(),
+                source: source.name.clone(),
+                target: target.name.clone(),
+            });
+        }
+    }
+    pairs
+}
+
+impl Lookup for Ground {
+    fn output(&self, element: &ElementName, _: &PropertyName) -> Output {
+        match self.things.get(element).map(|thing| thing.generation) {
+            Some(generation @ 1..) => Output::Published(Resolved::plain(format!("{element}#{generation}"))),
+            _ => Output::NotYet,
+        }
+    }
+
+    fn instance_id(&self, _: &ElementName) -> Option<InstanceId> {
+        None
+    }
+
+    fn secret(&self, _: &SecretRef) -> Option<Sensitive<String>> {
+        None
+    }
+}

@@ -1,0 +1,365 @@
+//! Assemblies that are made up: up to forty components, clusters and nested assemblies among them, with relationships.
+
+use indexmap::IndexMap;
+use proptest::prelude::*;
+use windlass_model::assembly::{
+    Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship,
+};
+use windlass_model::resolve::NothingYet;
+use windlass_model::template::End;
+use windlass_model::{Modifier, Part, State, Template, Topology, Transition};
+
+use super::{name, property};
+use crate::{Current, LifecycleError, Options, Situation, Version, plan};
+
+/// A component of a random assembly.
+#[derive(Debug, Clone)]
+pub struct Component {
+    /// What it is: a resource (0 to 2), a cluster of resources (3), an assembly of them (4), a cluster of assemblies (5),
+    /// or an assembly that has an assembly in it (6).
+    pub shape: u8,
+    /// How many nodes or parts it has.
+    pub nodes: u8,
+    /// The value that its resources are given.
+    pub value: u8,
+    /// What its resources declare: Create and Delete (1), Reconfigure (2), or neither.
+    pub kind: u8,
+    /// Whether the value may change while a resource is Active.
+    pub volatile: bool,
+    /// Which component before it its resources read from, instead of having a value.
+    pub reads: Option<u8>,
+    /// The relationship between what is inside, as far as anything is.
+    pub inner: Tie,
+}
+
+/// A relationship of a random assembly.
+#[derive(Debug, Clone)]
+pub struct Tie {
+    /// Which component is its source.
+    pub source: u8,
+    /// Which component is its target.
+    pub target: u8,
+    /// The ranks of the states of source and target.
+    pub states: (u8, u8),
+    /// Whether the modifiers of source and target are `pre`.
+    pub modifiers: (bool, bool),
+    /// Which operations it calls: none (0), of its target (1), or of its source (2).
+    pub operations: u8,
+    /// Whether it reads a value of its source: not when 0.
+    pub reads: u8,
+}
+
+/// An assembly that is made up. What is none, the other version has.
+#[derive(Debug, Clone, Default)]
+pub struct Spec {
+    /// Its components.
+    pub components: Vec<Option<Component>>,
+    /// Its relationships.
+    pub ties: Vec<Option<Tie>>,
+}
+
+fn component() -> impl Strategy<Value = Component> {
+    let reads = proptest::option::of(any::<u8>());
+    (0..7_u8, 1..=3_u8, 0..2_u8, 0..3_u8, any::<bool>(), reads, tie()).prop_map(
+        |(shape, nodes, value, kind, volatile, reads, inner)| Component {
+            shape,
+            nodes,
+            value,
+            kind,
+            volatile,
+            reads,
+            inner,
+        },
+    )
+}
+
+fn tie() -> impl Strategy<Value = Tie> {
+    let states = (2..=4_u8, 2..=4_u8);
+    let modifiers = (proptest::bool::weighted(0.2), proptest::bool::weighted(0.6));
+    (any::<u8>(), any::<u8>(), states, modifiers, 0..3_u8, 0..3_u8).prop_map(
+        |(source, target, states, modifiers, operations, reads)| Tie {
+            source,
+            target,
+            states,
+            modifiers,
+            operations,
+            reads,
+        },
+    )
+}
+
+/// Makes up two versions of an assembly that have some of their parts in common.
+pub fn versions() -> impl Strategy<Value = (Spec, Spec)> {
+    // Most are small, since small ones are read when they fail; some have forty components.
+    let many = prop_oneof![6 => 1..12_usize, 2 => 12..25_usize, 1 => 25..41_usize];
+    let components =
+        many.prop_flat_map(|count| proptest::collection::vec((component(), component(), 0..6_u8), count));
+    let ties = proptest::collection::vec((tie(), tie(), 0..6_u8), 0..10);
+    (components, ties).prop_map(|(components, ties)| {
+        let (mut a, mut b) = (Spec::default(), Spec::default());
+        for (one, other, how) in components {
+            let (one, other) = choose(one, other, how);
+            a.components.push(one);
+            b.components.push(other);
+        }
+        for (one, other, how) in ties {
+            let (one, other) = choose(one, other, how);
+            a.ties.push(one);
+            b.ties.push(other);
+        }
+        (a, b)
+    })
+}
+
+fn choose<T: Clone>(one: T, other: T, how: u8) -> (Option<T>, Option<T>) {
+    match how {
+        0 => (Some(one), None),
+        1 => (None, Some(other)),
+        2 => (Some(one), Some(other)),
+        _ => (Some(one.clone()), Some(one)),
+    }
+}
+
+/// Tells whether an assembly has an order at all: modifiers may ask for a circle.
+///
+/// # Panics
+///
+/// When something else stands against it.
+pub fn has_order(topology: &Topology) -> bool {
+    let desired = Some(Version { topology, lookup: &NothingYet });
+    let situation = Situation { current: &Current::default(), installed: None, desired };
+    match plan(&situation, &Options::default()) {
+        Ok(_) => true,
+        Err(LifecycleError::Order(_)) => false,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn element(at: &str, kind: ElementKind, parent: Option<&str>) -> Element {
+    Element {
+        name: name(at),
+        kind,
+        parent: parent.map(name),
+        component: None,
+        index: None,
+        descriptor: "assembly::any::1.0".parse().expect("valid"),
+        properties: IndexMap::new(),
+        transitions: Vec::new(),
+        operations: IndexMap::new(),
+        cluster: None,
+        referent: None,
+        metrics: IndexMap::new(),
+        origin: None,
+    }
+}
+
+impl Component {
+    /// Names the component. What becomes a cluster or an assembly gets another name: see the limits in the design page.
+    fn name(&self, root: &str, at: usize) -> String {
+        match self.shape {
+            3 => format!("{root}__s{at}"),
+            4 => format!("{root}__a{at}"),
+            5 => format!("{root}__g{at}"),
+            6 => format!("{root}__n{at}"),
+            _ => format!("{root}__c{at}"),
+        }
+    }
+}
+
+impl Spec {
+    /// Puts the assembly together under the name `t`.
+    pub fn topology(&self) -> Topology {
+        self.topology_of("t")
+    }
+
+    /// Puts the assembly together under a name.
+    ///
+    /// # Panics
+    ///
+    /// When `root` is no name of an assembly.
+    pub fn topology_of(&self, root: &str) -> Topology {
+        let mut draft =
+            Draft { spec: self, root, elements: Vec::new(), relationships: Vec::new(), inner: Vec::new() };
+        draft.elements.push(element(root, ElementKind::Assembly, None));
+        for (at, component) in self.components.iter().enumerate() {
+            if let Some(component) = component {
+                draft.add(at, component);
+            }
+        }
+        draft.relate();
+        let Draft { elements, mut relationships, inner, .. } = draft;
+        relationships.extend(inner);
+        Topology::new(root.parse().expect("a name of an assembly"), elements, relationships)
+    }
+}
+
+/// A topology that is being put together.
+struct Draft<'a> {
+    spec: &'a Spec,
+    root: &'a str,
+    elements: Vec<Element>,
+    relationships: Vec<Relationship>,
+    /// The relationships inside of components; they come last.
+    inner: Vec<Relationship>,
+}
+
+impl Draft<'_> {
+    fn add(&mut self, at: usize, component: &Component) {
+        let own = component.name(self.root, at);
+        match component.shape {
+            0..=2 => self.resource(&own, self.root, component),
+            3 | 5 => {
+                let mut group = element(&own, ElementKind::Group, Some(self.root));
+                group.cluster = Some(Cluster { minimum: 1, maximum: Some(4), increment: 1 });
+                self.elements.push(group);
+                for index in 1..=u32::from(component.nodes) {
+                    let node = format!("{own}__{index}");
+                    let place = self.elements.len();
+                    if component.shape == 3 {
+                        self.resource(&node, &own, component);
+                    } else {
+                        self.pair(&node, &own, component);
+                    }
+                    self.elements[place].index = Some(index);
+                }
+            }
+            4 => {
+                let parts: Vec<String> =
+                    (1..=component.nodes).map(|part| format!("{own}__p{part}")).collect();
+                self.assembly(&own, self.root, &parts[0], component);
+                for part in &parts {
+                    self.resource(part, &own, component);
+                }
+            }
+            _ => {
+                // A resource beside an assembly that has an assembly in it.
+                let (first, middle) = (format!("{own}__p1"), format!("{own}__m"));
+                let (deepest, last) = (format!("{middle}__d"), format!("{middle}__p1"));
+                self.assembly(&own, self.root, &first, component);
+                self.resource(&first, &own, component);
+                self.assembly(&middle, &own, &last, component);
+                self.pair(&deepest, &middle, component);
+                self.resource(&last, &middle, component);
+                self.inner.push(relationship(&own, "outer", (&first, &middle), &component.inner));
+                self.inner.push(relationship(&middle, "middle", (&deepest, &last), &component.inner));
+            }
+        }
+    }
+
+    /// Adds an assembly of two resources that are related.
+    fn pair(&mut self, node: &str, parent: &str, component: &Component) {
+        let (first, second) = (format!("{node}__p1"), format!("{node}__p2"));
+        self.assembly(node, parent, &first, component);
+        for part in [&first, &second] {
+            self.resource(part, node, component);
+        }
+        self.inner.push(relationship(node, "inner", (&first, &second), &component.inner));
+    }
+
+    /// Adds an assembly that promotes the operations of one of its parts.
+    fn assembly(&mut self, at: &str, parent: &str, leads_to: &str, component: &Component) {
+        let mut assembly = element(at, ElementKind::Assembly, Some(parent));
+        promote(&mut assembly, leads_to);
+        let value = Some(Template::literal(component.value.to_string()));
+        assembly.properties.insert(property("in"), Property { value, ..Property::default() });
+        self.elements.push(assembly);
+    }
+
+    fn resource(&mut self, at: &str, parent: &str, component: &Component) {
+        let mut resource = element(at, ElementKind::Resource, Some(parent));
+        resource.descriptor = format!("resource::k{}::1.0", component.kind % 2).parse().expect("valid");
+        let usual = [Transition::Install, Transition::Configure, Transition::Start, Transition::Stop];
+        resource.transitions.extend(usual);
+        resource.transitions.push(Transition::Uninstall);
+        match component.kind {
+            1 => resource.transitions.extend([Transition::Create, Transition::Delete]),
+            2 => resource.transitions.push(Transition::Reconfigure),
+            _ => {}
+        }
+        promote(&mut resource, at);
+        let own: usize = at.split("__").nth(1).and_then(|c| c[1..].parse().ok()).expect("a component");
+        let value =
+            self.read(component, own).unwrap_or_else(|| Template::literal(component.value.to_string()));
+        let given = |value| Property { value, volatile: component.volatile, ..Property::default() };
+        resource.properties.insert(property("in"), given(Some(value)));
+        resource.properties.insert(property("out"), Property { read_only: true, ..given(None) });
+        self.elements.push(resource);
+    }
+
+    /// Returns what a component reads: what one before it publishes.
+    fn read(&self, component: &Component, own: usize) -> Option<Template> {
+        let components = &self.spec.components;
+        let before: Vec<usize> = (0..own).filter(|at| components[*at].is_some()).collect();
+        let at = *before.get(usize::from(component.reads?) % before.len().max(1))?;
+        let own = self.name(at);
+        let leaf = match components[at].as_ref()?.shape {
+            0..=2 => own,
+            3 => format!("{own}__1"),
+            4 | 6 => format!("{own}__p1"),
+            _ => format!("{own}__1__p2"),
+        };
+        Some(Template::property(name(&leaf), property("out")))
+    }
+
+    fn name(&self, at: usize) -> String {
+        self.spec.components[at].as_ref().map(|component| component.name(self.root, at)).unwrap_or_default()
+    }
+
+    /// Adds the relationships between components.
+    fn relate(&mut self) {
+        let components = &self.spec.components;
+        let there: Vec<usize> = (0..components.len()).filter(|at| components[*at].is_some()).collect();
+        if there.len() < 2 {
+            return;
+        }
+        for (at, tie) in self.spec.ties.iter().enumerate() {
+            let Some(tie) = tie else { continue };
+            // Sources come before targets, so that most assemblies have an order.
+            let target = 1 + usize::from(tie.target) % (there.len() - 1);
+            let source = usize::from(tie.source) % target;
+            let ends = (self.name(there[source]), self.name(there[target]));
+            let ends = (&*ends.0, &*ends.1);
+            self.relationships.push(relationship(self.root, &format!("r{at}"), ends, tie));
+        }
+    }
+}
+
+/// Lets an element have the operations that relationships call.
+fn promote(element: &mut Element, leads_to: &str) {
+    for operation in ["Join1", "Leave1", "Join2", "Leave2"] {
+        let operation: windlass_model::OperationName = operation.parse().expect("valid");
+        let found = Operation { element: name(leads_to), operation: operation.clone() };
+        element.operations.insert(operation, found);
+    }
+}
+
+fn relationship(assembly: &str, own: &str, ends: (&str, &str), tie: &Tie) -> Relationship {
+    let modifier = |pre| if pre { Modifier::Pre } else { Modifier::Post };
+    let call = |operation: &str| OperationCall {
+        end: if tie.operations == 2 { End::Source } else { End::Target },
+        operation: format!("{operation}{}", tie.operations).parse().expect("valid"),
+    };
+    let calls = |operation| if tie.operations == 0 { Vec::new() } else { vec![call(operation)] };
+    let end = |at: &str| vec![Endpoint { element: name(at), capability: None }];
+    let state = |rank: u8| State::LADDER[usize::from(rank)];
+    let mut properties = IndexMap::new();
+    if tie.reads > 0 {
+        let part = Part::End { end: End::Source, property: property("in") };
+        let value = Some(Template::Text(vec![part]));
+        properties.insert(property("peer"), Property { value, ..Property::default() });
+    }
+    Relationship {
+        name: own.parse().expect("valid"),
+        assembly: name(assembly),
+        sources: end(ends.0),
+        targets: end(ends.1),
+        source_state: state(tie.states.0),
+        source_modifier: modifier(tie.modifiers.0),
+        target_state: state(tie.states.1),
+        target_modifier: modifier(tie.modifiers.1),
+        properties,
+        create: calls("Join"),
+        cease: calls("Leave"),
+        origin: None,
+    }
+}

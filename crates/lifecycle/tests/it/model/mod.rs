@@ -1,0 +1,185 @@
+//! Random assemblies, planned and carried out by an interpreter of plans, with failures and cuts.
+
+mod run;
+mod world;
+
+use proptest::prelude::*;
+use windlass_lifecycle::Options;
+use windlass_lifecycle::testing::{Component, Ground, Luck, Spec, Tie, few, has_order, versions};
+use windlass_model::{ElementName, State, Topology};
+
+use self::world::World;
+
+/// How many assemblies of each kind CI tries.
+const CASES: u32 = 80;
+
+fn brought_up(topology: &Topology, seed: u64) -> World {
+    let mut world = World::default();
+    assert!(world.go(Some(topology), &Options::default(), Luck { seed, ..Luck::GOOD }));
+    assert_eq!(world.ground.seen(topology), Ground::expected(topology));
+    world
+}
+
+fn settles(world: &mut World, topology: &Topology) {
+    assert!(world.go(Some(topology), &Options::default(), Luck::GOOD));
+    assert_eq!(world.ground.seen(topology), Ground::expected(topology));
+    let again = world.plan(Some(topology), &Options::default()).expect("there is a plan");
+    assert!(again.plan.is_empty() && again.diff.is_empty(), "{}", again.diff);
+}
+
+fn goes(world: &mut World) {
+    assert!(world.go(None, &Options::default(), Luck::GOOD));
+    assert_eq!((world.ground.things().len(), world.ground.pairs().count()), (0, 0));
+}
+
+/// Goes from one version to another and back, with bad luck on the way and good luck at the end.
+fn to_and_fro(a: &Spec, b: &Spec, luck: Luck) {
+    let (a, b) = (a.topology(), b.topology());
+    let mut world = brought_up(&a, luck.seed);
+    world.go(Some(&b), &Options::default(), luck);
+    settles(&mut world, &b);
+    world.go(Some(&a), &Options::default(), luck);
+    // Turned round half way.
+    world.go(Some(&b), &Options::default(), luck);
+    settles(&mut world, &a);
+    goes(&mut world);
+}
+
+/// Makes a component that reads nothing.
+fn plain(shape: u8, nodes: u8, value: u8, kind: u8) -> Component {
+    let inner = joins(0, 0, (2, 2), (false, false), 0);
+    Component { shape, nodes, value, kind, volatile: false, reads: None, inner }
+}
+
+fn joins(source: u8, target: u8, states: (u8, u8), modifiers: (bool, bool), operations: u8) -> Tie {
+    Tie { source, target, states, modifiers, operations, reads: 0 }
+}
+
+/// Found by chance: see the commit that fixed it.
+#[test]
+fn found_turned_round_twice() {
+    let tie =
+        |source, target, modifiers, operations| Some(joins(source, target, (2, 2), modifiers, operations));
+    let a = Spec {
+        components: vec![
+            Some(plain(0, 1, 0, 0)),
+            Some(plain(3, 1, 0, 2)),
+            Some(plain(0, 1, 0, 0)),
+            Some(plain(4, 2, 0, 1)),
+            Some(plain(0, 1, 0, 0)),
+        ],
+        ties: vec![
+            tie(44, 14, (false, true), 1),
+            tie(0, 20, (false, true), 1),
+            tie(43, 2, (false, false), 1),
+        ],
+    };
+    let b = Spec {
+        components: vec![
+            Some(plain(0, 1, 0, 0)),
+            Some(plain(0, 1, 0, 0)),
+            Some(plain(0, 1, 0, 0)),
+            Some(plain(4, 1, 1, 0)),
+            Some(plain(0, 1, 0, 0)),
+        ],
+        ties: vec![tie(0, 0, (false, false), 0), None, tie(43, 2, (false, false), 1)],
+    };
+    to_and_fro(&a, &b, Luck { seed: 1_907_708_846_037_879_591, fails: 2, cut: None });
+}
+
+/// Found by chance: an upgrade that gives an assembly another part, and ends a relationship with it, is turned back before
+/// the part is there, and then gone on with. What was made with the rest is ended all the same.
+#[test]
+fn found_a_relationship_with_an_assembly_that_is_not_whole() {
+    let tie = Some(joins(0, 0, (4, 4), (false, false), 1));
+    let spec = |parts, ties| {
+        let components = vec![Some(plain(0, 1, 0, 0)), Some(plain(4, parts, 0, 0))];
+        Spec { components, ties }.topology()
+    };
+    let (one, two, loose) = (spec(1, vec![tie.clone()]), spec(2, vec![tie]), spec(1, vec![None]));
+    let mut world = brought_up(&one, 1);
+    world.go(Some(&two), &Options::default(), Luck { cut: Some(0), ..Luck::GOOD });
+    settles(&mut world, &loose);
+    goes(&mut world);
+}
+
+proptest! {
+    #![proptest_config(few(CASES))]
+
+    /// Up, and nothing is left to do; down, and nothing is left.
+    #[test]
+    fn down_after_up_leaves_nothing((a, _) in versions(), seed in any::<u64>()) {
+        let topology = a.topology();
+        prop_assume!(has_order(&topology));
+        let mut world = brought_up(&topology, seed);
+        settles(&mut world, &topology);
+        goes(&mut world);
+    }
+
+    /// Whatever fails, wherever it is cut: the next plan ends where a lucky one would have.
+    #[test]
+    fn any_failure_can_be_repaired(
+        (a, _) in versions(),
+        seed in any::<u64>(),
+        fails in 2..8_u64,
+        cut in proptest::option::of(0..40_usize),
+    ) {
+        let topology = a.topology();
+        prop_assume!(has_order(&topology));
+        let mut world = World::default();
+        for round in 0..3 {
+            let luck = Luck { seed: seed.wrapping_add(round), fails, cut };
+            world.go(Some(&topology), &Options::default(), luck);
+        }
+        settles(&mut world, &topology);
+        world.go(None, &Options::default(), Luck { seed, fails, cut });
+        goes(&mut world);
+    }
+
+    /// An upgrade and its way back, each interrupted or not, end where they should.
+    #[test]
+    fn an_upgrade_and_its_way_back(
+        (a, b) in versions(),
+        seed in any::<u64>(),
+        fails in prop_oneof![Just(0), 2..8_u64],
+        cut in proptest::option::of(0..60_usize),
+    ) {
+        prop_assume!(has_order(&a.topology()) && has_order(&b.topology()));
+        to_and_fro(&a, &b, Luck { seed, fails, cut });
+    }
+
+    /// Any state can be asked for from any other; replacing and healing end where they began.
+    #[test]
+    fn goals_heals_and_replacements(
+        (a, _) in versions(),
+        seed in any::<u64>(),
+        goals in proptest::collection::vec(2..=4_u8, 1..4),
+        which in any::<u8>(),
+        cut in proptest::option::of(0..20_usize),
+    ) {
+        let topology = a.topology();
+        prop_assume!(has_order(&topology));
+        let mut world = World::default();
+        for goal in goals {
+            let goal = State::LADDER[usize::from(goal)];
+            let luck = Luck { seed, ..Luck::GOOD };
+            prop_assert!(world.go(Some(&topology), &Options::goal(goal), luck));
+            let low = world.ground.things().values().all(|thing| thing.state.rank() >= goal.rank());
+            prop_assert!(low, "{:?}", world.ground.things());
+            prop_assert!(world.plan(Some(&topology), &Options::goal(goal)).unwrap().plan.is_empty());
+        }
+        settles(&mut world, &topology);
+        let resources: Vec<ElementName> = world.ground.things().keys().cloned().collect();
+        prop_assume!(!resources.is_empty());
+        let one = resources[usize::from(which) % resources.len()].clone();
+        world.go(Some(&topology), &Options::heal([one.clone()]), Luck { seed, fails: 0, cut });
+        settles(&mut world, &topology);
+        let replace = Options { replace: [one.clone()].into(), ..Options::default() };
+        world.go(Some(&topology), &replace, Luck { seed, fails: 0, cut });
+        settles(&mut world, &topology);
+        let target = Options { target: [one.clone()].into(), ..replace };
+        let luck = Luck { seed, ..Luck::GOOD };
+        prop_assert!(world.go(Some(&topology), &target, luck));
+        settles(&mut world, &topology);
+    }
+}

@@ -1,0 +1,226 @@
+//! An interpreter of plans: takes the steps in any order that their waits allow, and looks at each whether it may be
+//! taken now.
+
+use windlass_lifecycle::testing::Luck;
+use windlass_model::assembly::Element;
+use windlass_model::record::PairKey;
+use windlass_model::{ElementName, State, StepId, Topology, Transition};
+use windlass_plan::{Direction, Plan, Side, WaitKind, Work};
+
+use super::world::World;
+
+/// One execution of a plan.
+pub(super) struct Run<'a> {
+    world: &'a mut World,
+    plan: &'a Plan,
+    installed: Option<Topology>,
+    desired: Option<Topology>,
+    luck: Luck,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fared {
+    Open,
+    Running,
+    Well,
+    Badly,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        world: &'a mut World,
+        plan: &'a Plan,
+        (installed, desired): (Option<Topology>, Option<Topology>),
+        luck: Luck,
+    ) -> Self {
+        Self { world, plan, installed, desired, luck }
+    }
+
+    /// Takes all steps. Tells whether all went well.
+    pub(super) fn run(mut self) -> bool {
+        let plan = self.plan;
+        let steps = plan.steps();
+        let mut fared = vec![Fared::Open; steps.len()];
+        let mut ended = 0;
+        loop {
+            let ready: Vec<usize> = (0..steps.len()).filter(|at| self.is_ready(*at, &fared)).collect();
+            let running: Vec<usize> = (0..steps.len()).filter(|at| fared[*at] == Fared::Running).collect();
+            if self.luck.cut == Some(ended) {
+                // Whoever settles a killed process finds some of its running steps done and others not begun.
+                for at in running {
+                    if self.luck.one_of(2) {
+                        self.end(at, true);
+                    }
+                }
+                return false;
+            }
+            let choices = ready.len() + running.len();
+            if choices == 0 {
+                break;
+            }
+            let choice = usize::try_from(self.luck.draw()).unwrap_or(0) % choices;
+            if let Some(at) = ready.get(choice) {
+                fared[*at] = self.start(*at, &fared);
+            } else {
+                let at = running[choice - ready.len()];
+                let well = !self.luck.fails();
+                self.end(at, well);
+                fared[at] = if well { Fared::Well } else { Fared::Badly };
+                ended += 1;
+            }
+        }
+        fared.iter().all(|fared| *fared == Fared::Well)
+    }
+
+    fn is_ready(&self, at: usize, fared: &[Fared]) -> bool {
+        fared[at] == Fared::Open
+            && self.plan.steps()[at]
+                .waits
+                .iter()
+                .all(|wait| matches!(fared[place(wait.on)], Fared::Well | Fared::Badly))
+    }
+
+    fn start(&mut self, at: usize, fared: &[Fared]) -> Fared {
+        let step = &self.plan.steps()[at];
+        let needs = step.waits.iter().filter(|wait| wait.kind == WaitKind::Needs);
+        if needs.into_iter().any(|wait| fared[place(wait.on)] == Fared::Badly) {
+            return Fared::Badly;
+        }
+        for (other, _) in fared.iter().enumerate().filter(|(_, fared)| **fared == Fared::Running) {
+            self.check_apart(&step.work, &self.plan.steps()[other].work);
+        }
+        match &step.work {
+            Work::Barrier { .. } => return Fared::Well,
+            Work::Transition { element, from, to, side, .. } => {
+                if *from == State::Broken && self.world.ground.state(element) == State::Active {
+                    self.world.ground.set(element, State::Broken);
+                }
+                let now = self.world.ground.state(element);
+                let climbs_from_nothing = now == State::Failed && *from == State::Absent;
+                assert!(now == *from || climbs_from_nothing, "{} starts from {now}", step.work);
+                assert!(self.topology(*side).get(element).is_some(), "{element} is in no {side:?} version");
+                holds(self.world.ground.check_step(element, *from, *to));
+            }
+            Work::Relate { .. } => self.check_ends(&step.work),
+            _ => {}
+        }
+        Fared::Running
+    }
+
+    fn topology(&self, side: Side) -> &Topology {
+        let topology = match side {
+            Side::Installed => self.installed.as_ref().or(self.desired.as_ref()),
+            Side::Desired => self.desired.as_ref(),
+        };
+        topology.expect("the step's version is there")
+    }
+
+    /// Two steps that run at once don't touch the same thing.
+    fn check_apart(&self, one: &Work, other: &Work) {
+        match (one, other) {
+            (Work::Transition { element: a, .. }, Work::Transition { element: b, .. }) => {
+                assert_ne!(a, b, "{one} beside {other}");
+            }
+            (Work::Relate { .. }, Work::Relate { .. }) => {
+                let ((_, a), (_, b)) = (self.keys(one), self.keys(other));
+                assert!(a.iter().all(|key| !b.contains(key)), "{one} beside {other}");
+            }
+            (Work::Transition { element, from, to, .. }, relate @ Work::Relate { .. })
+            | (relate @ Work::Relate { .. }, Work::Transition { element, from, to, .. }) => {
+                let (direction, keys) = self.keys(relate);
+                for key in keys {
+                    holds(self.world.ground.check_beside((element, *from, *to), &key, direction));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the relationships that a step is still to make or to end.
+    fn keys(&self, work: &Work) -> (Direction, Vec<PairKey>) {
+        let Work::Relate { direction, assembly, relationship, target, sources, side, .. } = work else {
+            return (Direction::Create, Vec::new());
+        };
+        let sources = sources.iter().flat_map(|source| self.topology(*side).nodes(source));
+        let key = |source: &Element| PairKey {
+            assembly: assembly.clone(),
+            relationship: relationship.clone(),
+            source: source.name.clone(),
+            target: target.clone(),
+        };
+        let made = *direction == Direction::Create;
+        (*direction, sources.map(key).filter(|key| self.world.ground.is_made(key) != made).collect())
+    }
+
+    /// The ends of a relationship are in their least states when it is made or ended.
+    fn check_ends(&self, work: &Work) {
+        let (direction, keys) = self.keys(work);
+        for key in keys {
+            holds(self.world.ground.check_tie(&key, direction));
+        }
+    }
+
+    fn end(&mut self, at: usize, well: bool) {
+        match &self.plan.steps()[at].work {
+            Work::Transition { element, from, to, calls, side } => {
+                self.move_element(element, (*from, *to), calls, *side, well);
+            }
+            work @ Work::Relate { .. } => {
+                self.check_ends(work);
+                let (direction, keys) = self.keys(work);
+                for key in if well { keys } else { Vec::new() } {
+                    self.world.ground.tie(&key, direction);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn move_element(
+        &mut self,
+        element: &ElementName,
+        (from, to): (State, State),
+        calls: &[Transition],
+        side: Side,
+        well: bool,
+    ) {
+        let version = self.world.versions.len().saturating_sub(1);
+        let process = self.world.process;
+        let failed = (!well).then(|| calls.first().map_or(from, |call| call.on_failure(from)));
+        if well && side == Side::Desired {
+            let topology = self.desired.as_ref().expect("the step's version is there");
+            // It must be known by now, whether or not it is given here.
+            let input = self.world.ground.value(topology, element).unwrap_or_else(|why| panic!("{why}"));
+            let launches = to.rank() == Some(2) || calls.contains(&Transition::Adopt);
+            let record = self.world.records.entry(element.clone()).or_default();
+            if from.rank() <= Some(1) {
+                record.version = version;
+            }
+            if launches {
+                (record.present, record.installed_by, record.configured_by) = (true, process, process);
+                self.world.ground.launch(element, topology.get(element).expect("it is described"));
+                self.world.ground.give(element, input);
+            } else if calls.contains(&Transition::Reconfigure) {
+                (record.configured_by, record.version) = (process, version);
+                self.world.ground.give(element, input);
+            }
+        }
+        let state = failed.unwrap_or(to);
+        self.world.ground.set(element, state);
+        if state == State::Absent {
+            self.world.records.remove(element);
+        }
+    }
+}
+
+/// Fails the test where something does not hold.
+#[track_caller]
+fn holds(checked: Result<(), String>) {
+    if let Err(wrong) = checked {
+        panic!("{wrong}");
+    }
+}
+
+fn place(step: StepId) -> usize {
+    usize::try_from(step.0).expect("a small number") - 1
+}
