@@ -4,7 +4,7 @@ use thiserror::Error;
 use windlass_lifecycle::{HealError, LifecycleError, ScaleError};
 use windlass_model::assembly::Origin;
 use windlass_model::record::CallRecord;
-use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId};
+use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, RequestId};
 use windlass_store::StoreError;
 
 /// Why an intent can't be carried out. Nothing has been changed then, except where a variant says so.
@@ -127,9 +127,54 @@ pub enum EngineError {
     /// Jobs of an earlier run may be where nobody can look now; they must not be run beside themselves.
     #[error("{0}")]
     Unreachable(String),
+    /// A request is not open any more.
+    #[error("{request} of `{name}` is not pending any more; `windlass log {name}` says what became of it")]
+    RequestEnded {
+        /// The assembly.
+        name: AssemblyName,
+        /// The request.
+        request: RequestId,
+    },
+    /// It can't be read what exactly a request asks.
+    #[error("it can't be read what {request} asks: {cause}; ask again")]
+    RequestUnreadable {
+        /// The request.
+        request: RequestId,
+        /// What is wrong.
+        cause: String,
+    },
     /// The user stopped before anything of the new plan was started.
     #[error("stopped on request, before anything was started")]
     Stopped,
+}
+
+impl EngineError {
+    /// Tells whether what the user gave is wrong, rather than that something went wrong.
+    pub fn is_input(&self) -> bool {
+        matches!(
+            self,
+            Self::Unknown { .. }
+                | Self::NameTaken { .. }
+                | Self::Nothing
+                | Self::GoingDown(_)
+                | Self::NoVersion { .. }
+                | Self::MovedOn(_)
+                | Self::AlreadyHere(_)
+                | Self::Referenced { .. }
+                | Self::ReferenceGone { .. }
+                | Self::Scale(_)
+                | Self::Heal(_)
+                | Self::Unplaceable(_)
+                | Self::Lifecycle(_)
+                | Self::NothingToDecide(_)
+        )
+    }
+
+    /// Tells whether the same may go well a little later, with nothing changed by anybody: somebody else is at work, the
+    /// store can't be reached, or it was stopped.
+    pub fn will_pass(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Stopped | Self::RequestEnded { .. })
+    }
 }
 
 /// Parts that can't be brought to where they should be, all for the same reason.

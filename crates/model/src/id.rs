@@ -108,6 +108,11 @@ number_id! {
 }
 
 number_id! {
+    /// The id of a request within its store, shown as `q12`.
+    RequestId, u64, "q", "a request id, as `q12`"
+}
+
+number_id! {
     /// The number of a step within its process, shown as `s3`.
     StepId, u32, "s", "a step id, as `s3`"
 }

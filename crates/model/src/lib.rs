@@ -23,6 +23,7 @@
 //! | [`resolve`] | a property's value, or what it still waits for |
 //! | [`instance`] | the document that drivers change |
 //! | [`record`] | what the store keeps: elements, processes, steps, calls, jobs, events |
+//! | [`request`] | intents that are left for another process to carry out |
 //!
 //! ```
 //! use windlass_model::{AssemblyName, ComponentName, ElementName, State, Transition};
@@ -45,6 +46,7 @@ pub mod name;
 mod newtype;
 pub mod policy;
 pub mod record;
+pub mod request;
 pub mod resolve;
 pub mod state;
 pub mod template;
@@ -52,7 +54,7 @@ pub mod version;
 
 pub use assembly::{Action, Element, ElementKind, Origin, Relationship, Side, Topology};
 pub use clock::{Clock, Timestamp};
-pub use id::{CallId, Epoch, InstanceId, ProcessId, Seq, StepId};
+pub use id::{CallId, Epoch, InstanceId, ProcessId, RequestId, Seq, StepId};
 pub use name::{AssemblyName, ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
 pub use state::{Modifier, State, Transition};
 pub use template::{Part, Template};

@@ -14,7 +14,7 @@ use windlass_secret::SecretRef;
 
 use crate::assembly::{Action, PackageDigest, Side, Topology};
 use crate::clock::Timestamp;
-use crate::id::{CallId, InstanceId, ProcessId, Seq, StepId};
+use crate::id::{CallId, InstanceId, ProcessId, RequestId, Seq, StepId};
 use crate::name::{AssemblyName, DescriptorName, DriverKind, ElementName, PropertyName, RelationshipName};
 use crate::state::State;
 
@@ -171,6 +171,8 @@ impl fmt::Display for Intent {
             Self::ScaleOut(cluster) => return write!(f, "scale out {}", cluster.local()),
             Self::ScaleIn(cluster) => return write!(f, "scale in {}", cluster.local()),
             Self::Heal(element) => return write!(f, "heal {}", element.local()),
+            // Not planned yet: back to what it was before.
+            Self::Rollback(ProcessId(0)) => "rollback",
             Self::Rollback(process) => return write!(f, "rollback to {process}"),
         })
     }
@@ -194,6 +196,12 @@ pub struct ProcessRecord {
     /// The machine and the folder that it runs from, where alone its jobs can be found.
     #[serde(default)]
     pub from: Option<String>,
+    /// The request that it carries out; none where who asked runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestId>,
+    /// Whether the long-running mode runs it, which then also goes on with it when it was interrupted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unattended: bool,
     /// When it was asked for.
     pub created: Timestamp,
     /// When it ended.
@@ -553,6 +561,24 @@ pub struct EventDraft {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Event {
+    /// Somebody left an intent for another process to carry out.
+    Asked {
+        /// The request.
+        request: RequestId,
+        /// What is asked.
+        intent: Intent,
+        /// Who asks.
+        by: String,
+    },
+    /// A request will not be carried out.
+    Dismissed {
+        /// The request.
+        request: RequestId,
+        /// What was asked.
+        intent: Intent,
+        /// Why not; none when who asked has taken it back.
+        why: Option<String>,
+    },
     /// A process began.
     ProcessStarted {
         /// What was asked.

@@ -4,6 +4,7 @@ use windlass_model::record::{
     AssemblyRecord, CallRecord, ElementRecord, EventDraft, InstanceRecord, JobRecord, PackageRecord, PairKey,
     PairRecord, ProcessRecord, StepRecord, VersionRecord,
 };
+use windlass_model::request::RequestRecord;
 use windlass_model::{AssemblyName, ElementName};
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -52,6 +53,9 @@ pub enum Change {
     /// Puts a package, unless one of its digest is there. It stays while an assembly pins it, so the assembly that
     /// does comes after it in the same batch.
     PutPackage(Box<PackageRecord>),
+    /// Ends a request of the lease's assembly, which must be open: puts what has become of it, and forgets what exactly
+    /// it asked.
+    EndRequest(Box<RequestRecord>),
     /// Adds an event to the feed.
     Event(Box<EventDraft>),
 }
@@ -202,6 +206,11 @@ impl Batch {
         self.with(Change::PutPackage(Box::new(record)))
     }
 
+    /// Ends a request: [`Change::EndRequest`].
+    pub fn end_request(self, record: RequestRecord) -> Self {
+        self.with(Change::EndRequest(Box::new(record)))
+    }
+
     /// Adds an event: [`Change::Event`].
     pub fn event(self, draft: EventDraft) -> Self {
         self.with(Change::Event(Box::new(draft)))
@@ -256,6 +265,7 @@ impl Change {
             Self::DropPair(key) => Some(key.assembly.assembly()),
             Self::PutProcess(record) => Some(record.assembly.clone()),
             Self::PutSecret { assembly, .. } => Some(assembly.clone()),
+            Self::EndRequest(record) => Some(record.assembly.clone()),
             Self::Event(draft) => Some(draft.assembly.clone()),
             Self::PutStep(_)
             | Self::PutCall(_)
@@ -272,7 +282,10 @@ impl Change {
 
     /// Returns the reason for refusing a change whose assembly, process, step, call or package is not there.
     pub(crate) fn orphan(&self) -> String {
-        format!("`{}` comes before what it belongs to", self.word())
+        match self {
+            Self::EndRequest(record) => format!("`{}` is of {}, which is not open", self.word(), record.id),
+            _ => format!("`{}` comes before what it belongs to", self.word()),
+        }
     }
 
     /// Returns the reason for refusing a change of something that another assembly has.
@@ -298,6 +311,7 @@ impl Change {
             Self::PutSecret { .. } => "put secret",
             Self::DropSecret(_) => "drop secret",
             Self::PutPackage(_) => "put package",
+            Self::EndRequest(_) => "end request",
             Self::Event(_) => "event",
         }
     }

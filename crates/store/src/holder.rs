@@ -19,6 +19,9 @@ pub struct Holder {
     pub started: u64,
     /// What it runs, for people: `windlass up h_bta`.
     pub command: String,
+    /// Whether it carries out what others ask of the assemblies that it holds: the long-running mode does.
+    #[serde(default)]
+    pub serves: bool,
 }
 
 impl Holder {
@@ -31,7 +34,14 @@ impl Holder {
             pid,
             started: system::started(pid),
             command: command.into(),
+            serves: false,
         }
+    }
+
+    /// Says that the holder carries out what others ask of the assemblies that it holds.
+    #[must_use]
+    pub fn serving(self, serves: bool) -> Self {
+        Self { serves, ..self }
     }
 }
 

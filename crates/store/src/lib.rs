@@ -81,6 +81,7 @@ mod fence;
 mod holder;
 mod lease;
 mod options;
+mod request;
 mod seal;
 mod snapshot;
 mod store;

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::StoreId;
 use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
-use windlass_model::{AssemblyName, ProcessId, Seq};
+use windlass_model::request::RequestRecord;
+use windlass_model::{AssemblyName, ProcessId, RequestId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
 use crate::batch::Batch;
@@ -70,6 +71,27 @@ pub trait Store: Send + Sync {
     /// Tells whether a process was asked to stop.
     async fn is_asked_to_stop(&self, process: ProcessId) -> Result<bool, StoreError>;
 
+    /// Leaves an intent for whoever takes the lease of its assembly; it needs none itself. `asked`, what exactly is to be
+    /// done, is sealed, and forgotten when the request ends: by [`Change::EndRequest`](crate::Change::EndRequest) or
+    /// because it is withdrawn.
+    async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError>;
+
+    /// Takes a request back unless it has ended, and returns it as it is then; none when there is none. It needs no
+    /// lease.
+    async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError>;
+
+    /// Reads a request, also one that has ended.
+    async fn request(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError>;
+
+    /// Reads the open requests of all assemblies, oldest first.
+    async fn requests(&self) -> Result<Vec<RequestRecord>, StoreError>;
+
+    /// Opens what exactly a request asks; none when it has ended.
+    ///
+    /// # Errors
+    /// [`StoreError::Key`] when it can't be opened.
+    async fn asked(&self, request: RequestId) -> Result<Option<Sensitive<Vec<u8>>>, StoreError>;
+
     /// Hands over a batch, and returns at once with a ticket that resolves when the batch is durable.
     ///
     /// The batch is applied whether or not the ticket is awaited. A store may let the caller wait while very many
@@ -80,7 +102,8 @@ pub trait Store: Send + Sync {
     /// that breaks a rule, [`StoreError::AfterFailure`] when an earlier batch of this lease was not applied.
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket;
 
-    /// Returns a process id that no one else gets, also after a crash. Ids grow; some may never be used.
+    /// Returns a process id that no one else gets, also after a crash. Ids grow; some may never be used, and requests take
+    /// theirs from the same counter.
     async fn reserve_process(&self) -> Result<ProcessId, StoreError>;
 
     /// Reads all that the engine needs to go on with an assembly, at one point in time; none when there is no such
@@ -98,6 +121,9 @@ pub trait Store: Send + Sync {
 
     /// Reads all processes of all assemblies, also of those that are gone: oldest first.
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError>;
+
+    /// Reads the processes of all assemblies that have not ended: oldest first.
+    async fn open_processes(&self) -> Result<Vec<ProcessRecord>, StoreError>;
 
     /// Reads what was done for an assembly, also after it is gone: oldest process first.
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError>;

@@ -6,9 +6,10 @@ use thiserror::Error;
 use windlass_engine::EngineError;
 use windlass_executor::RuntimeError;
 use windlass_model::record::ProcessStatus;
-use windlass_model::{AssemblyName, ProcessId};
+use windlass_model::request::RequestStatus;
+use windlass_model::{AssemblyName, ProcessId, RequestId};
 use windlass_source::{Diagnostics, suggest};
-use windlass_store::StoreError;
+use windlass_store::{Holder, StoreError};
 
 use crate::saved::SavedPlanError;
 use crate::transfer::TransferError;
@@ -71,6 +72,40 @@ pub enum Error {
         /// How it ended.
         status: ProcessStatus,
     },
+    /// The assembly has no such request.
+    #[error("`{assembly}` has no request {request}; `windlass ps` lists those that are pending")]
+    NoRequest {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The request, as it was asked for.
+        request: RequestId,
+    },
+    /// The request is not pending any more.
+    #[error("{request} is not pending any more: it is {status}")]
+    NotPending {
+        /// The request.
+        request: RequestId,
+        /// What has become of it.
+        status: RequestStatus,
+    },
+    /// Whoever holds the assembly refuses what was asked.
+    #[error("{why}")]
+    Refused {
+        /// Why.
+        why: String,
+        /// Whether what was given is wrong, rather than that something went wrong.
+        is_input: bool,
+    },
+    /// Whoever ran a process for this one is gone.
+    #[error(
+        "whoever ran {process} is gone before it ended; `windlass run` goes on with it, or `windlass retry {assembly}`"
+    )]
+    Deserted {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The process.
+        process: ProcessId,
+    },
     /// An exported assembly can't be written or read.
     #[error(transparent)]
     Transfer(#[from] TransferError),
@@ -131,31 +166,32 @@ impl Error {
             | Self::Saved(_)
             | Self::Transfer(_)
             | Self::NoProcess { .. }
+            | Self::NoRequest { .. }
+            | Self::NotPending { .. }
             | Self::File { .. } => true,
-            Self::Engine(error) => matches!(
-                error,
-                EngineError::Unknown { .. }
-                    | EngineError::NameTaken { .. }
-                    | EngineError::Nothing
-                    | EngineError::GoingDown(_)
-                    | EngineError::NoVersion { .. }
-                    | EngineError::MovedOn(_)
-                    | EngineError::AlreadyHere(_)
-                    | EngineError::Referenced { .. }
-                    | EngineError::ReferenceGone { .. }
-                    | EngineError::Scale(_)
-                    | EngineError::Heal(_)
-                    | EngineError::Unplaceable(_)
-                    | EngineError::Lifecycle(_)
-                    | EngineError::NothingToDecide(_)
-            ),
+            Self::Refused { is_input, .. } => *is_input,
+            Self::Engine(error) => error.is_input(),
             Self::NoSuchState(_) => true,
             Self::Store(error) => matches!(error, StoreError::NoProcess { .. }),
             Self::Runtime(_)
             | Self::NoRuntime(_)
             | Self::WorkingFolder(_)
             | Self::SocketTaken(_)
+            | Self::Deserted { .. }
             | Self::Unheard { .. } => false,
+        }
+    }
+
+    /// Returns the long-running mode that has the assembly, and can be asked instead.
+    pub fn served_by(&self) -> Option<&Holder> {
+        match self {
+            Self::Engine(EngineError::Store(StoreError::Held { by, .. }))
+            | Self::Store(StoreError::Held { by, .. })
+                if by.serves =>
+            {
+                Some(by)
+            }
+            _ => None,
         }
     }
 

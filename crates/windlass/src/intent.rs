@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use windlass_driver::Package;
 use windlass_engine::{Ask, Desired, Ended, EngineError, Manner, Prepared, Preview, Stop};
+use windlass_lifecycle::Diff;
 use windlass_model::record::{EventRecord, InstanceRecord, ProcessRecord};
 use windlass_model::{AssemblyName, Element, ElementName, ProcessId, Seq, State, Topology};
 use windlass_plan::Plan;
@@ -16,6 +17,7 @@ use windlass_store::{Store, Watch};
 use crate::desired::{self, Asked, desired};
 use crate::error::Error;
 use crate::open::Windlass;
+use crate::request::Theirs;
 use crate::view::plan::{DriftView, PlanView};
 
 /// An assembly to bring up, or to plan.
@@ -119,33 +121,58 @@ impl Order {
     }
 }
 
-/// A process that is ready to run.
+/// A process that is ready to run, or that the long-running mode runs.
 #[must_use = "nothing happens before it is run"]
 pub struct Started {
-    prepared: Prepared,
+    work: Work,
     warnings: Diagnostics,
     store: Arc<dyn Store>,
     from: Seq,
 }
 
+/// Who runs a process.
+enum Work {
+    Own(Box<Prepared>),
+    Theirs(Box<Theirs>),
+}
+
 impl Started {
-    /// Returns the plan.
-    pub fn plan(&self) -> &Plan {
-        self.prepared.plan()
+    pub(crate) fn own(prepared: Prepared, warnings: Diagnostics, store: Arc<dyn Store>, from: Seq) -> Self {
+        Self { work: Work::Own(Box::new(prepared)), warnings, store, from }
     }
 
-    /// Returns the plan as it is shown.
+    pub(crate) fn theirs(theirs: Theirs, warnings: Diagnostics, store: Arc<dyn Store>, from: Seq) -> Self {
+        Self { work: Work::Theirs(Box::new(theirs)), warnings, store, from }
+    }
+
+    /// Returns the plan.
+    pub fn plan(&self) -> &Plan {
+        match &self.work {
+            Work::Own(prepared) => prepared.plan(),
+            Work::Theirs(theirs) => &theirs.plan,
+        }
+    }
+
+    /// Returns the plan as it is shown; what changes is known of processes that run here.
     pub fn plan_view(&self) -> PlanView {
-        PlanView::new(
-            self.prepared.topology().name().clone(),
-            self.prepared.plan(),
-            self.prepared.diff().clone(),
-        )
+        let changes = match &self.work {
+            Work::Own(prepared) => prepared.diff().clone(),
+            Work::Theirs(_) => Diff::default(),
+        };
+        PlanView::new(self.process().assembly.clone(), self.plan(), changes)
     }
 
     /// Returns the process.
     pub fn process(&self) -> &ProcessRecord {
-        self.prepared.process()
+        match &self.work {
+            Work::Own(prepared) => prepared.process(),
+            Work::Theirs(theirs) => &theirs.process,
+        }
+    }
+
+    /// Tells whether it runs here, once it is [run](Self::run); else it has begun elsewhere.
+    pub fn runs_here(&self) -> bool {
+        matches!(self.work, Work::Own(_))
     }
 
     /// Returns what is worth a remark about the descriptors.
@@ -155,21 +182,27 @@ impl Started {
 
     /// Follows what happens to the assembly from here on. Nothing is told before it is durable.
     pub fn follow(&self) -> Following {
+        let process = self.process();
         Following {
             store: self.store.clone(),
             watch: self.store.watch(self.from),
             seen: self.from,
-            assembly: self.prepared.process().assembly.clone(),
+            assembly: process.assembly.clone(),
+            only: (!self.runs_here()).then_some(process.id),
         }
     }
 
-    /// Runs the process to its end.
+    /// Runs the process to its end, or waits until whoever runs it has.
     ///
     /// # Errors
     ///
-    /// When the store fails. What was committed stays; the same intent again goes on from there.
+    /// When the store fails, or whoever ran it is gone. What was committed stays; the same intent again goes on from
+    /// there.
     pub async fn run(self, stop: &Stop) -> Result<Ended, Error> {
-        Ok(self.prepared.run(stop).await?)
+        match self.work {
+            Work::Own(prepared) => Ok(prepared.run(stop).await?),
+            Work::Theirs(theirs) => theirs.ended(self.from, stop).await,
+        }
     }
 }
 
@@ -179,6 +212,8 @@ pub struct Following {
     watch: Watch,
     seen: Seq,
     assembly: AssemblyName,
+    /// The process that it is about; none when everything is told.
+    only: Option<ProcessId>,
 }
 
 impl Following {
@@ -203,10 +238,11 @@ impl Following {
     ///
     /// When the store can't be read.
     pub async fn ready(&mut self) -> Result<Vec<EventRecord>, Error> {
-        let events = self.store.events_of(&self.assembly, self.seen, 10_000).await?;
+        let mut events = self.store.events_of(&self.assembly, self.seen, 10_000).await?;
         if let Some(last) = events.last() {
             self.seen = last.seq;
         }
+        events.retain(|event| self.only.is_none_or(|only| event.draft.process == Some(only)));
         Ok(events)
     }
 }
@@ -283,7 +319,7 @@ impl Windlass {
         let from = store.last_event().await?;
         // On the heap: a future of this size would make all that wait for it as large.
         let prepared = Box::pin(self.engine(store.clone()).prepare(name, ask, &self.holder(), stop)).await?;
-        Ok(Started { prepared, warnings, store, from })
+        Ok(Started::own(prepared, warnings, store, from))
     }
 
     /// Says what [`up`](Self::up) would do, without changing anything.

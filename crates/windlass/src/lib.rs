@@ -6,7 +6,8 @@
 //! |---|---|
 //! | [`open`](mod@open) | [`Windlass`]: a project with its store, drivers and runtimes |
 //! | [`intent`] | what can be asked: up, down, retry |
-//! | [`daemon`] | the long-running mode: metrics, policies, health |
+//! | [`request`] | asking the long-running mode to do it |
+//! | [`daemon`] | the long-running mode: requests, metrics, policies, health |
 //! | [`transfer`] | moving an assembly to another store |
 //! | [`saved`] | plans that are saved, and carried out later |
 //! | [`check`](mod@check) | all problems of descriptors, packages and project files |
@@ -36,6 +37,7 @@ pub mod open;
 mod places;
 mod references;
 pub mod repair;
+pub mod request;
 pub mod resolve;
 mod runtimes;
 pub mod saved;
@@ -59,4 +61,5 @@ pub use windlass_store as store;
 pub use error::Error;
 pub use intent::{Following, Order, Started};
 pub use open::{Settings, Windlass};
+pub use request::Pending;
 pub use saved::SavedPlan;

@@ -35,6 +35,7 @@ pub struct Settings {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     command: String,
+    serves: bool,
 }
 
 impl Settings {
@@ -52,6 +53,7 @@ impl Settings {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             command: "windlass".to_owned(),
+            serves: false,
         }
     }
 
@@ -121,6 +123,13 @@ impl Settings {
     #[must_use]
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.command = command.into();
+        self
+    }
+
+    /// Says that this process carries out what others ask of the assemblies that it holds: it [watches](Windlass::watch).
+    #[must_use]
+    pub fn serving(mut self, serves: bool) -> Self {
+        self.serves = serves;
         self
     }
 }
@@ -274,7 +283,7 @@ impl Windlass {
     }
 
     pub(crate) fn holder(&self) -> Holder {
-        Holder::current(self.settings.command.clone())
+        Holder::current(self.settings.command.clone()).serving(self.settings.serves)
     }
 }
 

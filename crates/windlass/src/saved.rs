@@ -19,6 +19,7 @@ use crate::document::{self, DocumentError};
 use crate::error::Error;
 use crate::intent::{Order, Started};
 use crate::open::Windlass;
+use crate::request::Pending;
 use crate::view::plan::PlanView;
 
 /// The kind of the document.
@@ -297,6 +298,30 @@ impl Windlass {
         given: &BTreeMap<String, Value>,
         stop: &Stop,
     ) -> Result<Started, Error> {
+        let (desired, warnings) = self.saved_desired(saved, given).await?;
+        self.bring_up(desired, warnings, stop).await
+    }
+
+    /// Leaves it to the long-running mode to carry out a saved plan.
+    ///
+    /// # Errors
+    ///
+    /// As for [`apply`](Self::apply), as far as it can be told before it is begun.
+    pub async fn ask_to_apply(
+        &self,
+        saved: &SavedPlan,
+        given: &BTreeMap<String, Value>,
+    ) -> Result<Pending<'_>, Error> {
+        let (desired, warnings) = self.saved_desired(saved, given).await?;
+        self.ask_for(desired, warnings).await
+    }
+
+    /// Makes what a saved plan was made for, and looks whether it is still the same.
+    async fn saved_desired(
+        &self,
+        saved: &SavedPlan,
+        given: &BTreeMap<String, Value>,
+    ) -> Result<(Desired, Diagnostics), Error> {
         let here = self.base(&saved.assembly).await?;
         let same = match (&saved.base.store, &here.store) {
             (Some(made), Some(here)) => made == here,
@@ -320,7 +345,7 @@ impl Windlass {
             return Err(moved(what).into());
         }
         desired.expected = Some(saved.plan.clone());
-        self.bring_up(desired, warnings, stop).await
+        Ok((desired, warnings))
     }
 
     async fn base(&self, assembly: &AssemblyName) -> Result<Base, Error> {

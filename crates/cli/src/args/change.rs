@@ -1,9 +1,11 @@
 //! Commands that change an assembly.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use windlass::model::{AssemblyName, ProcessId, State};
+use windlass::model::id::IdError;
+use windlass::model::{AssemblyName, ProcessId, RequestId, State};
 
 use super::flags::{AssemblyArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, RunArgs};
 
@@ -205,19 +207,39 @@ pub(crate) struct RollbackArgs {
 
 /// Ask a process to stop, as Ctrl-C does where it runs.
 ///
-/// What runs has ten seconds to end by itself. The process can be gone on with by the same command or by retry.
+/// What runs has ten seconds to end by itself. The process can be gone on with by the same command or by retry. What is
+/// asked of `windlass run` and nobody has begun is withdrawn.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  windlass cancel h_bta p12")]
+  windlass cancel h_bta p12
+  windlass cancel h_bta q13")]
 pub(crate) struct CancelArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The process
-    pub(crate) process: ProcessId,
+    /// The process, as `p12`, or the request, as `q13`
+    #[arg(value_name = "PROCESS|REQUEST")]
+    pub(crate) what: Cancelled,
 
     #[command(flatten)]
     pub(crate) dry: DryRunArgs,
+}
+
+/// What is cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cancelled {
+    /// A process.
+    Process(ProcessId),
+    /// Something that is asked of the long-running mode.
+    Request(RequestId),
+}
+
+impl FromStr for Cancelled {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        if text.starts_with('q') { text.parse().map(Self::Request) } else { text.parse().map(Self::Process) }
+    }
 }
 
 /// Write an assembly to a file and let this store forget it, to import it into another.

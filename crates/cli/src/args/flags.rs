@@ -98,6 +98,11 @@ pub(crate) struct PrintArgs {
 pub(crate) struct HowArgs {
     #[command(flatten)]
     pub(crate) dry: DryRunArgs,
+
+    /// Leave it to `windlass run`, now or when it is next started, and don't wait
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) queue: bool,
+
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }

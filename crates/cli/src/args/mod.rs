@@ -12,14 +12,14 @@ mod watch;
 use clap::{Parser, Subcommand};
 
 pub(crate) use change::{
-    AdoptArgs, ApplyArgs, Assumption, CancelArgs, DownArgs, ExportArgs, HealArgs, ImportArgs, RetryArgs,
-    RollbackArgs, ScaleArgs, SetStateArgs, UpArgs, Way,
+    AdoptArgs, ApplyArgs, Assumption, CancelArgs, Cancelled, DownArgs, ExportArgs, HealArgs, ImportArgs,
+    RetryArgs, RollbackArgs, ScaleArgs, SetStateArgs, UpArgs, Way,
 };
 pub(crate) use describe::{
     CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, PlanArgs, ResolveArgs,
     SchemaArgs, SchemaOf,
 };
-pub(crate) use flags::{AssemblyArgs, DryRunArgs, Format, HowArgs, RunArgs};
+pub(crate) use flags::{AssemblyArgs, Format, HowArgs, RunArgs};
 pub(crate) use image::{ImageArgs, ImageBuildArgs, ImageCommand};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs, RuntimeName};

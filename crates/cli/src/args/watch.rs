@@ -4,15 +4,17 @@ use clap::{Args, Subcommand};
 
 use super::flags::RunArgs;
 
-/// Watch assemblies: apply their policies to metrics, and look at their health.
+/// Watch assemblies: apply policies, look at health, do what is queued.
 ///
 /// Takes metrics by `POST /metrics` on the socket .windlass/metrics.sock, which only its owner can reach, and from
-/// health checks. Policies scale and heal, each as a process of its own; other commands work beside it.
+/// health checks. Policies scale and heal, each as a process of its own. Other commands work beside it; what they want of an
+/// assembly that it is at work on, or leave to it by --queue, it does in turn. It goes on with what was interrupted under it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass run
-  windlass run --health 30")]
+  windlass run --health 30
+  windlass run --state postgres://db.example.org/windlass")]
 pub(crate) struct WatchArgs {
     /// Look at the health of parts every so many seconds; 0 never does
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]

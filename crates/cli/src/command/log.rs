@@ -33,6 +33,13 @@ fn print(view: &LogView) -> ExitCode {
         }
         print_process(process);
     }
+    for request in &view.dismissed {
+        say!();
+        let fate = if request.why.is_some() { "refused" } else { "withdrawn" };
+        let title = format!("{} {} {fate}", request.request, request.intent);
+        say!("{} {}", styled(STRONG, title), styled(DIM, request.at));
+        request.why.iter().for_each(|why| say!("  {why}"));
+    }
     exit::DONE
 }
 

@@ -192,6 +192,7 @@ fn open_against(
         .environment(engine_environment())
         .images(images())
         .state(STATE.get().cloned().flatten())
+        .serving(command == "run")
         .command(format!("windlass {command}"));
     Windlass::open(settings)
 }

@@ -8,9 +8,11 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass::engine::{Ended, Stop};
 use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
-use windlass::model::{AssemblyName, ProcessId, State, StepId};
+use windlass::model::request::RequestRecord;
+use windlass::model::{AssemblyName, ProcessId, RequestId, State, StepId};
+use windlass::store::Holder;
 use windlass::view::plan::PlanView;
-use windlass::{Following, Started, Windlass};
+use windlass::{Following, Pending, Started, Windlass};
 
 use super::{fail, plural, print_json};
 use crate::args::Format;
@@ -32,15 +34,83 @@ struct EndedView {
     outputs: BTreeMap<String, Value>,
 }
 
+/// What is left to the long-running mode, as JSON.
+#[derive(Serialize)]
+struct QueuedView {
+    version: u32,
+    assembly: AssemblyName,
+    request: RequestId,
+    intent: String,
+}
+
+/// Carries an intent out here. Where the long-running mode has the assembly, that is asked to, and what it does is shown
+/// as if it were done here; what is to be queued is left to it.
+pub(crate) async fn carry_out<'w>(
+    windlass: &'w Windlass,
+    queue: bool,
+    own: impl Future<Output = Result<Started, windlass::Error>>,
+    theirs: impl AsyncFnOnce() -> Result<Pending<'w>, windlass::Error>,
+    stop: &Stop,
+    format: Format,
+) -> ExitCode {
+    if queue {
+        let code = match theirs().await {
+            Ok(pending) => print_queued(&pending, format),
+            Err(error) => fail(&error),
+        };
+        return close(windlass, code).await;
+    }
+    let started = match patiently(own).await {
+        Err(error) => match error.served_by() {
+            Some(holder) => hand_over(holder, theirs, stop).await,
+            None => Err(error),
+        },
+        started => started,
+    };
+    match started {
+        Ok(started) => run(windlass, started, stop, format).await,
+        Err(error) => give_up(windlass, &error).await,
+    }
+}
+
+/// Asks the long-running mode, and waits until it has begun.
+async fn hand_over<'w>(
+    holder: &Holder,
+    ask: impl AsyncFnOnce() -> Result<Pending<'w>, windlass::Error>,
+    stop: &Stop,
+) -> Result<Started, windlass::Error> {
+    let pending = ask().await?;
+    let RequestRecord { id, assembly, .. } = pending.request();
+    tell!("{holder} is at work on `{assembly}`; it does this in its turn, as {id}");
+    pending.begun(stop).await
+}
+
+fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
+    diagnostics::print(pending.warnings().iter());
+    let RequestRecord { id, assembly, intent, .. } = pending.request();
+    if format == Format::Json {
+        return print_json(&QueuedView {
+            version: 1,
+            assembly: assembly.clone(),
+            request: *id,
+            intent: intent.to_string(),
+        });
+    }
+    say!("{}: {intent} is left to `windlass run`, as {id}", styled(STRONG, assembly));
+    exit::DONE
+}
+
 /// Prints the plan, runs it, and prints how it ended.
-pub(crate) async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
+async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
     let human = format == Format::Human;
     diagnostics::print(started.warnings().iter());
     let mut following = started.follow();
     let plan = started.plan_view();
     if human {
         // What an interrupted run had left open has ended while this one was prepared.
-        print_new(&mut following, &[], None).await;
+        if started.runs_here() {
+            print_new(&mut following, &[], None).await;
+        }
         print_plan(&started, &plan);
     }
     let silent: Vec<StepId> = plan.steps.iter().filter(|step| !step.calls).map(|step| step.id).collect();
@@ -71,7 +141,7 @@ pub(crate) async fn run(windlass: &Windlass, started: Started, stop: &Stop, form
 }
 
 /// Waits for a process to be prepared, and says what it waits for when that takes long.
-pub(crate) async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
+async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
     tokio::pin!(preparing);
     tokio::select! {
         prepared = &mut preparing => return prepared,
@@ -99,7 +169,7 @@ fn print_events(events: &[EventRecord], silent: &[StepId], progress: Option<&Pro
 }
 
 /// Prints why nothing was started.
-pub(crate) async fn give_up(windlass: &Windlass, error: &windlass::Error) -> ExitCode {
+async fn give_up(windlass: &Windlass, error: &windlass::Error) -> ExitCode {
     close(windlass, fail(error)).await
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use windlass::view::process::{ProcessSummary, ProcessesView};
+use windlass::view::process::ProcessesView;
 
 use super::{fail, log, open, print_json};
 use crate::args::{Format, PsArgs, PsCommand};
@@ -33,12 +33,13 @@ pub(crate) async fn run(args: PsArgs) -> ExitCode {
 }
 
 fn print(view: &ProcessesView) -> ExitCode {
-    if view.processes.is_empty() {
+    if view.processes.is_empty() && view.requests.is_empty() {
         say!("nothing was asked of windlass here yet");
     }
-    let width = |of: fn(&ProcessSummary) -> usize| view.processes.iter().map(of).max().unwrap_or(0);
-    let assembly = width(|process| process.assembly.as_str().len());
-    let intent = width(|process| process.intent.len());
+    let names = view.processes.iter().map(|process| (&process.assembly, &process.intent));
+    let names = names.chain(view.requests.iter().map(|request| (&request.assembly, &request.intent)));
+    let assembly = names.clone().map(|(assembly, _)| assembly.as_str().len()).max().unwrap_or(0);
+    let intent = names.map(|(_, intent)| intent.len()).max().unwrap_or(0);
     for process in &view.processes {
         let id = styled(STRONG, format!("{:>5}", process.id.to_string()));
         let took =
@@ -55,6 +56,11 @@ fn print(view: &ProcessesView) -> ExitCode {
             process.intent,
             styled(DIM, process.started)
         );
+    }
+    for request in &view.requests {
+        let id = styled(STRONG, format!("{:>5}", request.id.to_string()));
+        let what = format!("{:<assembly$} {:<intent$}", request.assembly.as_str(), request.intent);
+        say!("{id} {what} {} pending, asked by {}", styled(DIM, request.asked), request.by);
     }
     exit::DONE
 }

@@ -22,7 +22,7 @@ pub(crate) async fn adopt(args: AdoptArgs) -> ExitCode {
 async fn bring_up(
     verb: &str,
     assembly: &AssemblyArgs,
-    HowArgs { dry, run }: &HowArgs,
+    HowArgs { dry, queue, run }: &HowArgs,
     force: bool,
     manner: impl FnOnce(Order) -> Order,
 ) -> ExitCode {
@@ -47,10 +47,9 @@ async fn bring_up(
         };
     }
     let stop = signals::listen(grace(run));
-    match process::patiently(windlass.up(order, &stop)).await {
-        Ok(started) => process::run(&windlass, started, &stop, run.print.format).await,
-        Err(error) => process::give_up(&windlass, &error).await,
-    }
+    let own = windlass.up(order.clone(), &stop);
+    let theirs = async || windlass.ask_up(&order).await;
+    process::carry_out(&windlass, *queue, own, theirs, &stop, run.print.format).await
 }
 
 pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
@@ -68,8 +67,7 @@ pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let stop = signals::listen(grace(&args.run));
-    match process::patiently(windlass.apply(&saved, &given, &stop)).await {
-        Ok(started) => process::run(&windlass, started, &stop, args.run.print.format).await,
-        Err(error) => process::give_up(&windlass, &error).await,
-    }
+    let own = windlass.apply(&saved, &given, &stop);
+    let theirs = async || windlass.ask_to_apply(&saved, &given).await;
+    process::carry_out(&windlass, false, own, theirs, &stop, args.run.print.format).await
 }

@@ -60,6 +60,12 @@ fn print(notice: &Notice, human: bool) {
             Notice::Acts { assembly, what, because } => {
                 ("acts", Some(assembly), format!("{what}: {because}"))
             }
+            Notice::TakesUp { assembly, request, what, by } => {
+                ("takes-up", Some(assembly), format!("{request} {what}: asked by {by}"))
+            }
+            Notice::GoesOn { assembly, process, what } => {
+                ("goes-on", Some(assembly), format!("{process} {what}"))
+            }
             Notice::Refused { assembly, what, why } => ("refused", Some(assembly), format!("{what}: {why}")),
             Notice::Ended { assembly, process, status } => {
                 ("ended", Some(assembly), format!("{process} {status}"))
@@ -75,6 +81,12 @@ fn print(notice: &Notice, human: bool) {
             say!("{assembly}: watching what {metrics} of its metrics say");
         }
         Notice::Acts { assembly, what, because } => say!("{assembly}: {} since {because}", styled(ODD, what)),
+        Notice::TakesUp { assembly, request, what, by } => {
+            say!("{assembly}: {} ({request}), asked by {by}", styled(ODD, what));
+        }
+        Notice::GoesOn { assembly, process, what } => {
+            say!("{assembly}: goes on with {process} {}, which was interrupted", styled(ODD, what));
+        }
         Notice::Refused { assembly, what, why } => {
             say!("{assembly}: {} {what}: {why}", styled(BAD, "not done:"));
         }

@@ -26,7 +26,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       export       Write an assembly to a file and let this store forget it, to import it into another
       import       Take over an assembly that was exported from another store
       ps           List processes, or show one step by step
-      run          Watch assemblies: apply their policies to metrics, and look at their health
+      run          Watch assemblies: apply policies, look at health, do what is queued
       metric       Send a metric to `windlass run`
       history      List what an assembly was asked to be, and what changed each time
       diff         Show what is different between two versions of an assembly

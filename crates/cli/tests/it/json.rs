@@ -227,7 +227,8 @@ fn up_status_log_and_down() {
           ],
           "activity": []
         }
-      ]
+      ],
+      "dismissed": []
     }
     "#);
     assert_snapshot!(env.ok(&["down", "small", "--format", "json"]), @r#"

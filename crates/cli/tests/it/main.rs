@@ -25,6 +25,7 @@ mod kill;
 mod progress;
 mod project;
 mod references;
+mod requests;
 mod resolve;
 mod saved;
 mod schema;

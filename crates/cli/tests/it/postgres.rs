@@ -32,7 +32,7 @@ impl Machine<'_> {
 
 #[test]
 fn two_machines_share_the_work() {
-    let Some(server) = Server::get() else {
+    let Some(server) = Server::own() else {
         println!("SKIPPED postgres::two_machines_share_the_work: PostgreSQL is not installed");
         return;
     };
@@ -85,4 +85,27 @@ fn two_machines_share_the_work() {
     here.ok(&["down", "small"]);
     assert_snapshot!(there.ok(&["status"]).out(), @"nothing is up here; `windlass up FILE` brings an assembly up");
     assert!(!here.env.path(".windlass/state.db").exists());
+}
+
+/// What one machine leaves to another is done there, with the packages of the first and what was given to it; a secret
+/// lies sealed in between.
+#[test]
+fn one_machine_does_what_another_asks() {
+    let Some(server) = Server::own() else {
+        println!("SKIPPED postgres::one_machine_does_what_another_asks: PostgreSQL is not installed");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    let (here, there) = {
+        let machine = |env| Machine { env, state: server.url(), key: &key };
+        (machine(TestEnv::small("effect: once", &[("Install", "answer")])), machine(TestEnv::new()))
+    };
+    assert_snapshot!(here.ok(&["up", "small", "--queue"]).out(), @"small: up is left to `windlass run`, as q1");
+    let keeper = there.env.start(there.command(&["run", "--health", "0"]));
+    until("it is up", || keeper.stdout().contains("p2 completed"));
+    assert_eq!((here.env.trace().len(), there.env.trace()), (0, vec!["Install".to_owned()]));
+    assert!(here.ok(&["status", "small"]).stdout.starts_with("small Active"));
+    keeper.signal(rustix::process::Signal::INT);
+    keeper.end();
 }

@@ -208,3 +208,19 @@ fn a_published_secret_stays_one() {
     }
     assert_eq!(leaks(&env), [".windlass/volumes/state/read"]);
 }
+
+#[test]
+fn a_queued_secret_lies_sealed_and_is_wiped() {
+    let env = vault();
+    let password = format!("password={SECRET}");
+    env.ok(&["up", "small", "-p", &password, "--queue"]);
+    assert_eq!(leaks(&env), [] as [&str; 0]);
+    env.write(".windlass/volumes/state/go", "");
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it is up", || keeper.stdout().contains("p2 completed"));
+    assert!(env.path(".windlass/volumes/state/seen").exists());
+    keeper.signal(rustix::process::Signal::INT);
+    let keeper = keeper.end();
+    assert!(!keeper.stdout.contains(SECRET) && !keeper.stderr.contains(SECRET), "{keeper}");
+    assert_eq!(leaks(&env), [] as [&str; 0]);
+}

@@ -6,6 +6,7 @@ mod draft;
 mod look;
 mod means;
 mod references;
+mod request;
 mod settle;
 mod transfer;
 
@@ -19,6 +20,7 @@ use windlass_model::record::{
     AssemblyRecord, Event as Happening, EventDraft, Intent, PlanText, ProcessRecord, ProcessStatus,
     VersionRecord,
 };
+use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::resolve::Resolved;
 use windlass_model::{AssemblyName, DescriptorName, ProcessId, PropertyName, State, Timestamp, Topology};
 use windlass_plan::Plan;
@@ -160,7 +162,7 @@ impl Engine {
         stop: &Stop,
     ) -> Result<Prepared, EngineError> {
         let lease = self.store.lease(name, holder).await?;
-        match self.prepare_under(&lease, name, ask, stop).await {
+        match self.prepare_under(&lease, name, ask, stop, None).await {
             Ok((draft, process)) => {
                 let Draft { world, plan, diff, .. } = draft;
                 Ok(Prepared { engine: self.clone(), lease, world, process, plan, diff })
@@ -175,6 +177,7 @@ impl Engine {
         name: &AssemblyName,
         ask: Ask,
         stop: &Stop,
+        request: Option<&RequestRecord>,
     ) -> Result<(Draft, ProcessRecord), EngineError> {
         let assume = match &ask {
             Ask::Retry { assume } => *assume,
@@ -204,7 +207,7 @@ impl Engine {
         let begun = match self.guests(kept).await {
             Ok(guests) => {
                 draft.world.guests = guests;
-                self.begin(lease, &mut draft, continues).await
+                self.begin(lease, &mut draft, continues, request).await
             }
             Err(error) => Err(error),
         };
@@ -271,6 +274,7 @@ impl Engine {
         lease: &Lease,
         draft: &mut Draft,
         continues: Option<ProcessId>,
+        request: Option<&RequestRecord>,
     ) -> Result<ProcessRecord, EngineError> {
         let id = self.store.reserve_process().await?;
         let now = self.means.clock.now();
@@ -285,11 +289,18 @@ impl Engine {
             plan: PlanText::new(&draft.plan).expect("a plan is plain data"),
             continues,
             from: Some(self.means.home.clone()),
+            request: request.map(|request| request.id),
+            unattended: lease.holder.serves,
             created: now,
             ended: None,
             reason: None,
         };
-        self.store.commit(lease, beginning(draft, &process)).await?;
+        let mut batch = beginning(draft, &process);
+        if let Some(request) = request {
+            // In the same batch: it is carried out once, whatever happens.
+            batch = batch.end_request(RequestRecord { status: RequestStatus::Begun(id), ..request.clone() });
+        }
+        self.store.commit(lease, batch).await?;
         Ok(process)
     }
 

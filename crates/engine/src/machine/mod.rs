@@ -26,7 +26,7 @@ use windlass_model::assembly::OperationCall;
 use windlass_model::id::StoreId;
 use windlass_model::record::{
     Advance, CallRecord, CallState, Event as Happening, EventDraft, Failure, Intent, PairKey, ProcessRecord,
-    ProcessStatus,
+    ProcessStatus, StepEnd,
 };
 use windlass_model::{CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition};
 use windlass_plan::{Plan, PlanBuilder};
@@ -117,6 +117,21 @@ pub struct Tally {
     pub cancelled: u32,
     /// Steps of which nobody but a person can tell whether they happened.
     pub undecided: u32,
+}
+
+impl Tally {
+    /// Counts the end of a step, which `calls` somebody: where nothing would have been called, nothing was kept from
+    /// anybody.
+    pub fn count(&mut self, end: &StepEnd, calls: bool) {
+        match end {
+            StepEnd::Succeeded => self.succeeded += 1,
+            StepEnd::Failed(_) => self.failed += 1,
+            StepEnd::Skipped { .. } => self.skipped += u32::from(calls),
+            StepEnd::Cancelled => self.cancelled += 1,
+            StepEnd::NeedsDecision { .. } => self.undecided += 1,
+            _ => {}
+        }
+    }
 }
 
 /// What the machine needs beside the world.

@@ -259,13 +259,7 @@ impl Machine {
 
     pub(super) fn end_step(&mut self, key: StepKey, end: StepEnd) {
         let well = end == StepEnd::Succeeded;
-        match &end {
-            StepEnd::Succeeded => self.tally.succeeded += 1,
-            StepEnd::Failed(_) => self.tally.failed += 1,
-            StepEnd::Cancelled => self.tally.cancelled += 1,
-            StepEnd::NeedsDecision { .. } => self.tally.undecided += 1,
-            _ => {}
-        }
+        self.tally.count(&end, true);
         self.put_step(key, StepState::Done(end.clone()), Some(self.now));
         if let Some(run) = self.steps.remove(&key)
             && (run.recorded || !well)

@@ -72,6 +72,11 @@ pub(super) async fn batch(
 /// Takes numbers for the events of a batch, and returns the last number given out.
 async fn number_events(db: &Client, batch: &Batch) -> Outcome<Seq> {
     let events = batch.changes().iter().filter(|change| matches!(change, Change::Event(_))).count();
+    take_numbers(db, events).await
+}
+
+/// Takes so many numbers of the feed, and returns the last one given out.
+pub(super) async fn take_numbers(db: &Client, events: usize) -> Outcome<Seq> {
     let row = if events == 0 {
         db.query_one("SELECT last FROM feed", &[]).await?
     } else {
@@ -93,13 +98,14 @@ async fn is_there(db: &Client, change: &Change) -> Outcome<bool> {
             let found: i64 = db.query_one(sql, &[&calls]).await?.get(0);
             return Ok(usize::try_from(found).is_ok_and(|found| found == calls.len()));
         }
+        Change::EndRequest(_) => return Ok(false),
         _ => return Ok(true),
     };
     let sql = "SELECT 1 FROM process WHERE id = $1";
     Ok(db.query_opt(sql, &[&process.0.cast_signed()]).await?.is_some())
 }
 
-fn to_json(record: &impl serde::Serialize) -> Outcome<String> {
+pub(super) fn to_json(record: &impl serde::Serialize) -> Outcome<String> {
     serde_json::to_string(record)
         .map_err(|error| Fault::Damaged(format!("a record can't be written: {error}")))
 }
@@ -220,6 +226,9 @@ impl List<'_> {
                     self.run(PUT_FILE, values![digest.clone(), path, file.executable, content]);
                 }
             }
+            Change::EndRequest(record) => {
+                self.run_if_own(END_REQUEST, values![record.id.0.cast_signed(), scope, to_json(record)?]);
+            }
             Change::Event(draft) => {
                 self.seq += 1;
                 let seq = self.seq.cast_signed();
@@ -297,4 +306,7 @@ const PUT_PACKAGE: &str =
 const PUT_FILE: &str = "INSERT INTO package_file (package, path, executable, content)
     VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
 
-const PUT_EVENT: &str = "INSERT INTO event (seq, assembly, record) VALUES ($1, $2, $3)";
+pub(super) const END_REQUEST: &str = "UPDATE request SET open = FALSE, record = $3, sealed = NULL
+    WHERE id = $1 AND assembly = $2 AND open";
+
+pub(super) const PUT_EVENT: &str = "INSERT INTO event (seq, assembly, record) VALUES ($1, $2, $3)";

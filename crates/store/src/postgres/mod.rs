@@ -13,6 +13,7 @@ mod fault;
 mod leases;
 mod options;
 mod read;
+mod requests;
 mod statements;
 mod tls;
 mod writer;
@@ -30,7 +31,8 @@ use tokio_postgres::{IsolationLevel, Transaction};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::StoreId;
 use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
-use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
+use windlass_model::request::RequestRecord;
+use windlass_model::{AssemblyName, Clock, ProcessId, RequestId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
 pub use self::options::{CONNECT_TIMEOUT, OnServer, Options, SCHEMA};
@@ -224,6 +226,28 @@ impl Store for PostgresStore {
         Ticket::new(self.order(|reply| Order::Commit { lease, batch, reply }))
     }
 
+    async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError> {
+        let request = Box::new(request.clone());
+        self.order(|reply| Order::Submit { request, asked, reply }).await.map(|_| ())
+    }
+
+    async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
+        self.order(|reply| Order::Withdraw { request, reply }).await.map(|(record, _)| record)
+    }
+
+    async fn request(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
+        self.readers.read(move |db| Box::pin(requests::find(db, request))).await
+    }
+
+    async fn requests(&self) -> Result<Vec<RequestRecord>, StoreError> {
+        self.readers.read(|db| Box::pin(requests::open(db))).await
+    }
+
+    async fn asked(&self, request: RequestId) -> Result<Option<Sensitive<Vec<u8>>>, StoreError> {
+        let seal = self.seal.clone();
+        self.readers.read(move |db| Box::pin(async move { requests::asked(db, &seal, request).await })).await
+    }
+
     async fn reserve_process(&self) -> Result<ProcessId, StoreError> {
         self.order(|reply| Order::Reserve { reply }).await
     }
@@ -244,6 +268,10 @@ impl Store for PostgresStore {
 
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
         self.readers.read(|db| Box::pin(read::processes(db))).await
+    }
+
+    async fn open_processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
+        self.readers.read(|db| Box::pin(read::open_processes(db))).await
     }
 
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError> {

@@ -93,6 +93,10 @@ pub(super) async fn processes(db: &Transaction<'_>) -> Outcome<Vec<ProcessRecord
     records(db, "SELECT record FROM process ORDER BY id", &[]).await
 }
 
+pub(super) async fn open_processes(db: &Transaction<'_>) -> Outcome<Vec<ProcessRecord>> {
+    records(db, "SELECT record FROM process WHERE open ORDER BY id", &[]).await
+}
+
 pub(super) async fn load(
     db: &Transaction<'_>,
     seal: &Seal,

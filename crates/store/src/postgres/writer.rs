@@ -9,12 +9,14 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_postgres::Client;
-use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
+use windlass_model::request::RequestRecord;
+use windlass_model::{AssemblyName, Clock, ProcessId, RequestId, Seq};
+use windlass_secret::Sensitive;
 
 use super::connect::Address;
 use super::fault::{Fault, Outcome};
 use super::statements::Statements;
-use super::{apply, leases};
+use super::{apply, leases, requests};
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
@@ -36,7 +38,12 @@ pub(super) enum Order {
     Release { lease: Lease, reply: Reply<()> },
     AskToStop { scope: AssemblyName, process: ProcessId, reply: Reply<()> },
     Reserve { reply: Reply<ProcessId> },
+    Submit { request: Box<RequestRecord>, asked: Sensitive<Vec<u8>>, reply: Reply<Seq> },
+    Withdraw { request: RequestId, reply: Reply<Withdrawn> },
 }
+
+/// A request that was to be withdrawn, and the number of the event that says so.
+type Withdrawn = (Option<RequestRecord>, Option<Seq>);
 
 /// An answer that waits for its transaction.
 enum Answer {
@@ -44,6 +51,7 @@ enum Answer {
     Lease(Reply<Lease>, Result<Lease, StoreError>),
     Unit(Reply<()>, Result<(), StoreError>),
     Process(Reply<ProcessId>, Result<ProcessId, StoreError>),
+    Withdrawn(Reply<Withdrawn>, Result<Withdrawn, StoreError>),
 }
 
 impl Answer {
@@ -55,6 +63,16 @@ impl Answer {
             Self::Lease(reply, answer) => drop(reply.send(transaction.and(answer))),
             Self::Unit(reply, answer) => drop(reply.send(transaction.and(answer))),
             Self::Process(reply, answer) => drop(reply.send(transaction.and(answer))),
+            Self::Withdrawn(reply, answer) => drop(reply.send(transaction.and(answer))),
+        }
+    }
+
+    /// Returns the number of the last event that it stands for.
+    fn last(&self) -> Option<Seq> {
+        match self {
+            Self::Seq(_, Ok(last)) => Some(*last),
+            Self::Withdrawn(_, Ok((_, last))) => *last,
+            _ => None,
         }
     }
 }
@@ -98,10 +116,7 @@ impl Clerk {
                 self.fence.close(lease);
             }
         }
-        let events = answers.iter().filter_map(|answer| match answer {
-            Answer::Seq(_, Ok(last)) => Some(*last),
-            _ => None,
-        });
+        let events = answers.iter().filter_map(Answer::last);
         // Told before the tickets resolve, so that who has a ticket's number finds the event.
         if let (Ok(()), Some(last)) = (&outcome, events.max()) {
             self.last.send_if_modified(|known| *known < last && std::mem::replace(known, last) != last);
@@ -213,6 +228,18 @@ impl Clerk {
                 let (outcome, broken) = self.end(db, outcome).await;
                 (Answer::Process(reply, outcome), broken)
             }
+            Order::Submit { request, asked, reply } => {
+                let outcome = requests::submit(db, &self.seal, &request, &asked).await;
+                let (outcome, broken) =
+                    self.end(db, outcome.map_err(|fault| fault.at(Path::new(&name)))).await;
+                (Answer::Seq(reply, outcome), broken)
+            }
+            Order::Withdraw { request, reply } => {
+                let outcome = requests::withdraw(db, request, self.clock.now()).await;
+                let (outcome, broken) =
+                    self.end(db, outcome.map_err(|fault| fault.at(Path::new(&name)))).await;
+                (Answer::Withdrawn(reply, outcome), broken)
+            }
         }
     }
 
@@ -254,11 +281,12 @@ impl Clerk {
 /// Answers an order without carrying it out.
 fn refuse(order: Order, error: &StoreError) -> Answer {
     match order {
-        Order::Commit { reply, .. } => Answer::Seq(reply, Err(error.clone())),
+        Order::Commit { reply, .. } | Order::Submit { reply, .. } => Answer::Seq(reply, Err(error.clone())),
         Order::Grant { reply, .. } => Answer::Lease(reply, Err(error.clone())),
         Order::Renew { reply, .. } | Order::Release { reply, .. } | Order::AskToStop { reply, .. } => {
             Answer::Unit(reply, Err(error.clone()))
         }
         Order::Reserve { reply } => Answer::Process(reply, Err(error.clone())),
+        Order::Withdraw { reply, .. } => Answer::Withdrawn(reply, Err(error.clone())),
     }
 }

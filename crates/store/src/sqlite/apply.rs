@@ -2,16 +2,16 @@
 
 use rusqlite::{Connection, OptionalExtension, Params, ToSql};
 use windlass_model::record::{
-    AssemblyRecord, CallRecord, EventDraft, JobRecord, PackageRecord, PairKey, PairRecord, ProcessRecord,
-    StepRecord, VersionRecord,
+    AssemblyRecord, CallRecord, JobRecord, PackageRecord, PairKey, PairRecord, ProcessRecord, StepRecord,
+    VersionRecord,
 };
 use windlass_model::{AssemblyName, ElementName, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::fault::{Fault, Outcome};
 use super::leases::honour;
-use super::read;
 use super::row::to_json;
+use super::{read, requests};
 use crate::batch::{Batch, Change};
 use crate::error::StoreError;
 use crate::lease::Lease;
@@ -75,7 +75,10 @@ impl Desk<'_> {
             Change::PutSecret { secret, assembly, value } => self.put_secret(secret, assembly, value),
             Change::DropSecret(secret) => self.drop_secret(secret),
             Change::PutPackage(record) => self.put_package(record),
-            Change::Event(draft) => self.event(draft),
+            Change::EndRequest(record) => {
+                Ok(if requests::end(self.db, record)? { Applied::Yes } else { Applied::Orphan })
+            }
+            Change::Event(draft) => requests::event(self.db, draft).map(|()| Applied::Yes),
         }
     }
 
@@ -213,13 +216,6 @@ impl Desk<'_> {
             self.run(PUT_FILE, (digest, &file.path, file.executable, &file.content))?;
         }
         Ok(Applied::Yes)
-    }
-
-    fn event(&self, draft: &EventDraft) -> Outcome<Applied> {
-        self.run(
-            "INSERT INTO event (assembly, record) VALUES (?1, ?2)",
-            (draft.assembly.as_str(), to_json(draft)?),
-        )
     }
 }
 

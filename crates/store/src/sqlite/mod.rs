@@ -11,6 +11,7 @@ mod open;
 mod options;
 mod read;
 mod readers;
+mod requests;
 mod row;
 mod schema;
 mod writer;
@@ -26,7 +27,8 @@ use tokio::sync::watch;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::StoreId;
 use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
-use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
+use windlass_model::request::RequestRecord;
+use windlass_model::{AssemblyName, Clock, ProcessId, RequestId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
 pub use self::options::{BUSY_TIMEOUT, InFile, Options};
@@ -167,7 +169,7 @@ impl Store for SqliteStore {
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
         let wipes = batch.changes().iter().map(|change| match change {
             Change::DropAssembly(_) => Wipes::Now,
-            Change::DropSecret(_) => Wipes::Later,
+            Change::DropSecret(_) | Change::EndRequest(_) => Wipes::Later,
             _ => Wipes::Never,
         });
         let wipes = wipes.max().unwrap_or(Wipes::Never);
@@ -175,6 +177,30 @@ impl Store for SqliteStore {
         let (seal, holder) = (self.seal.clone(), lease.clone());
         let work = move |db: &Connection| apply::batch(db, &seal, &holder, &batch);
         Ticket::new(self.writer.submit(Order { leases, wipes, work }))
+    }
+
+    async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError> {
+        let (seal, request) = (self.seal.clone(), request.clone());
+        self.write(move |db| requests::submit(db, &seal, &request, &asked)).await
+    }
+
+    async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
+        let now = self.clock.now();
+        let work = move |db: &Connection| requests::withdraw(db, request, now);
+        self.writer.submit(Order { leases: Vec::new(), wipes: Wipes::Later, work }).await
+    }
+
+    async fn request(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
+        self.readers.read(move |db| requests::find(db, request)).await
+    }
+
+    async fn requests(&self) -> Result<Vec<RequestRecord>, StoreError> {
+        self.readers.read(requests::open).await
+    }
+
+    async fn asked(&self, request: RequestId) -> Result<Option<Sensitive<Vec<u8>>>, StoreError> {
+        let seal = self.seal.clone();
+        self.readers.read(move |db| requests::asked(db, &seal, request)).await
     }
 
     async fn reserve_process(&self) -> Result<ProcessId, StoreError> {
@@ -197,6 +223,10 @@ impl Store for SqliteStore {
 
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
         self.readers.read(read::processes).await
+    }
+
+    async fn open_processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
+        self.readers.read(read::open_processes).await
     }
 
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError> {

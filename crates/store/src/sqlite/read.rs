@@ -73,6 +73,10 @@ pub(super) fn processes(db: &Connection) -> Outcome<Vec<ProcessRecord>> {
     records(&mut *db.prepare_cached("SELECT record FROM process ORDER BY id")?, [])
 }
 
+pub(super) fn open_processes(db: &Connection) -> Outcome<Vec<ProcessRecord>> {
+    records(&mut *db.prepare_cached("SELECT record FROM process WHERE open = 1 ORDER BY id")?, [])
+}
+
 pub(super) fn load(db: &Connection, seal: &Seal, scope: &AssemblyName) -> Outcome<Option<Snapshot>> {
     let name = scope.as_str();
     let Some(assembly) =

@@ -10,7 +10,11 @@ use super::fault::Outcome;
 /// Marks a file as a store in `PRAGMA application_id`: "WNDL".
 pub(super) const APPLICATION: i32 = 0x574e_444c;
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
+];
 
 /// The newest version that this program knows.
 #[expect(clippy::cast_possible_truncation, reason = "a program does not hold 2³² migrations")]

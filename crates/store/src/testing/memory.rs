@@ -9,7 +9,8 @@ use tokio::sync::watch;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::{Entropy, StoreId};
 use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
-use windlass_model::{AssemblyName, Clock, ProcessId, Seq};
+use windlass_model::request::RequestRecord;
+use windlass_model::{AssemblyName, Clock, ProcessId, RequestId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::records::Records;
@@ -178,6 +179,32 @@ impl Store for MemoryStore {
         Ticket::ready(outcome)
     }
 
+    async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError> {
+        let mut state = self.state();
+        state.records.submit(request, asked);
+        self.last.send_replace(state.records.last());
+        Ok(())
+    }
+
+    async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
+        let mut state = self.state();
+        let withdrawn = state.records.withdraw(request, self.clock.now());
+        self.last.send_replace(state.records.last());
+        Ok(withdrawn)
+    }
+
+    async fn request(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
+        Ok(self.state().records.request(request))
+    }
+
+    async fn requests(&self) -> Result<Vec<RequestRecord>, StoreError> {
+        Ok(self.state().records.requests())
+    }
+
+    async fn asked(&self, request: RequestId) -> Result<Option<Sensitive<Vec<u8>>>, StoreError> {
+        Ok(self.state().records.asked(request))
+    }
+
     async fn reserve_process(&self) -> Result<ProcessId, StoreError> {
         let mut state = self.state();
         state.reserved += 1;
@@ -200,6 +227,12 @@ impl Store for MemoryStore {
 
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
         Ok(self.state().records.processes())
+    }
+
+    async fn open_processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
+        let mut processes = self.state().records.processes();
+        processes.retain(|process| !process.status.is_final());
+        Ok(processes)
     }
 
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError> {

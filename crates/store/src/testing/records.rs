@@ -7,11 +7,13 @@ use windlass_model::record::{
     AssemblyRecord, CallRecord, ElementRecord, EventDraft, EventRecord, InstanceRecord, JobRecord,
     PackageRecord, PairKey, PairRecord, ProcessRecord, StepRecord, VersionRecord,
 };
-use windlass_model::{AssemblyName, CallId, ElementName, ProcessId, Seq, StepId};
+use windlass_model::request::RequestRecord;
+use windlass_model::{AssemblyName, CallId, ElementName, ProcessId, RequestId, Seq, StepId, Timestamp};
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::table::Table;
 use crate::batch::{Batch, Change};
+use crate::request;
 use crate::snapshot::{History, ProcessHistory, Snapshot};
 
 /// A record with its place in the order of first recording.
@@ -35,6 +37,13 @@ struct Secret {
     value: Sensitive<Vec<u8>>,
 }
 
+/// A request, and what exactly it asks while it is open.
+#[derive(Debug)]
+struct Request {
+    record: RequestRecord,
+    asked: Option<Sensitive<Vec<u8>>>,
+}
+
 /// All that a store keeps but leases.
 #[derive(Debug, Default)]
 pub(super) struct Records {
@@ -49,6 +58,7 @@ pub(super) struct Records {
     jobs: Table<String, Placed<JobRecord>>,
     secrets: Table<SecretRef, Secret>,
     packages: Table<PackageDigest, PackageRecord>,
+    requests: Table<RequestId, Request>,
     events: Table<Seq, EventDraft>,
     recorded: usize,
 }
@@ -92,6 +102,9 @@ impl Records {
             }
             Change::DropSecret(secret) => self.drop_secret(scope, &secret),
             Change::PutPackage(record) => self.put_package(*record),
+            Change::EndRequest(record) => {
+                self.requests.put(record.id, Request { record: *record, asked: None });
+            }
             Change::Event(draft) => self.events.put(Seq(self.last().0 + 1), *draft),
         }
         Ok(())
@@ -112,6 +125,10 @@ impl Records {
             Change::PutCall(record) => !self.steps.has(&(record.process, record.step)),
             Change::PutJob(record) => !record.calls.iter().all(|call| self.calls.has(call)),
             Change::PutSecret { assembly, .. } => !self.assemblies.has(assembly),
+            Change::EndRequest(record) => !self
+                .requests
+                .get(&record.id)
+                .is_some_and(|found| found.record.is_open() && found.record.assembly == record.assembly),
             _ => false,
         }
     }
@@ -195,6 +212,7 @@ impl Records {
         self.jobs.keep();
         self.secrets.keep();
         self.packages.keep();
+        self.requests.keep();
         self.events.keep();
     }
 
@@ -210,12 +228,46 @@ impl Records {
         self.jobs.undo();
         self.secrets.undo();
         self.packages.undo();
+        self.requests.undo();
         self.events.undo();
+    }
+}
+
+/// What needs no lease.
+impl Records {
+    pub(super) fn submit(&mut self, record: &RequestRecord, asked: Sensitive<Vec<u8>>) {
+        self.requests.put(record.id, Request { record: record.clone(), asked: Some(asked) });
+        self.events.put(Seq(self.last().0 + 1), request::asked_event(record));
+        self.keep();
+    }
+
+    pub(super) fn withdraw(&mut self, id: RequestId, now: Timestamp) -> Option<RequestRecord> {
+        let found = self.request(id)?;
+        if !found.is_open() {
+            return Some(found);
+        }
+        let (record, event) = request::withdrawn(found, now);
+        self.requests.put(id, Request { record: record.clone(), asked: None });
+        self.events.put(Seq(self.last().0 + 1), event);
+        self.keep();
+        Some(record)
     }
 }
 
 /// Reading.
 impl Records {
+    pub(super) fn request(&self, id: RequestId) -> Option<RequestRecord> {
+        self.requests.get(&id).map(|found| found.record.clone())
+    }
+
+    pub(super) fn requests(&self) -> Vec<RequestRecord> {
+        self.requests.values().map(|found| &found.record).filter(|r| r.is_open()).cloned().collect()
+    }
+
+    pub(super) fn asked(&self, id: RequestId) -> Option<Sensitive<Vec<u8>>> {
+        self.requests.get(&id)?.asked.clone()
+    }
+
     pub(super) fn last(&self) -> Seq {
         self.events.last().map_or(Seq::START, |(seq, _)| *seq)
     }

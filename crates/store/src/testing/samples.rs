@@ -11,8 +11,10 @@ use windlass_model::record::{
     JobRecord, PackageFile, PackageRecord, PairKey, PairRecord, PlanText, ProcessRecord, ProcessStatus,
     Severity, StepRecord, StepState, VersionRecord,
 };
+use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{
-    Action, AssemblyName, CallId, ElementName, InstanceId, ProcessId, State, StepId, Timestamp, Transition,
+    Action, AssemblyName, CallId, ElementName, InstanceId, ProcessId, RequestId, State, StepId, Timestamp,
+    Transition,
 };
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -38,7 +40,14 @@ pub fn part(assembly: &AssemblyName, component: &str) -> ElementName {
 
 /// A process on a machine of its own, which the kernel here knows nothing of.
 pub fn holder(pid: u32) -> Holder {
-    Holder { host: "box".into(), realm: "test".into(), pid, started: 1, command: format!("test {pid}") }
+    Holder {
+        host: "box".into(),
+        realm: "test".into(),
+        pid,
+        started: 1,
+        command: format!("test {pid}"),
+        serves: false,
+    }
 }
 
 /// An assembly without elements that pins packages.
@@ -93,6 +102,18 @@ pub fn pair(assembly: &AssemblyName, source: &str, target: &str) -> PairRecord {
     PairRecord { key, created: false, progress: 0, since: TIME }
 }
 
+/// A request that nobody has begun.
+pub fn request(assembly: &AssemblyName, id: u64) -> RequestRecord {
+    RequestRecord {
+        id: RequestId(id),
+        assembly: assembly.clone(),
+        intent: Intent::Down,
+        by: holder(7).to_string(),
+        created: TIME,
+        status: RequestStatus::Pending,
+    }
+}
+
 /// A process.
 pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> ProcessRecord {
     ProcessRecord {
@@ -103,6 +124,8 @@ pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> Proce
         plan: PlanText::new(&json!({"version": 1})).expect(VALID),
         continues: None,
         from: Some("box:/srv/shop".into()),
+        request: None,
+        unattended: false,
         created: TIME,
         ended: status.is_final().then_some(TIME),
         reason: None,

@@ -1,9 +1,15 @@
-//! The long-running mode: metrics in, policies applied, health looked at.
+//! The long-running mode: metrics in, policies applied, health looked at, and done what others ask.
 //!
 //! Nothing is held while nothing is done: the lease of an assembly is taken for an intent, and given back. So other
-//! commands work beside it, and whoever comes second is told who is at work.
+//! commands work beside it. What they ask of an assembly that is held here, they leave as a request, which is carried
+//! out in its turn; what is only queued waits for it. A process that was interrupted here, or where the long-running mode
+//! ran before, is gone on with.
 
+mod message;
+mod serve;
 pub mod socket;
+
+pub use message::Message;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,13 +17,12 @@ use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
-use serde::Deserialize;
 use tokio::sync::mpsc;
 use windlass_engine::monitor::{Act, Demand, Monitor, Reading, Sample};
 use windlass_engine::{Ask, EngineError, Stop};
 use windlass_model::policy::{MetricKind, metric_id};
 use windlass_model::record::ProcessStatus;
-use windlass_model::{AssemblyName, ElementName, ProcessId, State, Timestamp};
+use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, State, Timestamp};
 use windlass_store::{Snapshot, Store, StoreError};
 
 use crate::error::Error;
@@ -59,7 +64,7 @@ pub enum Notice {
         /// Why.
         because: String,
     },
-    /// A policy demands something that can't be done.
+    /// A policy or a person demands something that can't be done.
     Refused {
         /// The assembly.
         assembly: AssemblyName,
@@ -67,6 +72,26 @@ pub enum Notice {
         what: String,
         /// Why it can't be done.
         why: String,
+    },
+    /// A request that somebody has left is taken up.
+    TakesUp {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The request.
+        request: RequestId,
+        /// What is asked, as `scale out B`.
+        what: String,
+        /// Who asks.
+        by: String,
+    },
+    /// A process that was interrupted is gone on with.
+    GoesOn {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The process.
+        process: ProcessId,
+        /// What was asked of it.
+        what: String,
     },
     /// A process has ended.
     Ended {
@@ -81,52 +106,6 @@ pub enum Notice {
     Trouble(String),
 }
 
-/// A metric message, in either of its two shapes: with `integrity` or with `load`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Message {
-    /// What was measured: the element's full name, or the engine's id of it.
-    pub metric_key: Option<String>,
-    /// The metric's name.
-    pub metric_name: Option<String>,
-    /// Both, as `<key>.<name>`.
-    pub metric_id: Option<String>,
-    /// `OK` or `BROKEN`.
-    pub integrity: Option<String>,
-    /// How busy it is, from 0 to 100.
-    pub load: Option<f64>,
-    /// For people.
-    pub message: Option<String>,
-}
-
-impl Message {
-    /// Reads what was measured.
-    ///
-    /// # Errors
-    ///
-    /// A sentence that says what is missing or wrong.
-    pub fn sample(&self) -> Result<Sample, String> {
-        let id = match (&self.metric_id, &self.metric_key, &self.metric_name) {
-            (_, Some(key), Some(name)) => format!("{key}.{name}"),
-            (Some(id), _, _) if id.contains('.') => id.clone(),
-            _ => {
-                return Err(
-                    "`metricKey` and `metricName` are needed, or `metricId` as `<key>.<name>`".to_owned()
-                );
-            }
-        };
-        let reading = match (self.integrity.as_deref(), self.load) {
-            (Some("OK"), None) => Reading::Integrity(true),
-            (Some("BROKEN"), None) => Reading::Integrity(false),
-            (Some(word), None) => return Err(format!("`integrity` is `OK` or `BROKEN`, not `{word}`")),
-            (None, Some(load)) if (0.0..=100.0).contains(&load) => Reading::Load(load),
-            (None, Some(load)) => return Err(format!("`load` is a number from 0 to 100, not {load}")),
-            _ => return Err("one of `integrity` and `load` is needed".to_owned()),
-        };
-        Ok(Sample { id, reading })
-    }
-}
-
 /// An assembly under watch.
 struct Watched {
     monitor: Monitor,
@@ -136,13 +115,11 @@ struct Watched {
     ids: BTreeMap<String, ElementName>,
     /// The integrity metrics that policies read, by the element that they are of.
     integrity: BTreeMap<ElementName, String>,
-    /// Whether an intent runs on it: samples count for nothing then.
-    busy: bool,
 }
 
 /// What ends while others go on.
 enum Done {
-    Intent { assembly: AssemblyName, notice: Notice },
+    Intent { assembly: AssemblyName, notice: Option<Notice> },
     Health { assembly: AssemblyName, samples: Result<Vec<Sample>, Error> },
 }
 
@@ -151,8 +128,14 @@ struct Daemon<'a> {
     store: Arc<dyn Store>,
     stop: Stop,
     watched: BTreeMap<AssemblyName, Watched>,
+    /// The assemblies on which an intent runs: samples count for nothing then.
+    at_work: BTreeSet<AssemblyName>,
     work: FuturesUnordered<BoxFuture<'a, Done>>,
     looked_at: BTreeSet<AssemblyName>,
+    /// What others ask and was tried in vain since it was last looked around.
+    tried: BTreeSet<RequestId>,
+    /// The interrupted processes that were gone on with: once each.
+    gone_on_with: BTreeSet<ProcessId>,
     tell: &'a (dyn Fn(Notice) + Send + Sync),
 }
 
@@ -186,13 +169,17 @@ impl Windlass {
         stop: &Stop,
     ) -> Result<(), Error> {
         let store = self.store_or_new().await?;
+        let mut feed = store.watch(store.last_event().await?);
         let mut daemon = Daemon {
             windlass: self,
             store,
             stop: stop.clone(),
             watched: BTreeMap::new(),
+            at_work: BTreeSet::new(),
             work: FuturesUnordered::new(),
             looked_at: BTreeSet::new(),
+            tried: BTreeSet::new(),
+            gone_on_with: BTreeSet::new(),
             tell,
         };
         let mut refresh = tokio::time::interval(watching.refresh);
@@ -201,13 +188,13 @@ impl Windlass {
             timer.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         }
         loop {
-            let due =
-                daemon.watched.values().filter(|watched| !watched.busy).filter_map(|w| w.monitor.due()).min();
+            let due = daemon.idle().filter_map(|(_, watched)| watched.monitor.due()).min();
             let wait = due
                 .map_or(Duration::from_secs(3600), |due| Duration::from_millis(due.millis_since(self.now())));
             tokio::select! {
                 () = stop.soon.cancelled() => break,
                 _ = refresh.tick() => daemon.refresh().await,
+                Ok(_) = feed.next() => daemon.take_up().await,
                 _ = health.tick(), if watching.health.is_some() => daemon.look(),
                 Some(sample) = samples.recv() => daemon.sample(&sample),
                 Some(done) = daemon.work.next() => daemon.done(done).await,
@@ -223,22 +210,30 @@ impl Windlass {
 }
 
 impl Daemon<'_> {
-    /// Finds out which assemblies there are, and what they are like now.
+    /// Returns the assemblies on which nothing runs.
+    fn idle(&self) -> impl Iterator<Item = (&AssemblyName, &Watched)> {
+        self.watched.iter().filter(|(name, _)| !self.at_work.contains(*name))
+    }
+
+    /// Finds out which assemblies there are and what they are like now, what is asked, and what was left.
     async fn refresh(&mut self) {
-        match self.find().await {
-            Ok(()) => {}
-            Err(error) => (self.tell)(Notice::Trouble(error.to_string())),
+        if let Err(error) = self.find().await {
+            (self.tell)(Notice::Trouble(error.to_string()));
         }
+        self.tried.clear();
+        self.go_on().await;
+        self.take_up().await;
     }
 
     async fn find(&mut self) -> Result<(), StoreError> {
         let there = self.store.assemblies().await?;
+        let at_work = &self.at_work;
         self.watched
-            .retain(|name, watched| watched.busy || there.iter().any(|assembly| assembly.name == *name));
+            .retain(|name, _| at_work.contains(name) || there.iter().any(|assembly| assembly.name == *name));
         for assembly in there {
             let known = self.watched.get(&assembly.name);
-            let same = known.is_some_and(|known| known.busy || known.mark.0 == assembly.updated);
-            if same || assembly.goal != State::Active {
+            let same = known.is_some_and(|known| known.mark.0 == assembly.updated);
+            if same || self.at_work.contains(&assembly.name) || assembly.goal != State::Active {
                 continue;
             }
             let Some(snapshot) = self.store.load(&assembly.name).await? else { continue };
@@ -271,13 +266,14 @@ impl Daemon<'_> {
         if !monitor.is_empty() && !self.watched.contains_key(&name) {
             (self.tell)(Notice::Watches { assembly: name.clone(), metrics: read.len() });
         }
-        self.watched.insert(name, Watched { monitor, mark, ids, integrity, busy: false });
+        self.watched.insert(name, Watched { monitor, mark, ids, integrity });
     }
 
     fn sample(&mut self, sample: &Sample) {
         let now = self.windlass.now();
         let mut demands = Vec::new();
-        for (name, watched) in self.watched.iter_mut().filter(|(_, watched)| !watched.busy) {
+        let at_work = &self.at_work;
+        for (name, watched) in self.watched.iter_mut().filter(|(name, _)| !at_work.contains(*name)) {
             // The key may be the engine's id of an element.
             let by_id = sample.id.split_once('.').and_then(|(key, metric)| {
                 let element = watched.ids.get(key)?;
@@ -291,7 +287,8 @@ impl Daemon<'_> {
 
     fn time(&mut self) {
         let now = self.windlass.now();
-        let idle = self.watched.iter_mut().filter(|(_, watched)| !watched.busy);
+        let at_work = &self.at_work;
+        let idle = self.watched.iter_mut().filter(|(name, _)| !at_work.contains(*name));
         let demands = idle.flat_map(|(name, watched)| {
             let found = watched.monitor.time(now);
             found.into_iter().map(|demand| (name.clone(), demand)).collect::<Vec<_>>()
@@ -303,8 +300,9 @@ impl Daemon<'_> {
     /// Starts what policies demand: one intent an assembly.
     fn act(&mut self, demands: Vec<(AssemblyName, Demand)>) {
         for (name, demand) in demands {
-            let Some(watched) = self.watched.get_mut(&name).filter(|watched| !watched.busy) else { continue };
-            watched.busy = true;
+            if self.at_work.contains(&name) {
+                continue;
+            }
             let (what, ask) = match demand.act {
                 Act::Heal(element) => (format!("heal {}", element.local()), Ask::Heal(element)),
                 Act::Scale(cluster, scale) => {
@@ -313,22 +311,15 @@ impl Daemon<'_> {
                 }
             };
             (self.tell)(Notice::Acts { assembly: name.clone(), what: what.clone(), because: demand.because });
-            let (windlass, stop) = (self.windlass, self.stop.clone());
-            let carry_out = async move {
-                let notice = match windlass.see_through(&name, ask, &stop).await {
-                    Ok((process, status)) => Notice::Ended { assembly: name.clone(), process, status },
-                    Err(error) => Notice::Refused { assembly: name.clone(), what, why: error.to_string() },
-                };
-                Done::Intent { assembly: name, notice }
-            };
-            self.work.push(carry_out.boxed());
+            self.change(name, what, ask);
         }
     }
 
     /// Asks the drivers how the parts are whose integrity policies read.
     fn look(&mut self) {
         for (name, watched) in &self.watched {
-            if watched.busy || watched.integrity.is_empty() || !self.looked_at.insert(name.clone()) {
+            let skipped = self.at_work.contains(name) || watched.integrity.is_empty();
+            if skipped || !self.looked_at.insert(name.clone()) {
                 continue;
             }
             let (windlass, store, name) = (self.windlass, self.store.clone(), name.clone());
@@ -350,8 +341,10 @@ impl Daemon<'_> {
 
     async fn done(&mut self, done: Done) {
         match done {
-            Done::Intent { assembly, notice } => {
+            Done::Intent { assembly, notice: None } => drop(self.at_work.remove(&assembly)),
+            Done::Intent { assembly, notice: Some(notice) } => {
                 (self.tell)(notice);
+                self.at_work.remove(&assembly);
                 // It is another assembly now: what was counted before counts for nothing.
                 self.watched.remove(&assembly);
                 self.refresh().await;
@@ -365,19 +358,5 @@ impl Daemon<'_> {
                 }
             }
         }
-    }
-}
-
-impl Windlass {
-    /// Carries an intent out, and says how its process ended.
-    async fn see_through(
-        &self,
-        name: &AssemblyName,
-        ask: Ask,
-        stop: &Stop,
-    ) -> Result<(ProcessId, ProcessStatus), Error> {
-        let started = self.change(name, ask, stop).await?;
-        let ended = started.run(stop).await?;
-        Ok((ended.process.id, ended.process.status))
     }
 }

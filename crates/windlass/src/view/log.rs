@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use windlass_model::record::{Event, Failure, JobRecord, Severity, StepEnd, StepState};
-use windlass_model::{AssemblyName, ElementName, ProcessId, Seq, StepId, Timestamp};
+use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, StepId, Timestamp};
 use windlass_store::{ProcessHistory, Store};
 
 use crate::error::Error;
@@ -19,6 +19,8 @@ pub struct LogView {
     pub assembly: AssemblyName,
     /// The processes.
     pub processes: Vec<ProcessLog>,
+    /// What was asked of the long-running mode and not carried out.
+    pub dismissed: Vec<DismissedLog>,
 }
 
 /// What was done in one process.
@@ -106,6 +108,20 @@ pub struct ActivityLog {
     pub message: String,
 }
 
+/// A request that was not carried out.
+#[derive(Debug, Clone, Serialize)]
+pub struct DismissedLog {
+    /// When that was decided.
+    #[serde(serialize_with = "super::time::one")]
+    pub at: Timestamp,
+    /// The request.
+    pub request: RequestId,
+    /// What was asked.
+    pub intent: String,
+    /// Why not; none when who asked took it back.
+    pub why: Option<String>,
+}
+
 impl Windlass {
     /// Says what was done for an assembly, also when it is gone; `component` keeps only what concerns one of its parts,
     /// given as below the assembly (`B__1`) or in full.
@@ -116,11 +132,11 @@ impl Windlass {
     pub async fn log(&self, name: &AssemblyName, component: Option<&str>) -> Result<LogView, Error> {
         let store = self.store_of(name).await?;
         let history = store.history(name).await?;
-        if history.processes.is_empty() {
+        let Told { activity, dismissed } = told(&*store, name).await?;
+        if history.processes.is_empty() && dismissed.is_empty() {
             let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
             return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
         }
-        let activity = activity(&*store, name).await?;
         let concerns = |element: &ElementName| component.is_none_or(|c| concerns(element, c));
         let processes = history.processes.iter().map(|process| {
             let mut log = ProcessLog::new(process, &concerns);
@@ -138,7 +154,7 @@ impl Windlass {
             let (assembly, component) = (name.clone(), component.to_owned());
             return Err(Error::NoComponent { assembly, component, known: known.into_iter().collect() });
         }
-        Ok(LogView { version: 1, assembly: name.clone(), processes })
+        Ok(LogView { version: 1, assembly: name.clone(), processes, dismissed })
     }
 }
 
@@ -150,20 +166,30 @@ fn concerns(element: &ElementName, component: &str) -> bool {
     at(element.local()) || at(element.as_str())
 }
 
-async fn activity(
-    store: &dyn Store,
-    name: &AssemblyName,
-) -> Result<Vec<(Option<ProcessId>, ActivityLog)>, Error> {
-    let mut found = Vec::new();
+/// What the feed says beside what processes did.
+#[derive(Default)]
+struct Told {
+    activity: Vec<(Option<ProcessId>, ActivityLog)>,
+    dismissed: Vec<DismissedLog>,
+}
+
+async fn told(store: &dyn Store, name: &AssemblyName) -> Result<Told, Error> {
+    let mut told = Told::default();
     let mut seen = Seq::START;
     loop {
         let events = store.events_of(name, seen, 10_000).await?;
-        let Some(last) = events.last() else { return Ok(found) };
+        let Some(last) = events.last() else { return Ok(told) };
         seen = last.seq;
         for event in events {
-            if let Event::Logged { element, severity, message } = event.draft.body {
-                let entry = ActivityLog { at: event.draft.at, element, severity, message };
-                found.push((event.draft.process, entry));
+            let (at, process) = (event.draft.at, event.draft.process);
+            match event.draft.body {
+                Event::Logged { element, severity, message } => {
+                    told.activity.push((process, ActivityLog { at, element, severity, message }));
+                }
+                Event::Dismissed { request, intent, why } => {
+                    told.dismissed.push(DismissedLog { at, request, intent: intent.to_string(), why });
+                }
+                _ => {}
             }
         }
     }

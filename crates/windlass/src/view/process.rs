@@ -7,9 +7,11 @@ use serde_json::Value;
 use windlass_lifecycle::{Current, Diff, ElementNow, Options, Situation, Version, plan};
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{ProcessRecord, ProcessStatus, VersionRecord};
+use windlass_model::request::RequestRecord;
 use windlass_model::resolve::{Lookup, NothingYet, Output};
 use windlass_model::{
-    AssemblyName, DescriptorName, ElementName, InstanceId, ProcessId, PropertyName, State, Timestamp,
+    AssemblyName, DescriptorName, ElementName, InstanceId, ProcessId, PropertyName, RequestId, State,
+    Timestamp,
 };
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -24,6 +26,24 @@ pub struct ProcessesView {
     pub version: u32,
     /// The processes.
     pub processes: Vec<ProcessSummary>,
+    /// What is asked of the long-running mode, and nobody has begun: oldest first.
+    pub requests: Vec<RequestSummary>,
+}
+
+/// A request in a line.
+#[derive(Debug, Clone, Serialize)]
+pub struct RequestSummary {
+    /// Its id.
+    pub id: RequestId,
+    /// The assembly.
+    pub assembly: AssemblyName,
+    /// What is asked.
+    pub intent: String,
+    /// Who asks.
+    pub by: String,
+    /// When it was asked.
+    #[serde(serialize_with = "super::time::one")]
+    pub asked: Timestamp,
 }
 
 /// A process in a line.
@@ -106,7 +126,7 @@ impl Windlass {
     ///
     /// When the store can't be read.
     pub async fn processes(&self, name: Option<&AssemblyName>) -> Result<ProcessesView, Error> {
-        let mut processes = Vec::new();
+        let (mut processes, mut requests) = (Vec::new(), Vec::new());
         if let Some(store) = self.store(false).await? {
             for process in store.processes().await? {
                 if name.is_some_and(|name| *name != process.assembly) {
@@ -116,8 +136,10 @@ impl Windlass {
                     if process.status.is_final() { None } else { store.holder(&process.assembly).await? };
                 processes.push(ProcessSummary::new(process, holder.map(|holder| holder.to_string())));
             }
+            let pending = store.requests().await?.into_iter().map(RequestSummary::new);
+            requests = pending.filter(|request| name.is_none_or(|name| *name == request.assembly)).collect();
         }
-        Ok(ProcessesView { version: 1, processes })
+        Ok(ProcessesView { version: 1, processes, requests })
     }
 
     /// Says what was done in one process.
@@ -178,6 +200,13 @@ impl Windlass {
             return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
         }
         Ok(versions)
+    }
+}
+
+impl RequestSummary {
+    fn new(request: RequestRecord) -> Self {
+        let RequestRecord { id, assembly, intent, by, created, .. } = request;
+        Self { id, assembly, intent: intent.to_string(), by, asked: created }
     }
 }
 

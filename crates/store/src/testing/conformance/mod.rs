@@ -18,6 +18,7 @@ pub mod batches;
 pub mod feed;
 pub mod leases;
 pub mod records;
+pub mod requests;
 pub mod secrets;
 
 use async_trait::async_trait;
@@ -64,11 +65,13 @@ macro_rules! conformance_facts {
                 drops_remove, load_has_open_calls_with_their_jobs, a_job_serves_many_calls,
                 history_tells_all_in_order, drop_assembly_forgets, history_outlives_its_assembly,
                 packages_are_kept_once_while_pinned, versions_are_kept_in_order,
-                packages_of_versions_stay_while_the_assembly_does, a_pin_needs_its_package, process_ids_are_given_out_once,
+                packages_of_versions_stay_while_the_assembly_does, a_pin_needs_its_package, open_processes_are_found, process_ids_are_given_out_once,
                 assemblies_are_sorted, referrers_are_told, ids_are_kept;
             feed: events_are_read_by_assembly, numbers_have_no_holes_under_concurrent_committers, events_are_read_in_pages,
                 a_watch_sees_its_own_handle, a_watch_sees_other_handles, a_watch_tells_what_is_there_at_once,
                 refused_batches_leave_no_hole;
+            requests: are_left_without_a_lease, are_ended_under_a_lease, end_once, are_withdrawn_unless_begun,
+                are_ended_by_their_assembly_alone, are_told_in_the_feed;
             secrets: are_opened_by_name_and_by_assembly, are_dropped_alone,
                 go_with_their_assembly, belong_to_one_assembly;
         }

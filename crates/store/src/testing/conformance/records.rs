@@ -272,6 +272,22 @@ pub async fn a_pin_needs_its_package(harness: &impl Harness) {
     assert!(store.load(&lease.scope).await.unwrap().is_none());
 }
 
+/// What has not ended is found, of all assemblies, oldest first.
+pub async fn open_processes_are_found(harness: &impl Harness) {
+    let store = harness.open().await;
+    for (id, assembly, status) in [
+        (4, "shop", ProcessStatus::InProgress),
+        (3, "h_bta", ProcessStatus::Completed),
+        (2, "h_bta", ProcessStatus::InProgress),
+    ] {
+        let lease = leased(&*store, assembly).await;
+        commit(&*store, &lease, Batch::new().put_process(process(&lease.scope, id, status))).await;
+        store.release(lease).await.unwrap();
+    }
+    let open = store.open_processes().await.unwrap();
+    assert_eq!(open.iter().map(|process| process.id.0).collect::<Vec<_>>(), [2, 4]);
+}
+
 /// No process id is given out twice, on no handle, before or after reopening.
 pub async fn process_ids_are_given_out_once(harness: &impl Harness) {
     let mut ids = Vec::new();

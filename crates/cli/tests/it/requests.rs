@@ -1,0 +1,200 @@
+//! What is asked of the long-running mode: in its turn, queued, withdrawn, refused, and after a crash.
+
+use insta::assert_snapshot;
+use rustix::process::Signal;
+
+use crate::env::{TestEnv, until};
+use crate::small::SCRIPTS;
+
+/// A script that waits for a file, and takes it away.
+fn gate(name: &str) -> String {
+    format!(
+        "until [ -e \"$WINDLASS_VOLUME_STATE/{name}\" ]; do sleep 0.01; done; rm \"$WINDLASS_VOLUME_STATE/{name}\""
+    )
+}
+
+/// An assembly of one part, whose Start waits for the file `start`, and its Stop for the file `stop`.
+fn gated() -> TestEnv {
+    TestEnv::small(
+        "effect: repeatable",
+        &[("Install", "answer"), ("Start", &gate("start")), ("Stop", &gate("stop")), ("Uninstall", "answer")],
+    )
+}
+
+impl TestEnv {
+    fn open(&self, gate: &str) {
+        self.write(&format!(".windlass/volumes/state/{gate}"), "");
+    }
+}
+
+/// While the long-running mode works on an assembly, other commands leave it what they want, and show what it does as if
+/// they had done it.
+#[test]
+fn who_comes_second_is_served_in_turn() {
+    let env = gated();
+    env.open("start");
+    env.ok(&["up", "small"]);
+    env.ok(&["heal", "small", "box", "--queue"]);
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it heals", || keeper.stdout().contains("heal box"));
+    let second = env.spawn(&["set-state", "small", "Inactive"]);
+    until("it waits", || second.stderr().contains("is at work on `small`"));
+    assert_snapshot!(env.ok(&["ps"]).out(), @"
+    p1 small up                 WHEN completed in LONG
+    p3 small heal box           WHEN in progress, run by `windlass run` (process PID on HOST)
+    q4 small set-state Inactive WHEN pending, asked by `windlass set-state small Inactive` (process PID on HOST)
+    ");
+    for gate in ["stop", "start"] {
+        env.open(gate);
+        until("it was taken", || !env.path(&format!(".windlass/volumes/state/{gate}")).exists());
+    }
+    env.open("stop");
+    assert_snapshot!(second.end(), @"
+    exit 0
+    ----- stdout -----
+    small: 1 step, up to 1 at once (p5 set-state Inactive)
+       s1 box Stop
+
+    ok        box Stop LONG
+
+    done: small is Inactive (LONG)
+    ----- stderr -----
+    `windlass run` (process PID on HOST) is at work on `small`; it does this in its turn, as q4
+    ");
+    keeper.signal(Signal::INT);
+    assert_snapshot!(keeper.end(), @"
+    exit 130
+    ----- stdout -----
+    metrics are taken at PROJECT/.windlass/metrics.sock
+    small: heal box (q2), asked by `windlass heal small box` (process PID on HOST)
+    small: p3 completed
+    small: set-state Inactive (q4), asked by `windlass set-state small Inactive` (process PID on HOST)
+    small: p5 completed
+    ----- stderr -----
+
+    stopping: what runs has 10 s to end by itself; interrupt again to stop it now
+    ");
+    assert!(env.ok(&["status"]).stdout.contains("Inactive"));
+    // The request leaves nothing open, and who did what is on record.
+    assert!(!env.ok(&["ps"]).stdout.contains("pending"));
+}
+
+/// What is queued waits for the long-running mode to be started, with the packages and secrets of when it was asked.
+#[test]
+fn what_is_queued_is_done_when_there_is_somebody() {
+    let env = gated();
+    let queued = env.ok(&["up", "small", "--queue"]);
+    assert_snapshot!(queued.out(), @"small: up is left to `windlass run`, as q1");
+    assert_eq!(env.json(&["ps"])["requests"][0]["intent"], "up");
+    // The script that was asked for is the one that runs.
+    env.script(&format!("{SCRIPTS}/Install.sh"), "#!/bin/sh\nexit 7\n");
+    env.open("start");
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it is up", || keeper.stdout().contains("p2 completed"));
+    keeper.signal(Signal::TERM);
+    keeper.end();
+    assert!(env.ok(&["status"]).stdout.contains("Active"));
+}
+
+/// What can't be done is said to who asked, with the code that it would have had, and is in the log.
+#[test]
+fn what_is_refused_is_told() {
+    let env = gated();
+    env.open("start");
+    env.ok(&["up", "small"]);
+    env.ok(&["heal", "small", "box", "--queue"]);
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it heals", || keeper.stdout().contains("heal box"));
+    let second = env.spawn(&["rollback", "small"]);
+    until("it waits", || second.stderr().contains("is at work on `small`"));
+    for gate in ["stop", "start"] {
+        env.open(gate);
+    }
+    assert_snapshot!(second.end(), @"
+    exit 2
+    ----- stderr -----
+    `windlass run` (process PID on HOST) is at work on `small`; it does this in its turn, as q4
+    error: `small` was never anything else than it is; `windlass history small` lists what it was
+    ");
+    keeper.signal(Signal::INT);
+    keeper.end();
+    assert_snapshot!(env.ok(&["log", "small", "--last", "1"]).out(), @"
+    p3 heal box completed in LONG WHEN
+      succeeded box Stop LONG
+        scripts/Stop.sh exited with code 0 LONG WHEN on admin@local (process)
+      succeeded box Start LONG
+        scripts/Start.sh exited with code 0 LONG WHEN on admin@local (process)
+
+    q4 rollback refused WHEN
+      `small` was never anything else than it is; `windlass history small` lists what it was
+    ");
+}
+
+/// Who is interrupted while it waits takes its request back; `cancel` takes back what is queued.
+#[test]
+fn what_nobody_has_begun_can_be_taken_back() {
+    let env = gated();
+    env.open("start");
+    env.ok(&["up", "small"]);
+    env.ok(&["heal", "small", "box", "--queue"]);
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it heals", || keeper.stdout().contains("heal box"));
+    let second = env.spawn(&["down", "small"]);
+    until("it waits", || second.stderr().contains("is at work on `small`"));
+    second.signal(Signal::INT);
+    let second = second.end();
+    assert_eq!(second.code(), Some(130), "{second}");
+    env.ok(&["set-state", "small", "Inactive", "--queue"]);
+    let pending = env.json(&["ps"])["requests"].clone();
+    let [last] = &pending.as_array().unwrap()[..] else { panic!("{pending}") };
+    let id = format!("q{}", last["id"]);
+    assert_eq!(env.ok(&["cancel", "small", &id, "--dry-run"]).out(), format!("{id} would be withdrawn\n"));
+    assert_eq!(env.ok(&["cancel", "small", &id]).out(), format!("{id} is withdrawn\n"));
+    let again = env.run(&["cancel", "small", &id]);
+    assert_eq!(again.code(), Some(2), "{again}");
+    assert!(again.stderr.contains("is not pending any more: it is withdrawn"), "{again}");
+    for gate in ["stop", "start"] {
+        env.open(gate);
+    }
+    until("it has healed", || keeper.stdout().contains("completed"));
+    keeper.signal(Signal::INT);
+    let keeper = keeper.end();
+    assert!(!keeper.stdout.contains("down"), "{keeper}");
+}
+
+/// A long-running mode that is killed in the middle is started again, and goes on; who waited is told.
+#[test]
+fn a_killed_one_goes_on_when_it_is_started_again() {
+    let env = gated();
+    let gates = ["start", "stop", "start"];
+    env.open("start");
+    env.ok(&["up", "small"]);
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it watches", || keeper.stdout().contains("metrics are taken"));
+    env.ok(&["heal", "small", "box", "--queue"]);
+    until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));
+    let waiting = env.spawn(&["set-state", "small", "Installed"]);
+    until("it waits", || waiting.stderr().contains("is at work on `small`"));
+    keeper.kill();
+    // Nobody is there any more, so who waits does it by itself: first what was left open, then its own.
+    for gate in &gates[1..] {
+        env.open(gate);
+    }
+    env.open("stop");
+    let waited = waiting.end();
+    assert_eq!(waited.code(), Some(0), "{waited}");
+
+    // One that nobody waits for is gone on with by the next.
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it watches", || keeper.stdout().contains("metrics are taken"));
+    env.ok(&["set-state", "small", "Active", "--queue"]);
+    until("it starts the box", || env.trace().last().is_some_and(|last| last == "Start"));
+    keeper.kill();
+    env.open("start");
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it has gone on", || keeper.stdout().contains("completed"));
+    assert!(keeper.stdout().contains("which was interrupted"), "{}", keeper.stdout());
+    keeper.signal(Signal::INT);
+    keeper.end();
+    assert!(env.ok(&["status"]).stdout.contains("Active"));
+}

@@ -1,0 +1,81 @@
+//! Intents that are left for another process, as rows.
+
+use tokio_postgres::{Client, GenericClient, Row};
+use windlass_model::record::EventDraft;
+use windlass_model::request::RequestRecord;
+use windlass_model::{RequestId, Seq, Timestamp};
+use windlass_secret::Sensitive;
+
+use super::apply::{END_REQUEST, PUT_EVENT, take_numbers, to_json};
+use super::fault::Outcome;
+use super::read::from_json;
+use crate::request::{self, asked_name};
+use crate::seal::Seal;
+
+/// Adds a request, and the event that says so; returns the number of that.
+pub(super) async fn submit(
+    db: &Client,
+    seal: &Seal,
+    record: &RequestRecord,
+    asked: &Sensitive<Vec<u8>>,
+) -> Outcome<Seq> {
+    let sql = "INSERT INTO request (id, assembly, open, record, sealed) VALUES ($1, $2, TRUE, $3, $4)";
+    let sealed = seal.seal(&asked_name(record.id), asked);
+    let id = record.id.0.cast_signed();
+    db.execute(sql, &[&id, &record.assembly.as_str(), &to_json(record)?, &sealed]).await?;
+    event(db, &request::asked_event(record)).await
+}
+
+/// Withdraws a request, unless it has ended already, and returns it as it is then.
+pub(super) async fn withdraw(
+    db: &Client,
+    id: RequestId,
+    now: Timestamp,
+) -> Outcome<(Option<RequestRecord>, Option<Seq>)> {
+    let sql = "SELECT record FROM request WHERE id = $1 FOR UPDATE";
+    let row = db.query_opt(sql, &[&id.0.cast_signed()]).await?;
+    let Some(found) = row.map(|row| record(&row)).transpose()? else { return Ok((None, None)) };
+    if !found.is_open() {
+        return Ok((Some(found), None));
+    }
+    let (record, dismissed) = request::withdrawn(found, now);
+    let end: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+        [&id.0.cast_signed(), &record.assembly.as_str(), &to_json(&record)?];
+    db.execute(END_REQUEST, &end).await?;
+    let told = event(db, &dismissed).await?;
+    Ok((Some(record), Some(told)))
+}
+
+pub(super) async fn find(db: &impl GenericClient, id: RequestId) -> Outcome<Option<RequestRecord>> {
+    let row = db.query_opt("SELECT record FROM request WHERE id = $1", &[&id.0.cast_signed()]).await?;
+    row.map(|row| record(&row)).transpose()
+}
+
+/// Reads the requests that nobody has begun, oldest first.
+pub(super) async fn open(db: &impl GenericClient) -> Outcome<Vec<RequestRecord>> {
+    let rows = db.query("SELECT record FROM request WHERE open ORDER BY id", &[]).await?;
+    rows.iter().map(record).collect()
+}
+
+/// Opens what exactly a request asks.
+pub(super) async fn asked(
+    db: &impl GenericClient,
+    seal: &Seal,
+    id: RequestId,
+) -> Outcome<Option<Sensitive<Vec<u8>>>> {
+    let sql = "SELECT sealed FROM request WHERE id = $1 AND sealed IS NOT NULL";
+    let row = db.query_opt(sql, &[&id.0.cast_signed()]).await?;
+    Ok(row.map(|row| seal.open(&asked_name(id), row.get(0))).transpose()?)
+}
+
+fn record(row: &Row) -> Outcome<RequestRecord> {
+    from_json(row.get(0))
+}
+
+/// Adds an event to the feed, and returns its number.
+async fn event(db: &Client, draft: &EventDraft) -> Outcome<Seq> {
+    let seq = take_numbers(db, 1).await?;
+    let number = seq.0.cast_signed();
+    db.execute(PUT_EVENT, &[&number, &draft.assembly.as_str(), &to_json(draft)?]).await?;
+    Ok(seq)
+}

@@ -1,0 +1,111 @@
+//! Requests: left without a lease, ended once, sealed while they wait.
+
+use windlass_model::record::{Event, EventRecord};
+use windlass_model::request::{RequestRecord, RequestStatus};
+use windlass_model::{ProcessId, RequestId, Seq};
+
+use super::{Harness, commit, leased};
+use crate::batch::Batch;
+use crate::error::StoreError;
+use crate::store::Store;
+use crate::testing::samples::{name, request, value};
+
+/// A text that stands in no record by chance.
+const TEXT: &str = "correct horse battery staple";
+
+async fn submit(store: &dyn Store, request: &RequestRecord) {
+    store.submit(request, value(TEXT)).await.expect("requests need no lease");
+}
+
+fn begun(request: RequestRecord) -> RequestRecord {
+    RequestRecord { status: RequestStatus::Begun(ProcessId(9)), ..request }
+}
+
+/// Whoever holds the lease finds what others have left meanwhile, oldest first, with what exactly they ask.
+pub async fn are_left_without_a_lease(harness: &impl Harness) {
+    let (store, other) = (harness.open().await, harness.open().await);
+    let _lease = leased(&*store, "h_bta").await;
+    let (late, early) = (request(&name("h_bta"), 12), request(&name("shop"), 3));
+    submit(&*other, &late).await;
+    submit(&*other, &early).await;
+    drop(other);
+    assert_eq!(store.requests().await.unwrap(), [early, late.clone()]);
+    assert_eq!(store.request(RequestId(12)).await.unwrap(), Some(late));
+    assert_eq!(store.asked(RequestId(12)).await.unwrap().unwrap().expose(), TEXT.as_bytes());
+    assert_eq!(store.request(RequestId(4)).await.unwrap(), None);
+    assert!(store.asked(RequestId(4)).await.unwrap().is_none());
+}
+
+/// What has become of a request stays on record; what exactly it asked does not.
+pub async fn are_ended_under_a_lease(harness: &impl Harness) {
+    let store = harness.open().await;
+    let asked = request(&name("h_bta"), 12);
+    submit(&*store, &asked).await;
+    let lease = leased(&*store, "h_bta").await;
+    let ended = begun(asked);
+    commit(&*store, &lease, Batch::new().end_request(ended.clone())).await;
+    assert_eq!(store.request(RequestId(12)).await.unwrap(), Some(ended));
+    assert!(store.asked(RequestId(12)).await.unwrap().is_none());
+    assert_eq!(store.requests().await.unwrap(), []);
+}
+
+/// A batch that ends a request again is refused, with all that is in it.
+pub async fn end_once(harness: &impl Harness) {
+    let store = harness.open().await;
+    let asked = request(&name("h_bta"), 12);
+    submit(&*store, &asked).await;
+    let lease = leased(&*store, "h_bta").await;
+    let end = Batch::new().end_request(begun(asked));
+    commit(&*store, &lease, end.clone()).await;
+    let more = end.put_assembly(crate::testing::samples::assembly(&lease.scope, &[]));
+    assert!(matches!(store.commit(&lease, more).await, Err(StoreError::Refused { .. })));
+    assert_eq!(store.assemblies().await.unwrap(), []);
+}
+
+/// Who asked may take a request back as long as nobody has begun, and is told what became of it.
+pub async fn are_withdrawn_unless_begun(harness: &impl Harness) {
+    let store = harness.open().await;
+    let [first, second] = [3, 4].map(|id| request(&name("h_bta"), id));
+    submit(&*store, &first).await;
+    submit(&*store, &second).await;
+    let lease = leased(&*store, "h_bta").await;
+    commit(&*store, &lease, Batch::new().end_request(begun(first.clone()))).await;
+    assert_eq!(store.withdraw(RequestId(3)).await.unwrap(), Some(begun(first)));
+    let withdrawn = RequestRecord { status: RequestStatus::Withdrawn, ..second };
+    for _ in 0..2 {
+        assert_eq!(store.withdraw(RequestId(4)).await.unwrap().as_ref(), Some(&withdrawn));
+    }
+    assert!(store.asked(RequestId(4)).await.unwrap().is_none());
+    assert_eq!(store.withdraw(RequestId(5)).await.unwrap(), None);
+    let end = Batch::new().end_request(begun(withdrawn));
+    assert!(matches!(store.commit(&lease, end).await, Err(StoreError::Refused { .. })));
+}
+
+/// The lease of one assembly does not end the requests of another.
+pub async fn are_ended_by_their_assembly_alone(harness: &impl Harness) {
+    let store = harness.open().await;
+    let theirs = request(&name("shop"), 3);
+    submit(&*store, &theirs).await;
+    let lease = leased(&*store, "h_bta").await;
+    for strange in [theirs.clone(), RequestRecord { assembly: lease.scope.clone(), ..theirs.clone() }] {
+        let end = Batch::new().end_request(begun(strange));
+        store.commit(&lease, end).await.unwrap_err();
+    }
+    assert_eq!(store.requests().await.unwrap(), [theirs]);
+}
+
+/// A request and its withdrawal are events, which wake who watches.
+pub async fn are_told_in_the_feed(harness: &impl Harness) {
+    let (store, other) = (harness.open().await, harness.open().await);
+    let mut watch = store.watch(Seq::START);
+    submit(&*other, &request(&name("h_bta"), 3)).await;
+    assert_eq!(watch.next().await.unwrap(), Seq(1));
+    other.withdraw(RequestId(3)).await.unwrap();
+    assert_eq!(watch.next().await.unwrap(), Seq(2));
+    // Nothing is taken back a second time.
+    other.withdraw(RequestId(3)).await.unwrap();
+    let events: Vec<EventRecord> = store.events(Seq::START, 10).await.unwrap();
+    let [asked, dismissed] = &events[..] else { panic!("there are {} events", events.len()) };
+    assert!(matches!(asked.draft.body, Event::Asked { request: RequestId(3), .. }));
+    assert!(matches!(dismissed.draft.body, Event::Dismissed { request: RequestId(3), why: None, .. }));
+}
