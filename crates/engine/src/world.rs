@@ -555,10 +555,7 @@ fn bind_end(topology: &Topology, pair: &PairKey, end: End, property: &PropertyNa
     }
 }
 
-fn not_known(
-    name: &PropertyName,
-    missing: &std::collections::BTreeSet<windlass_model::resolve::Missing>,
-) -> Failure {
+fn not_known(name: &PropertyName, missing: &windlass_model::resolve::Awaited) -> Failure {
     let what: Vec<String> = missing
         .iter()
         .map(|missing| match missing {

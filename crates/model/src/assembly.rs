@@ -6,12 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
+use hashbrown::DefaultHashBuilder;
+use hashbrown::hash_table::{Entry, HashTable};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use windlass_secret::SecretRef;
 
+use crate::links::Links;
 use crate::name::{
     AssemblyName, ComponentName, DescriptorName, ElementName, MetricName, OperationName, PropertyName,
     RelationshipName,
@@ -277,12 +281,13 @@ impl fmt::Display for OperationCall {
 }
 
 /// An assembly as it should be: all elements and relationships, bound.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "TopologyData", into = "TopologyData")]
 pub struct Topology {
     data: TopologyData,
-    places: HashMap<ElementName, usize>,
-    children: Vec<Vec<usize>>,
+    places: Places,
+    /// For each element the places of those directly inside it.
+    children: Links<u32>,
     /// The places of the relationships, by the assembly that declares them.
     relationships: HashMap<ElementName, HashMap<RelationshipName, usize>>,
 }
@@ -297,15 +302,53 @@ struct TopologyData {
     policies: Vec<Policy>,
 }
 
-impl From<TopologyData> for Topology {
-    fn from(data: TopologyData) -> Self {
-        let places: HashMap<_, _> = (0..).zip(&data.elements).map(|(at, e)| (e.name.clone(), at)).collect();
-        let mut children = vec![Vec::new(); data.elements.len()];
-        for (at, element) in data.elements.iter().enumerate() {
-            if let Some(parent) = element.parent.as_ref().and_then(|parent| places.get(parent)) {
-                children[*parent].push(at);
+/// The places of elements by their names, which stand with the elements alone: a number each, so that a look-up in a
+/// large assembly stays in the caches.
+#[derive(Debug, Clone, Default)]
+struct Places {
+    table: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Places {
+    /// Takes the places of elements; of two with one name the later.
+    fn of(elements: &[Element]) -> Self {
+        let mut places =
+            Self { table: HashTable::with_capacity(elements.len()), hasher: DefaultHashBuilder::default() };
+        let Self { table, hasher } = &mut places;
+        for (at, element) in (0_u32..).zip(elements) {
+            let name = |at: u32| &elements[at as usize].name;
+            let is_same = |other: &u32| *name(*other) == element.name;
+            match table.entry(hasher.hash_one(&element.name), is_same, |at| hasher.hash_one(name(*at))) {
+                Entry::Occupied(mut entry) => *entry.get_mut() = at,
+                Entry::Vacant(entry) => drop(entry.insert(at)),
             }
         }
+        places
+    }
+
+    fn get(&self, elements: &[Element], name: &ElementName) -> Option<u32> {
+        let is_it = |at: &u32| elements[*at as usize].name == *name;
+        self.table.find(self.hasher.hash_one(name), is_it).copied()
+    }
+}
+
+impl PartialEq for Topology {
+    fn eq(&self, other: &Self) -> bool {
+        self.data == other.data
+    }
+}
+
+impl Eq for Topology {}
+
+impl From<TopologyData> for Topology {
+    fn from(data: TopologyData) -> Self {
+        let places = Places::of(&data.elements);
+        let parents: Vec<(u32, u32)> = (0..)
+            .zip(&data.elements)
+            .filter_map(|(at, element)| Some((places.get(&data.elements, element.parent.as_ref()?)?, at)))
+            .collect();
+        let children = Links::group(data.elements.len(), parents.into_iter());
         let mut relationships: HashMap<_, HashMap<_, _>> = HashMap::new();
         for (at, relationship) in data.relationships.iter().enumerate() {
             let of_assembly = relationships.entry(relationship.assembly.clone()).or_default();
@@ -381,18 +424,18 @@ impl Topology {
 
     /// Finds an element by its full name.
     pub fn get(&self, name: &ElementName) -> Option<&Element> {
-        self.places.get(name).map(|at| &self.data.elements[*at])
+        self.position(name).map(|at| &self.data.elements[at])
     }
 
     /// Returns the place of an element in [`Topology::elements`].
     pub fn position(&self, name: &ElementName) -> Option<usize> {
-        self.places.get(name).copied()
+        self.places.get(&self.data.elements, name).map(|at| at as usize)
     }
 
     /// Returns the elements directly inside `name`, in the order of declaration.
     pub fn children(&self, name: &ElementName) -> impl Iterator<Item = &Element> {
-        let places = self.places.get(name).map_or(&[][..], |at| &self.children[*at]);
-        places.iter().map(|at| &self.data.elements[*at])
+        let places = self.places.get(&self.data.elements, name).map_or(&[][..], |at| self.children.of(at));
+        places.iter().map(|at| &self.data.elements[*at as usize])
     }
 
     /// Returns the other assemblies that references stand for.
@@ -417,13 +460,13 @@ impl Topology {
     /// Returns the resources at or below `name`: what has to be moved for it to move.
     pub fn leaves<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
         let mut leaves = Vec::new();
-        let mut open: Vec<usize> = self.places.get(name).copied().into_iter().collect();
+        let mut open: Vec<u32> = self.places.get(&self.data.elements, name).into_iter().collect();
         while let Some(at) = open.pop() {
-            let element = &self.data.elements[at];
+            let element = &self.data.elements[at as usize];
             match element.kind {
                 ElementKind::Resource => leaves.push(element),
                 ElementKind::Reference => {}
-                ElementKind::Assembly | ElementKind::Group => open.extend(self.children[at].iter().rev()),
+                ElementKind::Assembly | ElementKind::Group => open.extend(self.children.of(at).iter().rev()),
             }
         }
         leaves

@@ -22,6 +22,7 @@
 //! | [`policy`] | what elements measure of themselves, and what follows from it |
 //! | [`resolve`] | a property's value, or what it still waits for |
 //! | [`instance`] | the document that drivers change |
+//! | [`links`] | graphs and trees in two flat lists |
 //! | [`record`] | what the store keeps: elements, processes, steps, calls, jobs, events |
 //! | [`request`] | intents that are left for another process to carry out |
 //!
@@ -42,6 +43,7 @@ pub mod assembly;
 pub mod clock;
 pub mod id;
 pub mod instance;
+pub mod links;
 pub mod name;
 mod newtype;
 pub mod policy;
@@ -56,5 +58,5 @@ pub use assembly::{Action, Element, ElementKind, Origin, Relationship, Side, Top
 pub use clock::{Clock, Timestamp};
 pub use id::{CallId, Epoch, InstanceId, ProcessId, RequestId, Seq, StepId};
 pub use name::{AssemblyName, ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
-pub use state::{Modifier, State, Transition};
+pub use state::{Modifier, State, Transition, Transitions};
 pub use template::{Part, Template};

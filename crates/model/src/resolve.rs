@@ -5,7 +5,9 @@
 //! missing. What is computed from a sensitive value is sensitive. Chains of references are followed without
 //! recursion, so their length doesn't matter.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+mod known;
+
+use std::sync::Arc;
 
 use serde_json::Value;
 use thiserror::Error;
@@ -15,6 +17,7 @@ use crate::assembly::{Element, ElementKind, Property, Topology};
 use crate::id::InstanceId;
 use crate::name::{ElementName, PropertyName};
 use crate::template::{InstanceField, Part, Template};
+use known::{Found, Key, Known};
 
 /// What is known of the instances at the moment of asking.
 pub trait Lookup {
@@ -104,8 +107,40 @@ pub enum Missing {
 pub enum Answer {
     /// The value.
     Known(Resolved),
-    /// What is missing, sorted.
-    Waiting(BTreeSet<Missing>),
+    /// What is missing.
+    Waiting(Awaited),
+}
+
+/// What a value waits for, sorted and each once: at least one thing. Who reads the value shares the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Awaited(Arc<[Missing]>);
+
+impl Awaited {
+    /// Returns what is missing, sorted.
+    pub fn iter(&self) -> std::slice::Iter<'_, Missing> {
+        self.0.iter()
+    }
+
+    /// Returns how many things are missing.
+    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl<'a> IntoIterator for &'a Awaited {
+    type Item = &'a Missing;
+    type IntoIter = std::slice::Iter<'a, Missing>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl From<Missing> for Awaited {
+    fn from(missing: Missing) -> Self {
+        Self(Arc::new([missing]))
+    }
 }
 
 /// A value that can't come to be.
@@ -134,19 +169,37 @@ pub enum ResolveError {
 /// The most bytes that text may have with all that it reads, published or not.
 pub const MAX_VALUE: usize = 4 << 20;
 
-type Key<'a> = (&'a ElementName, &'a PropertyName);
-
 /// Resolves properties of one topology, remembering what it has found.
 pub struct Resolver<'a> {
     topology: &'a Topology,
     lookup: &'a dyn Lookup,
-    known: HashMap<Key<'a>, Result<Answer, ResolveError>>,
+    known: Known,
+    visits: Vec<Visit>,
+    /// The properties that templates on the way read, as far as they are declared, in the order of the templates.
+    read: Vec<Option<Key>>,
+}
+
+/// The properties that a template reads.
+type Read<'r> = std::slice::Iter<'r, Option<Key>>;
+
+/// What is still to be done for a property.
+#[derive(Debug, Clone, Copy)]
+enum Visit {
+    /// To see what it reads.
+    Enter(Key),
+    /// To compute it of what it reads, which is listed from this place on.
+    Leave(Key, usize),
 }
 
 impl<'a> Resolver<'a> {
     /// Makes a resolver that has found nothing yet.
     pub fn new(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
-        Self { topology, lookup, known: HashMap::new() }
+        Self { topology, lookup, known: Known::few(), visits: Vec::new(), read: Vec::new() }
+    }
+
+    /// Makes a resolver of which most elements will be asked for: it has room for all of them.
+    pub fn of_all(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
+        Self { known: Known::all(topology), ..Self::new(topology, lookup) }
     }
 
     /// Resolves one property of an element.
@@ -155,84 +208,136 @@ impl<'a> Resolver<'a> {
         element: &ElementName,
         property: &PropertyName,
     ) -> Result<Answer, ResolveError> {
-        let element = self.element(element)?;
-        match element.properties.get_key_value(property) {
-            Some((property, _)) => self.evaluate((&element.name, property)),
-            None => self.published(element, property),
+        match self.key(element, property) {
+            Some(key) => self.evaluate(key).cloned(),
+            None => self.published(self.element(element)?, property),
         }
+    }
+
+    /// Resolves a property by the places of the element in the topology and of the property in the element.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such place.
+    pub fn property_at(&mut self, element: usize, property: usize) -> Result<&Answer, ResolveError> {
+        let place = |at: usize| u32::try_from(at).expect("places are below 2^32");
+        self.evaluate(Key { element: place(element), property: place(property) })
     }
 
     /// Resolves a template that is bound to this topology, such as one of a relationship's pair.
     pub fn template(&mut self, template: &Template) -> Result<Answer, ResolveError> {
-        let mut needed = Vec::new();
+        let mut read = Vec::new();
+        let mut undeclared = Ok(());
         template.for_each_part(&mut |part| {
             if let Part::Property { element, property } = part {
-                needed.push((element.clone(), property.clone()));
+                read.push((self.key(element, property), element, property));
             }
         });
-        for (element, property) in &needed {
-            self.property(element, property)?;
+        for (key, element, property) in &read {
+            match key {
+                Some(key) => drop(self.evaluate(*key)?),
+                None => undeclared = self.published(self.element(element)?, property).map(drop),
+            }
+            std::mem::replace(&mut undeclared, Ok(()))?;
         }
-        self.fill(template)
+        let read: Vec<Option<Key>> = read.into_iter().map(|(key, _, _)| key).collect();
+        self.fill(template, &mut read.iter())
     }
 
     fn element(&self, name: &ElementName) -> Result<&'a Element, ResolveError> {
         self.topology.get(name).ok_or_else(|| ResolveError::UnknownElement(name.clone()))
     }
 
+    /// Finds a property that is declared.
+    fn key(&self, element: &ElementName, property: &PropertyName) -> Option<Key> {
+        let element = self.topology.position(element)?;
+        let property = self.topology.elements()[element].properties.get_index_of(property)?;
+        Some(Key { element: u32::try_from(element).ok()?, property: u32::try_from(property).ok()? })
+    }
+
+    fn at(&self, key: Key) -> (&'a Element, &'a PropertyName, &'a Property) {
+        let element = &self.topology.elements()[key.element as usize];
+        let declared = element.properties.get_index(key.property as usize);
+        let (name, property) = declared.expect("a key is made of a property that is declared");
+        (element, name, property)
+    }
+
     /// Follows references depth first with a stack of its own.
-    fn evaluate(&mut self, root: Key<'a>) -> Result<Answer, ResolveError> {
-        let mut stack = vec![root];
-        let mut open = HashSet::from([root]);
-        while let Some(&key) = stack.last() {
-            if self.known.contains_key(&key) {
-                open.remove(&key);
-                stack.pop();
-                continue;
-            }
-            match self.next_unknown(key)? {
-                Some(next) if open.insert(next) => stack.push(next),
-                Some(next) => return Err(cycle(&stack, next)),
-                None => {
-                    let answer = self.compute(key);
-                    self.known.insert(key, answer);
+    fn evaluate(&mut self, root: Key) -> Result<&Answer, ResolveError> {
+        self.visits.push(Visit::Enter(root));
+        while let Some(visit) = self.visits.pop() {
+            match visit {
+                Visit::Enter(key) => match self.known.get(key) {
+                    Found::Answer(_) => {}
+                    Found::Open => return Err(self.circle(key)),
+                    Found::Nothing => self.enter(key),
+                },
+                Visit::Leave(key, start) => {
+                    let (_, _, property) = self.at(key);
+                    let template = property.value.as_ref().expect("it has one, or it would read nothing");
+                    let answer = self.fill(template, &mut self.read[start..].iter());
+                    self.read.truncate(start);
+                    self.answered(key, answer);
                 }
             }
         }
-        self.known[&root].clone()
+        match self.known.get(root) {
+            Found::Answer(answer) => answer.as_ref().map_err(Clone::clone),
+            Found::Nothing | Found::Open => unreachable!("what has been left is answered"),
+        }
     }
 
-    fn next_unknown(&self, key: Key<'a>) -> Result<Option<Key<'a>>, ResolveError> {
-        let Some(template) = self.template_of(key)? else { return Ok(None) };
-        let mut next = None;
+    /// Looks at what a property reads. The first is visited first, so it lies on top.
+    fn enter(&mut self, key: Key) {
+        let (element, name, property) = self.at(key);
+        let Some(template) = self.template_of(element, name, property) else {
+            return self.answered(key, self.published(element, name));
+        };
+        self.known.set(self.topology, key, Found::Open);
+        let start = self.read.len();
         template.for_each_part(&mut |part| {
-            if let (None, Part::Property { element, property }) = (&next, part)
-                && let Some((property, _)) =
-                    self.topology.get(element).and_then(|e| e.properties.get_key_value(property))
-                && !self.known.contains_key(&(element, property))
-            {
-                next = Some((element, property));
+            if let Part::Property { element, property } = part {
+                let read = self.key(element, property);
+                self.read.push(read);
             }
         });
-        Ok(next)
+        self.visits.push(Visit::Leave(key, start));
+        let read = self.read[start..].iter().rev().flatten();
+        self.visits.extend(read.map(|key| Visit::Enter(*key)));
+    }
+
+    fn answered(&mut self, key: Key, answer: Result<Answer, ResolveError>) {
+        let (_, _, property) = self.at(key);
+        self.known.set(self.topology, key, Found::Answer(answer.map(|answer| taint(answer, property))));
     }
 
     /// Returns the template that decides, if one does: a read-only property's own output comes before it.
-    fn template_of(&self, (element, name): Key<'a>) -> Result<Option<&'a Template>, ResolveError> {
-        let property = &self.element(element)?.properties[name];
-        let overridden =
-            property.read_only && matches!(self.lookup.output(element, name), Output::Published(_));
-        Ok(if overridden { None } else { property.value.as_ref() })
+    fn template_of(
+        &self,
+        element: &Element,
+        name: &PropertyName,
+        property: &'a Property,
+    ) -> Option<&'a Template> {
+        let template = property.value.as_ref()?;
+        let published = || matches!(self.lookup.output(&element.name, name), Output::Published(_));
+        (!property.read_only || !published()).then_some(template)
     }
 
-    fn compute(&self, key: Key<'a>) -> Result<Answer, ResolveError> {
-        let element = self.element(key.0)?;
-        let property = &element.properties[key.1];
-        let answer = match self.template_of(key)? {
-            Some(template) => self.fill(template)?,
-            None => self.published(element, key.1)?,
+    /// Gives up at a property that is met again on the way that began with it.
+    fn circle(&mut self, again: Key) -> ResolveError {
+        let visits = std::mem::take(&mut self.visits);
+        let way = visits.iter().filter_map(|visit| match visit {
+            Visit::Leave(key, _) => Some(*key),
+            Visit::Enter(_) => None,
+        });
+        way.clone().for_each(|key| self.known.set(self.topology, key, Found::Nothing));
+        self.read.clear();
+        let round = way.skip_while(|key| *key != again).chain([again]);
+        let told = |key| {
+            let (element, name, _) = self.at(key);
+            format!("{}.{name}", element.name)
         };
-        Ok(taint(answer, property))
+        ResolveError::Cycle(round.map(told).collect())
     }
 
     /// Answers for a property without a value of its own.
@@ -252,48 +357,52 @@ impl<'a> Resolver<'a> {
                 Err(ResolveError::NeverPublished { element: element.name.clone(), property: name.clone() })
             }
             Output::Nothing => Ok(Answer::Known(Resolved { value: Value::Null, sensitive })),
-            Output::NotYet => Ok(Answer::Waiting(BTreeSet::from([Missing::Output {
-                element: element.name.clone(),
-                property: name.clone(),
-            }]))),
+            Output::NotYet => {
+                let missing = Missing::Output { element: element.name.clone(), property: name.clone() };
+                Ok(Answer::Waiting(missing.into()))
+            }
         }
     }
 
-    fn fill(&self, template: &Template) -> Result<Answer, ResolveError> {
+    /// Makes a template's value. `read` has the properties that it reads, which are known by now.
+    fn fill(&self, template: &Template, read: &mut Read<'_>) -> Result<Answer, ResolveError> {
         match template {
             Template::Null => Ok(Answer::Known(Resolved::plain(Value::Null))),
-            Template::Text(parts) => self.fill_text(parts),
+            Template::Text(parts) => self.fill_text(parts, read),
             Template::List(items) => {
-                let answers: Result<Vec<_>, _> = items.iter().map(|item| self.fill(item)).collect();
+                let answers: Result<Vec<_>, _> = items.iter().map(|item| self.fill(item, read)).collect();
                 Ok(gather(answers?, Value::Array))
             }
             Template::Map(entries) => {
-                let answers: Result<Vec<_>, _> = entries.values().map(|entry| self.fill(entry)).collect();
+                let entry = |entry: &Template| self.fill(entry, read);
+                let answers: Result<Vec<_>, _> = entries.values().map(entry).collect();
                 let keys = entries.keys().cloned();
                 Ok(gather(answers?, |values| Value::Object(keys.zip(values).collect())))
             }
         }
     }
 
-    fn fill_text(&self, parts: &[Part]) -> Result<Answer, ResolveError> {
-        let answers: Result<Vec<_>, _> = parts.iter().map(|part| self.fill_part(part)).collect();
+    fn fill_text(&self, parts: &[Part], read: &mut Read<'_>) -> Result<Answer, ResolveError> {
+        if let [part] = parts {
+            return self.fill_part(part, read);
+        }
+        let answers: Result<Vec<_>, _> = parts.iter().map(|part| self.fill_part(part, read)).collect();
         let answers = answers?;
-        if parts.len() > 1 && answers.iter().map(length).sum::<usize>() > MAX_VALUE {
+        if answers.iter().map(length).sum::<usize>() > MAX_VALUE {
             return Err(ResolveError::TooLong);
         }
-        Ok(gather(answers, |mut values| match values.len() {
-            1 => values.remove(0),
-            _ => Value::from(values.iter().map(text_of).collect::<String>()),
-        }))
+        Ok(gather(answers, |values| Value::from(values.iter().map(text_of).collect::<String>())))
     }
 
-    fn fill_part(&self, part: &Part) -> Result<Answer, ResolveError> {
+    fn fill_part(&self, part: &Part, read: &mut Read<'_>) -> Result<Answer, ResolveError> {
         match part {
             Part::Literal(text) => Ok(Answer::Known(Resolved::plain(text.as_str()))),
-            Part::Property { element, property } => match self.known.get(&(element, property)) {
-                Some(answer) => answer.clone(),
-                None => self.published(self.element(element)?, property),
-            },
+            Part::Property { element, property } => {
+                match read.next().copied().flatten().map(|key| self.known.get(key)) {
+                    Some(Found::Answer(answer)) => answer.clone(),
+                    _ => self.published(self.element(element)?, property),
+                }
+            }
             Part::Instance { element, field } => self.instance(element, *field),
             Part::Secret(secret) => {
                 let value = self.lookup.secret(secret).map_or("***".into(), |s| s.expose().clone());
@@ -310,7 +419,7 @@ impl<'a> Resolver<'a> {
             InstanceField::Index => Value::from(self.element(name)?.index.unwrap_or(1).to_string()),
             InstanceField::Id => match self.lookup.instance_id(name) {
                 Some(id) => Value::from(id.as_str()),
-                None => return Ok(Answer::Waiting(BTreeSet::from([Missing::InstanceId(name.clone())]))),
+                None => return Ok(Answer::Waiting(Missing::InstanceId(name.clone()).into())),
             },
         };
         Ok(Answer::Known(Resolved::plain(value)))
@@ -329,7 +438,7 @@ fn taint(answer: Answer, property: &Property) -> Answer {
 
 /// Joins answers: all that is missing, else the value made of them, sensitive if one of them is.
 fn gather(answers: Vec<Answer>, join: impl FnOnce(Vec<Value>) -> Value) -> Answer {
-    let mut missing = BTreeSet::new();
+    let mut missing: Vec<Missing> = Vec::new();
     let mut values = Vec::with_capacity(answers.len());
     let mut sensitive = false;
     for answer in answers {
@@ -338,13 +447,15 @@ fn gather(answers: Vec<Answer>, join: impl FnOnce(Vec<Value>) -> Value) -> Answe
                 sensitive |= resolved.sensitive;
                 values.push(resolved.value);
             }
-            Answer::Waiting(more) => missing.extend(more),
+            Answer::Waiting(more) => missing.extend(more.iter().cloned()),
         }
     }
     if missing.is_empty() {
         Answer::Known(Resolved { value: join(values), sensitive })
     } else {
-        Answer::Waiting(missing)
+        missing.sort_unstable();
+        missing.dedup();
+        Answer::Waiting(Awaited(missing.into()))
     }
 }
 
@@ -364,10 +475,4 @@ pub fn text_of(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-fn cycle(stack: &[Key<'_>], again: Key<'_>) -> ResolveError {
-    let start = stack.iter().position(|key| *key == again).unwrap_or(0);
-    let names = stack[start..].iter().chain([&again]).map(|(e, p)| format!("{e}.{p}"));
-    ResolveError::Cycle(names.collect())
 }

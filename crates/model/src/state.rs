@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 /// How far an element has come in its life.
@@ -29,6 +29,17 @@ pub enum State {
 }
 
 impl State {
+    /// All states.
+    pub const ALL: [Self; 7] = [
+        Self::Absent,
+        Self::Created,
+        Self::Installed,
+        Self::Inactive,
+        Self::Active,
+        Self::Broken,
+        Self::Failed,
+    ];
+
     /// The states in which an element can be, lowest first, without `Broken` and `Failed`.
     pub const LADDER: [Self; 5] =
         [Self::Absent, Self::Created, Self::Installed, Self::Inactive, Self::Active];
@@ -235,6 +246,57 @@ impl FromStr for Transition {
     }
 }
 
+/// Some transitions, each once and in the order of a life: a copy costs nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Transitions(u16);
+
+impl Transitions {
+    /// Tells whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Returns how many there are.
+    pub fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Tells whether a transition is one of them.
+    pub fn contains(self, transition: Transition) -> bool {
+        self.0 & 1 << transition as u16 != 0
+    }
+
+    /// Returns them, in the order of a life.
+    pub fn iter(self) -> impl Iterator<Item = Transition> {
+        Transition::ALL.into_iter().filter(move |transition| self.contains(*transition))
+    }
+}
+
+impl FromIterator<Transition> for Transitions {
+    fn from_iter<I: IntoIterator<Item = Transition>>(transitions: I) -> Self {
+        Self(transitions.into_iter().fold(0, |all, transition| all | 1 << transition as u16))
+    }
+}
+
+impl<const N: usize> From<[Transition; N]> for Transitions {
+    fn from(transitions: [Transition; N]) -> Self {
+        transitions.into_iter().collect()
+    }
+}
+
+impl Serialize for Transitions {
+    /// Writes them as a list.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Transitions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Vec::deserialize(deserializer)?.into_iter().collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,6 +317,16 @@ mod tests {
             "`active` is no state that can be asked for: one of Installed, Inactive, Active"
         );
         assert!("Created".parse::<State>().is_err());
+    }
+
+    #[test]
+    fn a_set_of_transitions_is_in_the_order_of_a_life() {
+        let set = Transitions::from([Transition::Adopt, Transition::Integrity, Transition::Start]);
+        let all: Vec<Transition> = set.iter().collect();
+        assert_eq!(all, [Transition::Start, Transition::Integrity, Transition::Adopt]);
+        assert_eq!(set.len(), 3);
+        assert!(set.contains(Transition::Adopt) && !set.contains(Transition::Create));
+        assert!(Transition::ALL.into_iter().all(|one| Transitions::from([one]).iter().eq([one])));
     }
 
     #[test]
