@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use windlass_model::StepId;
+use windlass_model::links::Links;
 use windlass_plan::{Plan, WaitKind, Work};
 
 /// Walks a plan. Steps are handed out lowest number first; what a failed step was needed for is skipped, what only
@@ -12,11 +13,11 @@ use windlass_plan::{Plan, WaitKind, Work};
 pub(crate) struct Runner {
     plan: Plan,
     /// For each step, who waits for it and how.
-    dependents: Vec<Vec<(usize, WaitKind)>>,
+    dependents: Links<(StepId, WaitKind)>,
     /// For each step, how many it still waits for.
     open: Vec<usize>,
     ended: Vec<bool>,
-    ready: BinaryHeap<Reverse<usize>>,
+    ready: BinaryHeap<Reverse<StepId>>,
     skipped: Vec<Skipped>,
 }
 
@@ -32,13 +33,9 @@ pub(crate) struct Skipped {
 impl Runner {
     pub(crate) fn new(plan: Plan) -> Self {
         let count = plan.steps().len();
-        let mut dependents = vec![Vec::new(); count];
-        for (at, step) in plan.steps().iter().enumerate() {
-            for wait in &step.waits {
-                dependents[place(wait.on)].push((at, wait.kind));
-            }
-        }
-        let open: Vec<usize> = plan.steps().iter().map(|step| step.waits.len()).collect();
+        let waits = plan.steps().flat_map(|step| step.waits().map(move |wait| (step.id, wait)));
+        let dependents = Links::group(count, waits.map(|(step, wait)| (number(wait.on), (step, wait.kind))));
+        let open: Vec<usize> = plan.steps().map(|step| step.waits().len()).collect();
         let mut runner = Self {
             dependents,
             ended: vec![false; count],
@@ -47,20 +44,21 @@ impl Runner {
             plan,
             open,
         };
-        let free: Vec<usize> = (0..count).filter(|at| runner.open[*at] == 0).collect();
-        for at in free {
-            runner.release(at);
+        let is_free = |step: &StepId| runner.open[place(*step)] == 0;
+        let free: Vec<StepId> = runner.plan.steps().map(|step| step.id).filter(is_free).collect();
+        for step in free {
+            runner.release(step);
         }
         runner
     }
 
     pub(crate) fn work(&self, step: StepId) -> &Work {
-        &self.plan.steps()[place(step)].work
+        self.plan.step(step).expect("it is a step of this plan").work
     }
 
     /// Returns the next step that may start.
     pub(crate) fn next(&mut self) -> Option<StepId> {
-        self.ready.pop().map(|Reverse(at)| self.plan.steps()[at].id)
+        self.ready.pop().map(|Reverse(step)| step)
     }
 
     /// Returns the steps that have been skipped since the last time.
@@ -70,58 +68,63 @@ impl Runner {
 
     /// Notes that a step has ended.
     pub(crate) fn ended(&mut self, step: StepId, well: bool) {
-        let at = place(step);
-        let cause = (!well).then(|| format!("{} did not succeed", self.plan.steps()[at].work));
-        self.end(at, cause.as_deref());
+        let cause = (!well).then(|| format!("{} did not succeed", self.work(step)));
+        self.end(step, cause.as_deref());
     }
 
     /// Ends a step and everything that follows from it, with a worklist instead of recursion.
-    fn end(&mut self, at: usize, cause: Option<&str>) {
-        self.ended[at] = true;
-        let mut spoiled = vec![(at, cause.is_some())];
-        while let Some((at, bad)) = spoiled.pop() {
-            for (dependent, kind) in std::mem::take(&mut self.dependents[at]) {
-                if self.ended[dependent] {
+    fn end(&mut self, step: StepId, cause: Option<&str>) {
+        if std::mem::replace(&mut self.ended[place(step)], true) {
+            return;
+        }
+        let mut spoiled = vec![(step, cause.is_some())];
+        while let Some((step, bad)) = spoiled.pop() {
+            for (dependent, kind) in self.dependents.of(number(step)) {
+                let (dependent, at) = (*dependent, place(*dependent));
+                if self.ended[at] {
                     continue;
                 }
-                if bad && kind == WaitKind::Needs {
-                    self.ended[dependent] = true;
-                    self.skip(dependent, cause.unwrap_or_default());
+                let is_barrier = self.plan.step(dependent).is_some_and(|step| step.work.is_barrier());
+                if bad && *kind == WaitKind::Needs {
+                    self.ended[at] = true;
+                    if !is_barrier {
+                        let because = cause.unwrap_or_default().to_owned();
+                        self.skipped.push(Skipped { step: dependent, because });
+                    }
                     spoiled.push((dependent, true));
                     continue;
                 }
-                self.open[dependent] -= 1;
-                if self.open[dependent] == 0 {
-                    if self.plan.steps()[dependent].work.is_barrier() {
-                        self.ended[dependent] = true;
-                        spoiled.push((dependent, false));
-                    } else {
-                        self.ready.push(Reverse(dependent));
-                    }
+                self.open[at] -= 1;
+                if self.open[at] > 0 {
+                    continue;
+                }
+                if is_barrier {
+                    self.ended[at] = true;
+                    spoiled.push((dependent, false));
+                } else {
+                    self.ready.push(Reverse(dependent));
                 }
             }
         }
     }
 
-    fn release(&mut self, at: usize) {
-        if self.plan.steps()[at].work.is_barrier() {
-            self.end(at, None);
+    fn release(&mut self, step: StepId) {
+        if self.work(step).is_barrier() {
+            self.end(step, None);
         } else {
-            self.ready.push(Reverse(at));
-        }
-    }
-
-    fn skip(&mut self, at: usize, because: &str) {
-        let step = &self.plan.steps()[at];
-        if !step.work.is_barrier() {
-            self.skipped.push(Skipped { step: step.id, because: because.to_owned() });
+            self.ready.push(Reverse(step));
         }
     }
 }
 
+/// Returns the number of a step in lists.
+fn number(step: StepId) -> u32 {
+    step.0.saturating_sub(1)
+}
+
 /// Returns the place of a step in its plan's list.
 fn place(step: StepId) -> usize {
-    usize::try_from(step.0).unwrap_or(usize::MAX).saturating_sub(1)
+    number(step) as usize
 }
 
 #[cfg(test)]
@@ -135,7 +138,7 @@ mod tests {
             element: format!("t__{name}").parse().unwrap(),
             from: windlass_model::State::Absent,
             to: windlass_model::State::Installed,
-            calls: vec![windlass_model::Transition::Install],
+            calls: [windlass_model::Transition::Install].into(),
             side: windlass_plan::Side::Desired,
         })
     }

@@ -36,6 +36,10 @@ pub struct ElementNow {
 }
 
 impl ElementNow {
+    /// What is known of an element that isn't there.
+    const NOTHING: Self =
+        Self { state: State::Absent, present: false, package: None, installed_by: 0, configured_by: 0 };
+
     /// Makes what is known of an element in a state, and nothing else of it.
     pub fn new(state: State, present: bool) -> Self {
         Self { state, present, ..Self::default() }
@@ -56,8 +60,8 @@ impl Current {
     }
 
     /// Returns how far an element has come.
-    pub fn now(&self, name: &ElementName) -> ElementNow {
-        self.elements.get(name).cloned().unwrap_or_default()
+    pub fn now(&self, name: &ElementName) -> &ElementNow {
+        self.elements.get(name).unwrap_or(&ElementNow::NOTHING)
     }
 
     /// Tells whether a relationship between two nodes has been made.

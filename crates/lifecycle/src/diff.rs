@@ -278,12 +278,14 @@ impl fmt::Display for Ends {
 
 impl Diff {
     /// Makes the diff of a plan's parts and relationships.
-    pub(crate) fn new(parts: &Parts<'_>, options: &Options, relationships: Vec<RelationshipChange>) -> Self {
-        Self { elements: parts.list.iter().filter_map(|part| change(part, options)).collect(), relationships }
+    pub(crate) fn new(parts: Parts<'_>, options: &Options, relationships: Vec<RelationshipChange>) -> Self {
+        let mut elements = Vec::with_capacity(parts.list.len());
+        elements.extend(parts.list.into_iter().filter_map(|part| change(part, options)));
+        Self { elements, relationships }
     }
 }
 
-fn change(part: &Part<'_>, options: &Options) -> Option<ElementChange> {
+fn change(part: Part<'_>, options: &Options) -> Option<ElementChange> {
     let to = at_rank(part.end);
     let kind = match part.fate {
         Fate::Keep if part.now.state == to => return None,
@@ -311,7 +313,7 @@ fn change(part: &Part<'_>, options: &Options) -> Option<ElementChange> {
         to,
         replaces,
         descriptor: part.after.map(|after| after.descriptor.clone()),
-        repackaged: is_repackaged(part, options),
-        properties: part.changes.clone(),
+        repackaged: is_repackaged(&part, options),
+        properties: part.changes,
     })
 }

@@ -89,8 +89,8 @@ fn settle(part: &mut Part<'_>) {
 
 /// Compares what the descriptors say of the values of the parts that stay.
 fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Version<'_>) {
-    let mut old = Resolver::new(installed.topology, installed.lookup);
-    let mut new = Resolver::new(desired.topology, desired.lookup);
+    let mut old = Resolver::of_all(installed.topology, installed.lookup);
+    let mut new = Resolver::of_all(desired.topology, desired.lookup);
     for part in &mut parts.list {
         let (Some(before), Some(after)) = (part.before, part.after) else { continue };
         if !part.is_there() {
@@ -220,14 +220,15 @@ fn note(
 /// Finds for each part the parts that are there and read what its driver publishes.
 fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> {
     let mut readers: BTreeMap<usize, Vec<Read>> = BTreeMap::new();
-    let mut resolver = Resolver::new(desired, &NothingYet);
+    let mut resolver = Resolver::of_all(desired, &NothingYet);
     for (reader, part) in parts.list.iter().enumerate() {
         let Some(after) = part.after.filter(|_| part.is_there()) else { continue };
-        for name in after.properties.keys() {
-            let Ok(Answer::Waiting(missing)) = resolver.property(&after.name, name) else { continue };
+        for (at, name) in after.properties.keys().enumerate() {
+            let answer = resolver.property_at(part.after_at as usize, at);
+            let Ok(Answer::Waiting(missing)) = answer else { continue };
             for missing in missing {
                 let Missing::Output { element, .. } = missing else { continue };
-                let Some(producer) = parts.place(&element).filter(|producer| *producer != reader) else {
+                let Some(producer) = parts.place(element).filter(|producer| *producer != reader) else {
                     continue;
                 };
                 readers.entry(producer).or_default().push(Read { reader, property: name.clone() });

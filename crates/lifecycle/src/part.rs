@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use windlass_model::assembly::ElementKind;
 use windlass_model::{Element, ElementName, Modifier, State, Topology};
 
-use crate::ask::{Options, Situation};
+use crate::ask::{Options, Situation, Version};
 use crate::current::ElementNow;
 use crate::diff::PropertyChange;
 use crate::graph::At;
@@ -41,7 +41,10 @@ pub(crate) struct Part<'a> {
     pub(crate) before: Option<&'a Element>,
     /// What it should be.
     pub(crate) after: Option<&'a Element>,
-    pub(crate) now: ElementNow,
+    /// The places of the two in their topologies.
+    pub(crate) before_at: u32,
+    pub(crate) after_at: u32,
+    pub(crate) now: &'a ElementNow,
     pub(crate) fate: Fate,
     /// The lowest rank on its way.
     pub(crate) low: u8,
@@ -60,11 +63,13 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn new(name: &'a ElementName, now: ElementNow) -> Self {
+    fn new(name: &'a ElementName, now: &'a ElementNow) -> Self {
         Self {
             name,
             before: None,
             after: None,
+            before_at: NOWHERE,
+            after_at: NOWHERE,
             now,
             fate: Fate::Keep,
             low: 0,
@@ -126,6 +131,11 @@ impl<'a> Part<'a> {
         self.enter[usize::from(rank)..].iter().find_map(|step| *step)
     }
 
+    /// Returns the step after which it has published what it has to.
+    pub(crate) fn publishing(&self) -> Option<At> {
+        self.reaching(2)
+    }
+
     /// Returns the first step on its way up.
     pub(crate) fn first_up(&self) -> Option<At> {
         self.enter.iter().find_map(|step| *step)
@@ -133,45 +143,88 @@ impl<'a> Part<'a> {
 }
 
 /// All resources, those of the desired assembly first.
-#[derive(Debug)]
 pub(crate) struct Parts<'a> {
     pub(crate) list: Vec<Part<'a>>,
-    places: HashMap<&'a ElementName, usize>,
+    /// Where the resources of the two assemblies are in the list.
+    desired: Places<'a>,
+    installed: Places<'a>,
+}
+
+/// For each element of a topology its place in the list of parts.
+#[derive(Default)]
+struct Places<'a> {
+    topology: Option<&'a Topology>,
+    list: Vec<u32>,
+}
+
+/// The place of what is no resource, or isn't in a topology.
+const NOWHERE: u32 = u32::MAX;
+
+impl<'a> Places<'a> {
+    fn of(topology: Option<&'a Topology>) -> Self {
+        let list = vec![NOWHERE; topology.map_or(0, |topology| topology.elements().len())];
+        Self { topology, list }
+    }
+
+    /// Returns the resources with their places in the topology.
+    fn resources(&self) -> impl Iterator<Item = (u32, &'a Element)> + use<'a> {
+        let elements = self.topology.map(Topology::elements).unwrap_or_default();
+        (0..).zip(elements).filter(|(_, element)| element.kind == ElementKind::Resource)
+    }
+
+    /// Finds an element of the topology.
+    fn find(&self, name: &ElementName) -> Option<usize> {
+        self.topology?.position(name)
+    }
+
+    fn get(&self, name: &ElementName) -> Option<usize> {
+        let place = self.list[self.find(name)?];
+        (place != NOWHERE).then_some(place as usize)
+    }
 }
 
 impl<'a> Parts<'a> {
     pub(crate) fn new(situation: &Situation<'a>) -> Self {
-        let mut parts = Self { list: Vec::new(), places: HashMap::new() };
-        let now = |name| situation.current.now(name);
-        let desired = situation.desired.map(|version| version.topology);
-        let installed = situation.installed.map(|version| version.topology);
-        for element in desired.iter().flat_map(|topology| resources(topology)) {
-            let mut part = Part::new(&element.name, now(&element.name));
-            part.after = Some(element);
-            part.before = match installed {
-                None => Some(element),
-                Some(topology) => topology.get(&element.name).filter(|e| e.kind == ElementKind::Resource),
-            };
-            parts.add(part);
+        let topology = |version: Option<Version<'a>>| version.map(|version| version.topology);
+        let (mut desired, mut installed) =
+            (Places::of(topology(situation.desired)), Places::of(topology(situation.installed)));
+        let mut list = Vec::with_capacity(desired.list.len().max(installed.list.len()));
+        for (at, element) in desired.resources() {
+            let place = u32::try_from(list.len()).unwrap_or(NOWHERE);
+            let mut part = Part::new(&element.name, situation.current.now(&element.name));
+            (part.after, part.after_at) = (Some(element), at);
+            desired.list[at as usize] = place;
+            match installed.topology {
+                None => (part.before, part.before_at) = (Some(element), at),
+                Some(topology) => {
+                    let found = installed.find(&element.name).map(|at| (at, &topology.elements()[at]));
+                    if let Some((at, before)) = found.filter(|(_, e)| e.kind == ElementKind::Resource) {
+                        (part.before, part.before_at) = (Some(before), u32::try_from(at).unwrap_or(NOWHERE));
+                        installed.list[at] = place;
+                    }
+                }
+            }
+            list.push(part);
         }
-        for element in installed.iter().flat_map(|topology| resources(topology)) {
-            if !parts.places.contains_key(&element.name) {
-                let mut part = Part::new(&element.name, now(&element.name));
-                part.before = Some(element);
-                parts.add(part);
+        for (at, element) in installed.resources() {
+            if installed.list[at as usize] == NOWHERE {
+                let mut part = Part::new(&element.name, situation.current.now(&element.name));
+                (part.before, part.before_at) = (Some(element), at);
+                installed.list[at as usize] = u32::try_from(list.len()).unwrap_or(NOWHERE);
+                list.push(part);
             }
         }
-        parts
-    }
-
-    fn add(&mut self, part: Part<'a>) {
-        self.places.insert(part.name, self.list.len());
-        self.list.push(part);
+        Self { list, desired, installed }
     }
 
     /// Returns the place of a resource.
     pub(crate) fn place(&self, name: &ElementName) -> Option<usize> {
-        self.places.get(name).copied()
+        self.desired.get(name).or_else(|| self.installed.get(name))
+    }
+
+    /// Returns a resource by its place in the desired topology.
+    pub(crate) fn at(&self, place: usize) -> Option<&Part<'a>> {
+        self.list.get(*self.desired.list.get(place)? as usize)
     }
 
     pub(crate) fn get(&self, name: &ElementName) -> Option<&Part<'a>> {
@@ -289,8 +342,4 @@ impl Way {
             stance: self.stance.max(other.stance),
         }
     }
-}
-
-pub(crate) fn resources(topology: &Topology) -> impl Iterator<Item = &Element> {
-    topology.elements().iter().filter(|element| element.kind == ElementKind::Resource)
 }

@@ -1,19 +1,20 @@
 //! The planner: the ways of all parts, the waits between them, and the phases, put together.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use indexmap::IndexMap;
 use windlass_model::assembly::ElementKind;
 use windlass_model::resolve::NothingYet;
 use windlass_model::{Element, ElementName, Topology};
-use windlass_plan::{Reason, WaitKind};
+use windlass_plan::{Reason, WaitKind, Why};
 
 use crate::LifecycleError;
-use crate::ask::{Options, Planned, Situation};
+use crate::ask::{Options, Planned, Situation, Version};
 use crate::diff::Diff;
 use crate::fate::{self, Later};
 use crate::graph::{At, Graph};
-use crate::part::Parts;
-use crate::reads::{Producers, Reads};
+use crate::part::{Part, Parts};
+use crate::reads::Reads;
 use crate::steps::{self, at_rank};
 
 /// Plans the way from how things are to how they should be.
@@ -27,7 +28,8 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     let mut parts = Parts::new(situation);
     parts.set_ends(situation.desired.map(|version| version.topology), options);
     fate::decide(&mut parts, situation, options);
-    let mut graph = Graph::default();
+    // Most parts take three steps, each after the one before it and a barrier, and before a barrier.
+    let mut graph = Graph::with_capacity(4 * parts.list.len(), 8 * parts.list.len());
     for part in &mut parts.list {
         steps::add(&mut graph, part);
     }
@@ -38,8 +40,8 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
         graph,
         reached: HashMap::new(),
         left: HashMap::new(),
-        holds: Holds::default(),
-        releases: Holds::default(),
+        holds: Holds::new(),
+        releases: Holds::new(),
         relationships: Vec::new(),
     };
     planner.readers_up()?;
@@ -48,12 +50,13 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     planner.finish_holds();
     planner.graph.settle_wishes();
     planner.limit();
-    let mut diff = Diff::new(&planner.parts, options, planner.relationships);
+    let Planner { parts, graph, relationships, .. } = planner;
+    let mut diff = Diff::new(parts, options, relationships);
     if !options.target.is_empty() {
-        let movers = planner.graph.movers();
+        let movers = graph.movers();
         diff.elements.retain(|change| movers.contains(&change.element));
     }
-    Ok(Planned { plan: planner.graph.build(steps::label)?, diff })
+    Ok(Planned { plan: graph.build(steps::label)?, diff })
 }
 
 fn check_names(situation: &Situation<'_>, options: &Options) -> Result<(), LifecycleError> {
@@ -80,27 +83,24 @@ pub(crate) struct Planner<'a> {
     pub(crate) options: &'a Options,
     pub(crate) parts: Parts<'a>,
     pub(crate) graph: Graph,
-    /// Barriers behind all parts of a group or assembly that reach a rank.
-    reached: HashMap<(ElementName, u8), Option<At>>,
-    /// Barriers behind all parts of a group or assembly that leave a rank.
-    left: HashMap<(ElementName, u8), Option<At>>,
+    /// Barriers behind all parts of a group or assembly that reach a rank, by its place in the desired topology.
+    reached: HashMap<(usize, u8), Option<At>>,
+    /// Barriers behind all parts of a group or assembly that leave a rank, by its place in the installed topology.
+    left: HashMap<(usize, u8), Option<At>>,
     holds: Holds,
     releases: Holds,
     pub(crate) relationships: Vec<crate::diff::RelationshipChange>,
 }
 
-/// What the steps of elements wait for that reach, or leave, a rank.
-#[derive(Default)]
-struct Holds {
-    order: Vec<(ElementName, u8)>,
-    by_element: HashMap<(ElementName, u8), Vec<Hold>>,
-}
+/// What the steps of elements wait for that reach, or leave, a rank; by the places of the elements in their topology.
+type Holds = IndexMap<(usize, u8), Vec<Hold>>;
 
 /// What is waited for, how firmly, and why.
+#[derive(Clone, Copy)]
 struct Hold {
     until: At,
     firmness: Firmness,
-    reason: Reason,
+    why: Why,
 }
 
 /// Whether a wait may be dropped.
@@ -114,17 +114,6 @@ pub(crate) enum Firmness {
     Hope,
 }
 
-impl Holds {
-    fn add(&mut self, name: &ElementName, rank: u8, hold: Hold) {
-        let key = (name.clone(), rank);
-        let holds = self.by_element.entry(key.clone()).or_default();
-        if holds.is_empty() {
-            self.order.push(key);
-        }
-        holds.push(hold);
-    }
-}
-
 impl<'a> Planner<'a> {
     pub(crate) fn desired(&self) -> Option<&'a Topology> {
         self.situation.desired.map(|version| version.topology)
@@ -135,77 +124,57 @@ impl<'a> Planner<'a> {
         self.situation.installed.or(self.situation.desired).map(|version| version.topology)
     }
 
+    /// Lets readers wait until others have published.
     fn readers_up(&mut self) -> Result<(), LifecycleError> {
         let Some(desired) = self.situation.desired else { return Ok(()) };
-        let mut all: Vec<(At, Producers)> = Vec::new();
-        {
-            let later = Later { lookup: desired.lookup, parts: &self.parts };
-            let mut reads = Reads::new(desired.topology, &later);
-            for part in &self.parts.list {
-                let first = part.first_up().or(part.reconfigure);
-                if let (Some(step), Some(element)) = (first, part.after) {
-                    all.push((step, reads.element(element)?));
+        let later = Later { lookup: desired.lookup, parts: &self.parts };
+        let mut reads = Reads::all(desired.topology, &later);
+        for part in &self.parts.list {
+            let first = part.first_up().or(part.reconfigure);
+            let (Some(step), Some(element)) = (first, part.after) else { continue };
+            for read in reads.element(part.after_at, element)? {
+                if let Some(published) = self.parts.get(&read.producer).and_then(Part::publishing) {
+                    let why = self.graph.note(read.by_element(part.name));
+                    self.graph.need(step, published, why);
                 }
             }
         }
-        for (step, producers) in all {
-            self.after_producers(step, producers);
-        }
         Ok(())
-    }
-
-    /// Lets a step wait until others have published.
-    pub(crate) fn after_producers(&mut self, step: At, producers: Producers) {
-        for (producer, reason) in producers {
-            if let Some(published) = self.reached(&producer, 2) {
-                self.graph.need(step, published, reason);
-            }
-        }
     }
 
     /// Lets producers stay until who reads them is gone, or has other values.
     fn readers_down(&mut self) -> Result<(), LifecycleError> {
         let Some(installed) = self.installed() else { return Ok(()) };
-        let moving = |at: &usize| {
-            let part = &self.parts.list[*at];
-            part.before.is_some() && (part.lowest.is_some() || part.reconfigure.is_some())
-        };
-        let moving: Vec<usize> = (0..self.parts.list.len()).filter(moving).collect();
+        let moves = |part: &&Part<'_>| part.lowest.is_some() || part.reconfigure.is_some();
+        if !self.parts.list.iter().any(|part| moves(&part)) {
+            return Ok(());
+        }
         // With nothing published, every value that a driver gave counts as read.
-        let mut reads = Reads::new(installed, &NothingYet);
-        for at in moving {
-            let Some(element) = self.parts.list[at].before else { continue };
-            for (producer, reason) in reads.element(element)? {
-                self.reader_first(at, &producer, reason);
+        let mut reads = Reads::all(installed, &NothingYet);
+        for part in self.parts.list.iter().filter(moves) {
+            let Some(element) = part.before else { continue };
+            for read in reads.element(part.before_at, element)? {
+                let Some(producer) = self.parts.get(&read.producer) else { continue };
+                if let Some((leaving, on, kind, firmness)) = reader_first(part, producer) {
+                    let why = self.graph.note(read.by_element(part.name));
+                    self.graph.wait_firmly(leaving, on, kind, firmness, why);
+                }
             }
         }
         Ok(())
     }
 
-    fn reader_first(&mut self, reader: usize, producer: &ElementName, reason: Reason) {
-        let reader = &self.parts.list[reader];
-        let Some(producer) = self.parts.get(producer) else { return };
-        let Some(leaving) = producer.leaving(2) else { return };
-        let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
-        if let Some(gone) = reader.lowest.filter(|_| reader.low < 2) {
-            self.graph.wait(leaving, gone, kind, reason);
-        } else if let Some(changed) = reader.reconfigure.filter(|_| producer.end == 0) {
-            // Who stays should have other values before what it read from goes for good. Where those come from something
-            // that has to wait until that is gone, it can't.
-            self.graph.wait_firmly(leaving, changed, kind, Firmness::Wish, reason);
-        }
-    }
-
     /// Returns what to wait for until an element is at a rank; nothing when it is, or never will be.
     pub(crate) fn reached(&mut self, name: &ElementName, rank: u8) -> Option<At> {
         let topology = self.desired()?;
-        let element = topology.get(name)?;
+        let place = topology.position(name)?;
+        let element = &topology.elements()[place];
         match element.kind {
-            ElementKind::Resource => return self.parts.get(name)?.reaching(rank),
+            ElementKind::Resource => return self.parts.at(place)?.reaching(rank),
             ElementKind::Reference => return None,
             ElementKind::Assembly | ElementKind::Group => {}
         }
-        let key = (name.clone(), rank);
+        let key = (place, rank);
         if let Some(known) = self.reached.get(&key) {
             return *known;
         }
@@ -219,12 +188,13 @@ impl<'a> Planner<'a> {
     /// Returns what to wait for until an element has left a rank; nothing when it isn't there or stays.
     pub(crate) fn left(&mut self, name: &ElementName, rank: u8) -> Option<At> {
         let topology = self.installed()?;
-        let element = topology.get(name)?;
+        let place = topology.position(name)?;
+        let element = &topology.elements()[place];
         if element.kind == ElementKind::Resource {
             let part = self.parts.get(name)?;
             return part.leave[usize::from(rank.min(4))];
         }
-        let key = (name.clone(), rank);
+        let key = (place, rank);
         if let Some(known) = self.left.get(&key) {
             return *known;
         }
@@ -241,22 +211,29 @@ impl<'a> Planner<'a> {
             return steps.into_iter().next();
         }
         let barrier = self.graph.barrier(format!("all of {} {what}", element.name.local()));
+        let why = self.graph.note(Reason::Nesting { element: element.name.clone() });
         for step in steps {
-            self.graph.need(barrier, step, Reason::Nesting { element: element.name.clone() });
+            self.graph.need(barrier, step, why);
         }
         Some(barrier)
     }
 
     /// Lets all parts of an element wait before they reach a rank.
-    pub(crate) fn hold(&mut self, name: &ElementName, rank: u8, until: At, reason: Reason) {
-        self.holds.add(name, rank, Hold { until, firmness: Firmness::Rule, reason });
+    pub(crate) fn hold(&mut self, name: &ElementName, rank: u8, until: At, why: Why) {
+        add(
+            &mut self.holds,
+            self.situation.desired,
+            name,
+            rank,
+            Hold { until, firmness: Firmness::Rule, why },
+        );
     }
 
     /// Lets an element wait before it reaches a rank. What several parts make up reaches it with the last of them, so
     /// those go ahead that others in it demand early.
-    pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: At, reason: Reason) {
+    pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: At, why: Why) {
         let firmness = if element.kind == ElementKind::Resource { Firmness::Rule } else { Firmness::Wish };
-        self.holds.add(&element.name, rank, Hold { until, firmness, reason });
+        add(&mut self.holds, self.situation.desired, &element.name, rank, Hold { until, firmness, why });
     }
 
     /// Lets all parts of an element wait before they leave a rank.
@@ -266,9 +243,10 @@ impl<'a> Planner<'a> {
         rank: u8,
         until: At,
         firmness: Firmness,
-        reason: Reason,
+        why: Why,
     ) {
-        self.releases.add(name, rank, Hold { until, firmness, reason });
+        let installed = self.situation.installed.or(self.situation.desired);
+        add(&mut self.releases, installed, name, rank, Hold { until, firmness, why });
     }
 
     /// Turns holds into waits.
@@ -280,24 +258,25 @@ impl<'a> Planner<'a> {
 
     /// An element with several parts that is held firmly several times gets a gate of its own. Wishes are told to each
     /// part: one may have to give up what others keep.
-    fn add_holds(&mut self, mut holds: Holds, up: bool) {
-        for key in holds.order {
-            let all = holds.by_element.remove(&key).unwrap_or_default();
-            let (name, rank) = &key;
-            let steps = self.steps_at(name, *rank, up);
+    fn add_holds(&mut self, holds: Holds, up: bool) {
+        let Some(topology) = (if up { self.desired() } else { self.installed() }) else { return };
+        for ((place, rank), all) in holds {
+            let name = &topology.elements()[place].name;
+            let leaves = topology.leaves(name);
+            let steps = self.steps_at(&leaves, rank, up);
             let (mut until, wishes): (Vec<Hold>, Vec<Hold>) =
                 all.into_iter().partition(|hold| hold.firmness == Firmness::Rule);
             if steps.len() > 1 && until.len() > 1 {
-                until = vec![self.held_at_gate(name, *rank, up, until)];
+                until = vec![self.held_at_gate(name, rank, up, until)];
             }
-            let is_whole = up && self.desired().is_some_and(|all| all.leaves(name).len() == steps.len());
+            let is_whole = up && leaves.len() == steps.len();
             for hold in wishes.iter().filter(|_| is_whole) {
                 let steps = steps.iter().map(|(step, _)| *step).collect();
-                self.graph.keep_one(steps, hold.until, hold.reason.clone());
+                self.graph.keep_one(steps, hold.until, hold.why);
             }
             for (step, kind) in steps {
-                for hold in until.iter().chain(&wishes) {
-                    self.graph.wait_firmly(step, hold.until, kind, hold.firmness, hold.reason.clone());
+                for Hold { until, firmness, why } in until.iter().chain(&wishes).copied() {
+                    self.graph.wait_firmly(step, until, kind, firmness, why);
                 }
             }
         }
@@ -307,16 +286,15 @@ impl<'a> Planner<'a> {
     fn held_at_gate(&mut self, name: &ElementName, rank: u8, up: bool, until: Vec<Hold>) -> Hold {
         let word = if up { "may become" } else { "may leave" };
         let gate = self.graph.barrier(format!("{} {word} {}", name.local(), at_rank(rank)));
-        for Hold { until, reason, .. } in until {
-            self.graph.need(gate, until, reason);
+        for Hold { until, why, .. } in until {
+            self.graph.need(gate, until, why);
         }
-        Hold { until: gate, firmness: Firmness::Rule, reason: Reason::Nesting { element: name.clone() } }
+        let why = self.graph.note(Reason::Nesting { element: name.clone() });
+        Hold { until: gate, firmness: Firmness::Rule, why }
     }
 
-    /// Returns the steps in which the parts of an element reach or leave a rank.
-    fn steps_at(&self, name: &ElementName, rank: u8, up: bool) -> Vec<(At, WaitKind)> {
-        let topology = if up { self.desired() } else { self.installed() };
-        let leaves = topology.map(|topology| topology.leaves(name)).unwrap_or_default();
+    /// Returns the steps in which parts reach or leave a rank.
+    fn steps_at(&self, leaves: &[&Element], rank: u8, up: bool) -> Vec<(At, WaitKind)> {
         let step = |leaf: &&Element| {
             let part = self.parts.get(&leaf.name)?;
             // What is not well is cleared away whether or not its relationships could be ended.
@@ -333,14 +311,39 @@ impl<'a> Planner<'a> {
             return;
         }
         let topologies = [self.desired(), self.situation.installed.map(|version| version.topology)];
-        let mut roots = Vec::new();
-        for topology in topologies.into_iter().flatten() {
-            for leaf in self.options.target.iter().flat_map(|name| topology.leaves(name)) {
-                let Some(part) = self.parts.get(&leaf.name) else { continue };
-                roots.extend(part.leave.iter().chain(&part.enter).chain([&part.reconfigure]).flatten());
-                roots.extend(self.graph.touching(&leaf.name));
-            }
+        let leaves: Vec<&Element> = topologies
+            .into_iter()
+            .flatten()
+            .flat_map(|topology| self.options.target.iter().flat_map(|name| topology.leaves(name)))
+            .collect();
+        let names: HashSet<&ElementName> = leaves.iter().map(|leaf| &leaf.name).collect();
+        let mut roots = self.graph.touching(&names);
+        for part in leaves.iter().filter_map(|leaf| self.parts.get(&leaf.name)) {
+            roots.extend(part.leave.iter().chain(&part.enter).chain([&part.reconfigure]).flatten());
+        }
+        for part in &self.parts.list {
+            steps::bring_all(&mut self.graph, part);
         }
         self.graph.keep(roots);
     }
+}
+
+fn add(holds: &mut Holds, of: Option<Version<'_>>, name: &ElementName, rank: u8, hold: Hold) {
+    // What isn't there holds nothing.
+    if let Some(place) = of.and_then(|version| version.topology.position(name)) {
+        holds.entry((place, rank)).or_default().push(hold);
+    }
+}
+
+/// Returns which step of a producer waits for which of its reader, and how.
+fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(At, At, WaitKind, Firmness)> {
+    let leaving = producer.leaving(2)?;
+    let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
+    if let Some(gone) = reader.lowest.filter(|_| reader.low < 2) {
+        return Some((leaving, gone, kind, Firmness::Rule));
+    }
+    // Who stays should have other values before what it read from goes for good. Where those come from something
+    // that has to wait until that is gone, it can't.
+    let changed = reader.reconfigure.filter(|_| producer.end == 0)?;
+    Some((leaving, changed, kind, Firmness::Wish))
 }

@@ -1,7 +1,7 @@
 //! The steps of each resource on its way down and up.
 
 use windlass_model::{Element, State, Transition};
-use windlass_plan::{Reason, Side, Work};
+use windlass_plan::{Side, Why, Work};
 
 use crate::graph::{At, Graph, Phase};
 use crate::part::{Fate, Part};
@@ -63,10 +63,13 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
     } else if part.after.is_some() {
         ascend(graph, part);
     }
+}
+
+/// Says that who takes one step of a part's way takes the rest.
+pub(crate) fn bring_all(graph: &mut Graph, part: &Part<'_>) {
     if let (Some(down), Some(up)) = (part.lowest, part.first_up()) {
         graph.bring(down, up);
     }
-    // Who takes one step of a way takes the rest.
     let steps: Vec<At> = part.leave.iter().rev().chain(&part.enter).filter_map(|step| *step).collect();
     for pair in steps.windows(2).filter(|pair| pair[0] != pair[1]) {
         graph.bring(pair[0], pair[1]);
@@ -108,7 +111,7 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
         let number = if base == phase::CLEAR { base } else { base + stair.offset };
         let step = graph.step(number, work);
         if let Some(above) = above {
-            graph.need(step, above, Reason::Order { element: part.name.clone(), state: stair.from });
+            graph.need(step, above, Why::order(stair.from));
         }
         for rank in stair.to.rank().unwrap_or(0) + 1..=stair.above {
             part.leave[usize::from(rank)] = Some(step);
@@ -132,7 +135,7 @@ fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
             Work::Transition { element: part.name.clone(), from: state, to, calls, side: Side::Desired };
         let step = graph.step(base + rank, work);
         if let Some(below) = below {
-            graph.need(step, below, Reason::Order { element: part.name.clone(), state });
+            graph.need(step, below, Why::order(state));
         }
         part.enter[usize::from(rank)] = Some(step);
         (state, below) = (to, Some(step));
@@ -145,7 +148,7 @@ fn adopt(graph: &mut Graph, part: &mut Part<'_>) {
         element: part.name.clone(),
         from: State::Absent,
         to: State::Active,
-        calls: vec![Transition::Adopt],
+        calls: [Transition::Adopt].into(),
         side: Side::Desired,
     };
     let step = graph.step(1, work);
@@ -157,7 +160,7 @@ fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
         element: part.name.clone(),
         from: State::Active,
         to: State::Active,
-        calls: vec![Transition::Reconfigure],
+        calls: [Transition::Reconfigure].into(),
         side: Side::Desired,
     };
     part.reconfigure = Some(graph.step(phase::AGAIN + 4, work));

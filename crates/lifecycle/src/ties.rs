@@ -7,7 +7,7 @@ use windlass_model::name::RelationshipName;
 use windlass_model::resolve::{Answer, Resolver};
 use windlass_model::template::End;
 use windlass_model::{Element, ElementName, Modifier, Part, PropertyName, Relationship, Topology};
-use windlass_plan::{Direction, Reason, Side, WaitKind, Work};
+use windlass_plan::{Direction, Reason, Relate, Side, WaitKind, Why, Work};
 
 use crate::LifecycleError;
 use crate::diff::{Ends, RelationshipChange, RelationshipChangeKind};
@@ -16,7 +16,7 @@ use crate::graph::{At, Phase};
 use crate::least;
 use crate::part::{Stance, Way};
 use crate::planner::{Firmness, Planner};
-use crate::reads::{Producers, Reads};
+use crate::reads::Reads;
 use crate::steps::{at_rank, phase};
 
 /// A relationship as it was made and as it should be.
@@ -28,6 +28,9 @@ struct Tie<'a> {
     changed: bool,
 }
 
+/// The steps that have to publish what the values of a relationship read, and why.
+type Awaited = Vec<(At, Reason)>;
+
 /// One end of a relationship, with how it moves.
 struct Node<'a> {
     element: &'a Element,
@@ -38,24 +41,24 @@ struct Node<'a> {
 
 impl<'a> Planner<'a> {
     pub(crate) fn relationships(&mut self) -> Result<(), LifecycleError> {
-        for (tie, producers) in self.ties()? {
+        for (tie, awaited) in self.ties()? {
             self.note_change(tie);
             if !self.options.adopt {
                 self.order(tie);
             }
             let ceased = self.cease(tie);
-            self.create(tie, &producers, &ceased);
+            self.create(tie, awaited, &ceased);
         }
         Ok(())
     }
 
-    /// Pairs the relationships of both versions, those of the desired one first.
-    fn ties(&self) -> Result<Vec<(Tie<'a>, Producers)>, LifecycleError> {
+    /// Pairs the relationships of both versions, those of the desired one first, each with what its values wait for.
+    fn ties(&self) -> Result<Vec<(Tie<'a>, Awaited)>, LifecycleError> {
         let (installed, mut ties) = (self.installed(), Vec::new());
         let mut known: HashSet<(&ElementName, &RelationshipName)> = HashSet::new();
         if let Some(desired) = self.situation.desired {
             let later = Later { lookup: desired.lookup, parts: &self.parts };
-            let mut reads = Reads::new(desired.topology, &later);
+            let mut reads = Reads::few(desired.topology, &later);
             let mut values = self.situation.installed.map(|version| {
                 (Resolver::new(version.topology, version.lookup), Resolver::new(desired.topology, &later))
             });
@@ -67,12 +70,16 @@ impl<'a> Planner<'a> {
                     _ => false,
                 };
                 known.insert((&new.assembly, &new.name));
-                ties.push((Tie { old, new: Some(new), changed }, reads.relationship(new)?));
+                let waits = reads.relationship(new)?.iter().filter_map(|read| {
+                    let published = self.parts.get(&read.producer)?.publishing()?;
+                    Some((published, read.by_relationship(new)))
+                });
+                ties.push((Tie { old, new: Some(new), changed }, waits.collect()));
             }
         }
         for old in installed.iter().flat_map(|topology| topology.relationships()) {
             if !known.contains(&(&old.assembly, &old.name)) {
-                ties.push((Tie { old: Some(old), new: None, changed: false }, Producers::new()));
+                ties.push((Tie { old: Some(old), new: None, changed: false }, Vec::new()));
             }
         }
         Ok(ties)
@@ -175,7 +182,7 @@ impl<'a> Planner<'a> {
         let number = ends().filter_map(|node| cease_phase(old, node)).min().unwrap_or(phase::CUT_OVER);
         let step = self.graph.step(
             number,
-            Work::Relate {
+            Work::Relate(Box::new(Relate {
                 direction: Direction::Cease,
                 assembly: old.assembly.clone(),
                 relationship: old.name.clone(),
@@ -184,13 +191,14 @@ impl<'a> Planner<'a> {
                 pairs: u64::try_from(ended.len()).unwrap_or(u64::MAX),
                 operations: old.cease.clone(),
                 side: Side::Installed,
-            },
+            })),
         );
         let state = old.target_state;
         let rank = state.rank().unwrap_or(4);
         self.after_target_rests(old, target.element, rank, step);
         let rule = format!("it ends before target {} leaves {state}", target.element.name.local());
-        self.hold_leaving(&target.element.name, rank, step, Firmness::Rule, because(old, rule));
+        let why = self.because(old, rule);
+        self.hold_leaving(&target.element.name, rank, step, Firmness::Rule, why);
         step
     }
 
@@ -207,7 +215,8 @@ impl<'a> Planner<'a> {
             let Some(part) = self.parts.get(&leaf.name) else { continue };
             if let Some(stop) = part.leave[4].filter(|stop| part.leaving(rank) != Some(*stop)) {
                 let rule = format!("target {} is stopped first", leaf.name.local());
-                self.graph.need(step, stop, because(old, rule));
+                let why = self.because(old, rule);
+                self.graph.need(step, stop, why);
             }
         }
     }
@@ -231,19 +240,21 @@ impl<'a> Planner<'a> {
         }
         // Targets rest before sources do: the barrier is there even behind a single step.
         let all = self.graph.barrier(format!("{} is ended everywhere", old.name));
+        let why = self.because(old, "all targets have ended it".to_owned());
         for step in ceased {
-            self.graph.need(all, step, because(old, "all targets have ended it".to_owned()));
+            self.graph.need(all, step, why);
         }
         let rank = old.source_state.rank().unwrap_or(4);
         for node in leaving {
             let name = &node.element.name;
             let rule = format!("it ends before source {} leaves {}", name.local(), old.source_state);
-            self.hold_leaving(name, rank, all, Firmness::Rule, because(old, rule));
+            let why = self.because(old, rule);
+            self.hold_leaving(name, rank, all, Firmness::Rule, why);
         }
     }
 
     /// Adds the steps that make pairs.
-    fn create(&mut self, tie: Tie<'a>, producers: &Producers, ceased: &BTreeMap<&'a ElementName, At>) {
+    fn create(&mut self, tie: Tie<'a>, awaited: Awaited, ceased: &BTreeMap<&'a ElementName, At>) {
         let Some(new) = tie.new.filter(|new| !is_order_only(new)) else { return };
         let rank = |state: windlass_model::State| state.rank().unwrap_or(4);
         let ready = |ends, least: u8| -> Vec<Node<'a>> {
@@ -260,6 +271,8 @@ impl<'a> Planner<'a> {
         self.mark_staying(tie, End::Target, &mut targets);
         let whole = sources.len() == self.nodes(self.desired(), &new.sources).len();
         let settled = steady && sources.iter().all(|source| source.stays);
+        let awaited: Vec<(At, Why)> =
+            awaited.into_iter().map(|(published, reason)| (published, self.graph.note(reason))).collect();
         let mut created = Vec::new();
         let mut concerned = vec![false; sources.len()];
         for target in &targets {
@@ -287,7 +300,9 @@ impl<'a> Planner<'a> {
                 open.iter().map(|at| sources[*at].element.name.clone()).collect()
             };
             let step = self.create_at(new, target, &listed, open.len(), &sources, &open, ceased);
-            self.after_producers(step, producers.clone());
+            for (published, why) in &awaited {
+                self.graph.need(step, *published, *why);
+            }
             created.push(step);
         }
         if self.modifiers(new).0 == Modifier::Pre && !created.is_empty() {
@@ -327,7 +342,7 @@ impl<'a> Planner<'a> {
     ) -> At {
         let step = self.graph.step(
             create_phase(new, target, open.iter().map(|at| &sources[*at])),
-            Work::Relate {
+            Work::Relate(Box::new(Relate {
                 direction: Direction::Create,
                 assembly: new.assembly.clone(),
                 relationship: new.name.clone(),
@@ -336,7 +351,7 @@ impl<'a> Planner<'a> {
                 pairs: u64::try_from(pairs).unwrap_or(u64::MAX),
                 operations: if self.options.adopt { Vec::new() } else { new.create.clone() },
                 side: Side::Desired,
-            },
+            })),
         );
         // Who is taken over is Active at once: it makes no transition that something could come before.
         let (source_modifier, target_modifier) = self.modifiers(new);
@@ -350,10 +365,12 @@ impl<'a> Planner<'a> {
             let state = new.target_state;
             let rule = format!("it is made before target {} becomes {state}", target.element.name.local());
             let rank = state.rank().unwrap_or(4);
-            self.hold_whole(target.element, rank, step, because(new, rule));
+            let why = self.because(new, rule);
+            self.hold_whole(target.element, rank, step, why);
         }
         if let Some(ceased) = ceased.get(&target.element.name) {
-            self.graph.need(step, *ceased, because(new, "what it was before is ended first".to_owned()));
+            let why = self.because(new, "what it was before is ended first".to_owned());
+            self.graph.need(step, *ceased, why);
             self.graph.bring(*ceased, step);
             if target.way.falls_to > 4 {
                 self.cease_late(new, *ceased, open.iter().map(|at| &sources[*at]), least_source);
@@ -378,8 +395,8 @@ impl<'a> Planner<'a> {
             let name = &source.element.name;
             if let Some(ready) = self.reached(name, least) {
                 let rule = format!("{} takes its place and must be {} first", name.local(), at_rank(least));
-                let reason = because(new, rule);
-                self.graph.wait_firmly(ceased, ready, WaitKind::Needs, Firmness::Hope, reason);
+                let why = self.because(new, rule);
+                self.graph.wait_firmly(ceased, ready, WaitKind::Needs, Firmness::Hope, why);
             }
         }
     }
@@ -388,7 +405,8 @@ impl<'a> Planner<'a> {
     fn after_end(&mut self, new: &Relationship, step: At, end: &ElementName, word: &str, least: u8) {
         if let Some(reached) = self.reached(end, least) {
             let rule = format!("{word} {} must be {}", end.local(), at_rank(least));
-            self.graph.need(step, reached, because(new, rule));
+            let why = self.because(new, rule);
+            self.graph.need(step, reached, why);
         }
     }
 
@@ -400,14 +418,16 @@ impl<'a> Planner<'a> {
         created: Vec<At>,
     ) {
         let all = self.graph.barrier(format!("{} is made everywhere", new.name));
+        let why = self.because(new, "all targets have it".to_owned());
         for step in created {
-            self.graph.need(all, step, because(new, "all targets have it".to_owned()));
+            self.graph.need(all, step, why);
         }
         let rank = new.source_state.rank().unwrap_or(4);
         for (source, _) in sources.iter().zip(concerned).filter(|(_, concerned)| **concerned) {
             let name = &source.element.name;
             let rule = format!("it is made before source {} becomes {}", name.local(), new.source_state);
-            self.hold_whole(source.element, rank, all, because(new, rule));
+            let why = self.because(new, rule);
+            self.hold_whole(source.element, rank, all, why);
         }
     }
 
@@ -429,9 +449,10 @@ impl<'a> Planner<'a> {
         let waits: Vec<At> =
             first.ends.iter().filter_map(|end| self.reached(&end.element, first.least)).collect();
         let rule = format!("{} must be {}", first.names(), at_rank(first.least));
-        let Some(gate) = self.gate(new, waits, &rule, "is ready") else { return };
+        let why = self.because(new, rule);
+        let Some(gate) = self.gate(new, waits, why, "is ready") else { return };
         for end in then.ends {
-            self.hold(&end.element, then.rank, gate, because(new, rule.clone()));
+            self.hold(&end.element, then.rank, gate, why);
         }
     }
 
@@ -439,23 +460,30 @@ impl<'a> Planner<'a> {
         let waits: Vec<At> =
             first.ends.iter().filter_map(|end| self.left(&end.element, first.rank)).collect();
         let rule = format!("{} must leave {} first", first.names(), at_rank(first.rank));
-        let Some(gate) = self.gate(old, waits, &rule, "is no longer needed") else { return };
+        let why = self.because(old, rule);
+        let Some(gate) = self.gate(old, waits, why, "is no longer needed") else { return };
         // One step leaves both Inactive and Installed, so what was an order on the way up may be a circle on the way down.
         for end in then.ends {
-            self.hold_leaving(&end.element, then.least, gate, Firmness::Wish, because(old, rule.clone()));
+            self.hold_leaving(&end.element, then.least, gate, Firmness::Wish, why);
         }
     }
 
     /// Returns a barrier behind many steps, or the only one.
-    fn gate(&mut self, relationship: &Relationship, waits: Vec<At>, rule: &str, what: &str) -> Option<At> {
+    fn gate(&mut self, relationship: &Relationship, waits: Vec<At>, why: Why, what: &str) -> Option<At> {
         if waits.len() < 2 {
             return waits.into_iter().next();
         }
         let gate = self.graph.barrier(format!("{} {what}", relationship.name));
         for wait in waits {
-            self.graph.need(gate, wait, because(relationship, rule.to_owned()));
+            self.graph.need(gate, wait, why);
         }
         Some(gate)
+    }
+
+    /// Notes the reason of waits that a relationship asks for.
+    fn because(&mut self, relationship: &Relationship, rule: String) -> Why {
+        let Relationship { name, origin, .. } = relationship;
+        self.graph.note(Reason::Relationship { relationship: name.clone(), rule, origin: origin.clone() })
     }
 
     fn note_change(&mut self, tie: Tie<'a>) {
@@ -605,13 +633,4 @@ fn template<'r>(relationship: &'r Relationship, name: &PropertyName) -> Option<&
 fn waits_for_output(answer: &Result<Answer, windlass_model::resolve::ResolveError>) -> bool {
     use windlass_model::resolve::Missing;
     matches!(answer, Ok(Answer::Waiting(missing)) if missing.iter().any(|m| matches!(m, Missing::Output { .. })))
-}
-
-/// Makes the reason of a wait that a relationship asks for.
-pub(crate) fn because(relationship: &Relationship, rule: String) -> Reason {
-    Reason::Relationship {
-        relationship: relationship.name.clone(),
-        rule,
-        origin: relationship.origin.clone(),
-    }
 }

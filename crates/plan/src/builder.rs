@@ -1,90 +1,61 @@
-//! Steps and waits in any order become a plan, or the circle that prevents one.
+//! Steps and waits in any order become a plan.
+//!
+//! A large plan is mostly waits, and what they cost is the memory that they go through. So they are kept as numbers in one list,
+//! and put in order by counting: first by the step that is waited for, then by the one that waits. Nothing is sorted,
+//! and no step has an allocation of its own. (A graph of petgraph has both edges of each node linked through one list, in
+//! which a walk jumps about; where no order exists, it is still what finds the circle.)
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::fmt;
+use std::num::NonZeroU32;
 
-use petgraph::algo::kosaraju_scc;
-use petgraph::graph::{DiGraph, NodeIndex};
-use petgraph::visit::EdgeRef;
-use thiserror::Error;
 use windlass_model::StepId;
+use windlass_model::links::Links;
 
-use crate::step::{Plan, Reason, Step, Wait, WaitKind, Work};
+use crate::circle::{self, PlanError};
+use crate::earliest::Earliest;
+use crate::plan::{Link, Node, Plan, Why, length};
+use crate::step::{Reason, WaitKind, Work};
 
 /// A step that has been added and has no number yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Draft(NodeIndex);
+pub struct Draft(NonZeroU32);
 
-/// A set of steps that can't be put in order.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum PlanError {
-    /// Steps wait for each other in a circle, told as the shortest one.
-    #[error("there is no order in which this can be done: {} wait for each other\n{}\n{}", count(.0), lines(.0), help(.0))]
-    Cycle(Vec<CycleEdge>),
-}
+impl Draft {
+    /// Returns the draft that is added after `place` others.
+    fn at(place: u32) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(place))
+    }
 
-/// An edge of a circle.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CycleEdge {
-    /// The step that waits.
-    pub step: Work,
-    /// The step that it waits for.
-    pub on: Work,
-    /// Why.
-    pub reason: Reason,
-}
+    /// Returns all drafts that there can be, in the order in which they are added.
+    pub fn all() -> impl Iterator<Item = Self> + Clone {
+        (0..u32::MAX).map(Self::at)
+    }
 
-impl fmt::Display for CycleEdge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} waits for {}: {}", self.step, self.on, self.reason)?;
-        match self.reason.origin() {
-            Some(origin) => write!(f, " ({origin})"),
-            None => Ok(()),
-        }
+    /// Returns how many were added before it.
+    pub fn place(self) -> usize {
+        self.0.get() as usize - 1
+    }
+
+    fn number(self) -> u32 {
+        self.0.get() - 1
     }
 }
 
-fn count(edges: &[CycleEdge]) -> String {
-    match edges.len() {
-        1 => "a step and itself".to_owned(),
-        count => format!("{count} steps"),
-    }
-}
-
-/// Says what would break a circle, by the reasons that a user can change.
-fn help(edges: &[CycleEdge]) -> String {
-    let mut ways: Vec<String> = Vec::new();
-    for edge in edges {
-        let way = match &edge.reason {
-            Reason::Property { property, reader, .. } => {
-                format!("give `{property}` of {} a value that is known beforehand", reader.local())
-            }
-            Reason::Relationship { relationship, .. } => {
-                format!("give the relationship `{relationship}` another state or modifier")
-            }
-            Reason::Order { .. } | Reason::Phase { .. } | Reason::Nesting { .. } => continue,
-        };
-        if !ways.contains(&way) {
-            ways.push(way);
-        }
-    }
-    match ways.len() {
-        0 => "help: one of these waits has to go".to_owned(),
-        _ => format!("help: {}", ways.join(", or ")),
-    }
-}
-
-fn lines(edges: &[CycleEdge]) -> String {
-    edges.iter().map(|edge| format!("  {edge}")).collect::<Vec<_>>().join("\n")
+/// A wait between two places.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Edge {
+    pub(crate) step: u32,
+    pub(crate) on: u32,
+    pub(crate) why: Why,
+    pub(crate) kind: WaitKind,
 }
 
 /// Collects steps and waits.
 #[derive(Debug, Default)]
 #[must_use]
 pub struct PlanBuilder {
-    graph: DiGraph<Work, (WaitKind, Reason)>,
+    pub(crate) works: Vec<Work>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) reasons: Vec<Reason>,
 }
 
 impl PlanBuilder {
@@ -93,9 +64,16 @@ impl PlanBuilder {
         Self::default()
     }
 
+    /// Makes room for steps and waits, where it is known about how many there will be.
+    pub fn with_capacity(steps: usize, waits: usize) -> Self {
+        Self { works: Vec::with_capacity(steps), edges: Vec::with_capacity(waits), reasons: Vec::new() }
+    }
+
     /// Adds a step. Where waits leave a choice, steps keep the order in which they were added.
     pub fn step(&mut self, work: Work) -> Draft {
-        Draft(self.graph.add_node(work))
+        let draft = Draft::at(length(&self.works));
+        self.works.push(work);
+        draft
     }
 
     /// Adds a barrier.
@@ -103,14 +81,59 @@ impl PlanBuilder {
         self.step(Work::Barrier { label: label.into() })
     }
 
+    /// Notes a reason that several waits share.
+    pub fn note(&mut self, reason: Reason) -> Why {
+        self.reasons.push(reason);
+        Why::noted(self.reasons.len() - 1)
+    }
+
     /// Lets `step` wait for `on`.
     pub fn wait(&mut self, step: Draft, on: Draft, kind: WaitKind, reason: Reason) {
-        self.graph.add_edge(on.0, step.0, (kind, reason));
+        let why = self.note(reason);
+        self.wait_because(step, on, kind, why);
+    }
+
+    /// Lets `step` wait for `on` for a reason that this builder knows.
+    pub fn wait_because(&mut self, step: Draft, on: Draft, kind: WaitKind, why: Why) {
+        self.edges.push(Edge { step: step.number(), on: on.number(), why, kind });
+    }
+
+    /// Returns all steps so far, in the order in which they were added.
+    pub fn drafts(&self) -> impl ExactSizeIterator<Item = (Draft, &Work)> {
+        let draft = |place| Draft::at(u32::try_from(place).unwrap_or(u32::MAX));
+        self.works.iter().enumerate().map(move |(place, work)| (draft(place), work))
+    }
+
+    /// Returns all waits so far: who waits for whom.
+    pub fn waits(&self) -> impl Iterator<Item = (Draft, Draft)> + Clone {
+        self.edges.iter().map(|edge| (Draft::at(edge.step), Draft::at(edge.on)))
     }
 
     /// Returns what a step does.
     pub fn work(&self, step: Draft) -> &Work {
-        &self.graph[step.0]
+        &self.works[step.place()]
+    }
+
+    /// Drops all steps but some, with their waits. The others move up: what drafts were before is void.
+    pub fn retain(&mut self, keep: impl Fn(Draft) -> bool) {
+        let keep: Vec<bool> = (0..length(&self.works)).map(|place| keep(Draft::at(place))).collect();
+        let mut kept = 0;
+        let places: Vec<Option<u32>> = keep
+            .iter()
+            .map(|keep| {
+                kept += u32::from(*keep);
+                keep.then(|| kept - 1)
+            })
+            .collect();
+        let mut keep = keep.into_iter();
+        self.works.retain(|_| keep.next().unwrap_or_default());
+        self.edges.retain_mut(|edge| {
+            let (Some(step), Some(on)) = (places[edge.step as usize], places[edge.on as usize]) else {
+                return false;
+            };
+            (edge.step, edge.on) = (step, on);
+            true
+        });
     }
 
     /// Puts the steps in order.
@@ -119,105 +142,81 @@ impl PlanBuilder {
     ///
     /// [`PlanError::Cycle`] with a shortest circle when steps wait for each other.
     pub fn build(self) -> Result<Plan, PlanError> {
-        let order = self.order()?;
-        let (work, barriers): (Vec<_>, Vec<_>) =
-            order.into_iter().partition(|node| !self.graph[*node].is_barrier());
-        let order: Vec<NodeIndex> = work.into_iter().chain(barriers).collect();
-        let mut ids = vec![StepId(0); order.len()];
-        for (id, node) in (1..).zip(&order) {
-            ids[node.index()] = StepId(id);
+        let by_on = (0..).zip(&self.edges).map(|(at, edge): (u32, _)| (edge.on, at));
+        let dependents = Links::group(self.works.len(), by_on);
+        let order = self.order(&dependents);
+        if order.len() < self.works.len() {
+            return Err(PlanError::Cycle(circle::find(&self)));
         }
-        let counts = self.wait_counts();
-        // Nodes and edges come in the order in which they were added.
-        let (nodes, edges) = self.graph.into_nodes_edges();
-        let mut steps: Vec<Step> = nodes
-            .into_iter()
-            .zip(ids.iter().zip(counts))
-            .map(|(node, (id, waits))| Step { id: *id, work: node.weight, waits: Vec::with_capacity(waits) })
-            .collect();
-        for edge in edges {
-            let (step, on) = (edge.target().index(), ids[edge.source().index()]);
-            let (kind, reason) = edge.weight;
-            steps[step].waits.push(Wait { on, kind, reason });
+        let (nodes, links) = self.number(order, &dependents);
+        Ok(Plan { version: 1, works: self.works, nodes, links, reasons: self.reasons })
+    }
+
+    /// Kahn's order, the earliest added of the free steps first. Steps in a circle, and what waits for them, are left
+    /// out.
+    fn order(&self, dependents: &Links<u32>) -> Vec<u32> {
+        let mut open = self.wait_counts();
+        let mut free = Earliest::below(self.works.len());
+        open.iter().enumerate().filter(|(_, open)| **open == 0).for_each(|(place, _)| free.insert(place));
+        let mut order = Vec::with_capacity(open.len());
+        while let Some(place) = free.pop() {
+            let place = u32::try_from(place).expect("places of steps are as small");
+            order.push(place);
+            for edge in dependents.of(place) {
+                let step = self.edges[*edge as usize].step as usize;
+                open[step] -= 1;
+                if open[step] == 0 {
+                    free.insert(step);
+                }
+            }
         }
-        for step in &mut steps {
-            // The first-added reason of the strongest wait on a step is kept.
-            step.waits.sort_by_key(|wait| (wait.on, Reverse(wait.kind)));
-            step.waits.dedup_by_key(|wait| wait.on);
-        }
-        steps.sort_unstable_by_key(|step| step.id);
-        Ok(Plan { version: 1, steps })
+        order
     }
 
     /// Returns for each step how many waits it has.
-    fn wait_counts(&self) -> Vec<usize> {
-        let waits = |node| self.graph.edges_directed(node, petgraph::Incoming).count();
-        self.graph.node_indices().map(waits).collect()
+    fn wait_counts(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.works.len()];
+        self.edges.iter().for_each(|edge| counts[edge.step as usize] += 1);
+        counts
     }
 
-    /// Kahn's order, the earliest added of the free steps first.
-    fn order(&self) -> Result<Vec<NodeIndex>, PlanError> {
-        let mut open = self.wait_counts();
-        let mut free: BinaryHeap<Reverse<NodeIndex>> =
-            self.graph.node_indices().filter(|node| open[node.index()] == 0).map(Reverse).collect();
-        let mut order = Vec::with_capacity(open.len());
-        while let Some(Reverse(node)) = free.pop() {
-            order.push(node);
-            for next in self.graph.neighbors(node) {
-                open[next.index()] -= 1;
-                if open[next.index()] == 0 {
-                    free.push(Reverse(next));
+    /// Gives the steps their numbers, barriers the last ones, and gathers the waits of each.
+    ///
+    /// What is waited for is gone through by number, so each step gets its waits by number. Of several on one step, the
+    /// strongest is kept, with the reason that was added first.
+    fn number(&self, order: Vec<u32>, dependents: &Links<u32>) -> (Vec<Node>, Vec<Link>) {
+        let counts = self.wait_counts();
+        let is_barrier = |place: &u32| self.works[*place as usize].is_barrier();
+        let barriers: Vec<u32> = order.iter().copied().filter(is_barrier).collect();
+        let mut numbered = order;
+        numbered.retain(|place| !is_barrier(place));
+        numbered.extend(barriers);
+
+        let mut end = 0;
+        let mut numbers = vec![0_u32; numbered.len()];
+        let mut nodes = Vec::with_capacity(numbered.len());
+        for (number, place) in (0..).zip(&numbered) {
+            numbers[*place as usize] = number;
+            nodes.push(Node { work: *place, waits: (end, end) });
+            end += counts[*place as usize];
+        }
+        // For each step, what it was last seen to wait for.
+        let mut last = counts;
+        last.fill(0);
+        let nothing = Link { on: StepId(0), why: Why::noted(0), kind: WaitKind::After };
+        let mut links = vec![nothing; self.edges.len()];
+        for (on, place) in (1..).zip(&numbered) {
+            for edge in dependents.of(*place).iter().map(|edge| self.edges[*edge as usize]) {
+                let link = Link { on: StepId(on), why: edge.why, kind: edge.kind };
+                let end = &mut nodes[numbers[edge.step as usize] as usize].waits.1;
+                if std::mem::replace(&mut last[edge.step as usize], on) != on {
+                    links[*end as usize] = link;
+                    *end += 1;
+                } else if links[*end as usize - 1].kind < link.kind {
+                    links[*end as usize - 1] = link;
                 }
             }
         }
-        if order.len() == self.graph.node_count() { Ok(order) } else { Err(PlanError::Cycle(self.circle())) }
-    }
-
-    /// Finds a shortest circle in the first knot of steps that wait for each other.
-    fn circle(&self) -> Vec<CycleEdge> {
-        let knot = kosaraju_scc(&self.graph)
-            .into_iter()
-            .filter(|knot| knot.len() > 1 || self.graph.contains_edge(knot[0], knot[0]))
-            .min_by_key(|knot| knot.iter().min().copied());
-        let Some(start) = knot.and_then(|knot| knot.into_iter().min()) else { return Vec::new() };
-        self.shortest_way_back(start)
-    }
-
-    /// Walks from `start` along waits, breadth first, until it is met again.
-    fn shortest_way_back(&self, start: NodeIndex) -> Vec<CycleEdge> {
-        let mut came_by = vec![None; self.graph.node_count()];
-        let mut queue = std::collections::VecDeque::from([start]);
-        while let Some(node) = queue.pop_front() {
-            for edge in self.graph.edges_directed(node, petgraph::Incoming) {
-                let next = edge.source();
-                if came_by[next.index()].is_none() {
-                    came_by[next.index()] = Some(edge.id());
-                    if next == start {
-                        return self.unwind(start, &came_by);
-                    }
-                    queue.push_back(next);
-                }
-            }
-        }
-        Vec::new()
-    }
-
-    fn unwind(&self, start: NodeIndex, came_by: &[Option<petgraph::graph::EdgeIndex>]) -> Vec<CycleEdge> {
-        let mut edges = Vec::new();
-        let mut node = start;
-        while let Some(id) = came_by[node.index()] {
-            let Some((on, step)) = self.graph.edge_endpoints(id) else { break };
-            edges.push(CycleEdge {
-                step: self.graph[step].clone(),
-                on: self.graph[on].clone(),
-                reason: self.graph[id].1.clone(),
-            });
-            node = step;
-            if node == start {
-                break;
-            }
-        }
-        edges.reverse();
-        edges
+        (nodes, links)
     }
 }

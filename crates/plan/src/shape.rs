@@ -2,7 +2,7 @@
 
 use windlass_model::StepId;
 
-use crate::step::{Plan, Step};
+use crate::plan::{Plan, Step};
 
 impl Plan {
     /// Returns the longest chain of steps that do something and wait for each other: no run is shorter.
@@ -16,8 +16,7 @@ impl Plan {
                 path.push(step.id);
             }
             next = step
-                .waits
-                .iter()
+                .waits()
                 .max_by_key(|wait| (depths[place(wait.on)], std::cmp::Reverse(wait.on)))
                 .map(|wait| wait.on);
         }
@@ -28,7 +27,7 @@ impl Plan {
     /// Returns how many steps could run at once at the widest place, when each takes equally long.
     pub fn widest(&self) -> usize {
         let depths = self.depths();
-        let mut width = vec![0_usize; self.steps.len() + 1];
+        let mut width = vec![0_usize; self.steps().len() + 1];
         for step in self.work() {
             width[depths[place(step.id)]] += 1;
         }
@@ -37,33 +36,28 @@ impl Plan {
 
     /// Returns for each step how many working steps the longest chain up to and with it has.
     fn depths(&self) -> Vec<usize> {
-        let mut depths = vec![None; self.steps.len()];
-        let mut stack: Vec<&Step> = self.steps.iter().rev().collect();
+        let mut depths = vec![None; self.steps().len()];
+        let mut stack: Vec<Step<'_>> = self.steps().rev().collect();
         while let Some(&step) = stack.last() {
             if depths[place(step.id)].is_some() {
                 stack.pop();
                 continue;
             }
-            let open: Vec<&Step> = self.open_waits(step, &depths);
-            if open.is_empty() {
+            let known = stack.len();
+            let open = step.waits().filter(|wait| depths[place(wait.on)].is_none());
+            stack.extend(open.filter_map(|wait| self.step(wait.on)));
+            if stack.len() == known {
                 depths[place(step.id)] = Some(depth(step, &depths));
                 stack.pop();
-            } else {
-                stack.extend(open);
             }
         }
         depths.into_iter().map(Option::unwrap_or_default).collect()
     }
-
-    fn open_waits<'a>(&'a self, step: &Step, depths: &[Option<usize>]) -> Vec<&'a Step> {
-        let open = step.waits.iter().filter(|wait| depths[place(wait.on)].is_none());
-        open.filter_map(|wait| self.step(wait.on)).collect()
-    }
 }
 
 /// Returns the depth of a step whose waits all have theirs.
-fn depth(step: &Step, depths: &[Option<usize>]) -> usize {
-    let before = step.waits.iter().filter_map(|wait| depths[place(wait.on)]).max().unwrap_or(0);
+fn depth(step: Step<'_>, depths: &[Option<usize>]) -> usize {
+    let before = step.waits().filter_map(|wait| depths[place(wait.on)]).max().unwrap_or(0);
     before + usize::from(!step.work.is_barrier())
 }
 

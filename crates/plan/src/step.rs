@@ -1,56 +1,15 @@
-//! A step, what it does, what it waits for, and why.
+//! What steps do, and why they wait.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use windlass_model::assembly::OperationCall;
 use windlass_model::name::RelationshipName;
-use windlass_model::{ElementName, Origin, PropertyName, Side, State, StepId, Transition};
-
-/// An order of steps to take, complete and without circles.
-///
-/// Steps that do something come first, in an order in which they could be taken one by one; barriers follow.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[must_use]
-pub struct Plan {
-    pub(crate) version: u32,
-    pub(crate) steps: Vec<Step>,
-}
-
-impl Plan {
-    /// Returns all steps; the place of a step is its id.
-    pub fn steps(&self) -> &[Step] {
-        &self.steps
-    }
-
-    /// Returns the step with this id.
-    pub fn step(&self, id: StepId) -> Option<&Step> {
-        self.steps.get(usize::try_from(id.0).ok()?.checked_sub(1)?)
-    }
-
-    /// Returns the steps that do something, without barriers.
-    pub fn work(&self) -> impl Iterator<Item = &Step> {
-        self.steps.iter().filter(|step| !step.work.is_barrier())
-    }
-
-    /// Tells whether there is nothing to do.
-    pub fn is_empty(&self) -> bool {
-        self.work().next().is_none()
-    }
-}
-
-/// A node of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
-    /// Its number, from 1.
-    pub id: StepId,
-    /// What it does.
-    pub work: Work,
-    /// What it waits for.
-    pub waits: Vec<Wait>,
-}
+use windlass_model::{ElementName, Origin, PropertyName, Side, State, Transitions};
 
 /// What a step does.
+///
+/// There are three for each part of an assembly: what is large is behind a pointer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -69,33 +28,37 @@ pub enum Work {
         /// The state it is in after.
         to: State,
         /// The driver calls, in order; none when its resource declares no such transition.
-        calls: Vec<Transition>,
+        calls: Transitions,
         /// The version of the assembly whose values and package the calls are made with.
         #[serde(default)]
         side: Side,
     },
-    /// Makes or ends a relationship at one node of one end, with every node of the other end.
-    ///
-    /// The pairs are not listed: who executes the step makes them as the nodes are there.
-    Relate {
-        /// Whether it is made or ended.
-        direction: Direction,
-        /// The assembly element that declares the relationship.
-        assembly: ElementName,
-        /// The relationship.
-        relationship: RelationshipName,
-        /// The end that the step stands for: a target node, or a source node when only that differs.
-        target: ElementName,
-        /// The sources: endpoints with groups unexpanded where all of their nodes are meant, else single nodes.
-        sources: Vec<ElementName>,
-        /// How many pairs there are.
-        pairs: u64,
-        /// What is called for each pair, in order.
-        operations: Vec<OperationCall>,
-        /// The version of the assembly that declares the relationship so.
-        #[serde(default)]
-        side: Side,
-    },
+    /// Makes or ends a relationship.
+    Relate(Box<Relate>),
+}
+
+/// Making or ending a relationship at one node of one end, with every node of the other end.
+///
+/// The pairs are not listed: who executes the step makes them as the nodes are there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relate {
+    /// Whether it is made or ended.
+    pub direction: Direction,
+    /// The assembly element that declares the relationship.
+    pub assembly: ElementName,
+    /// The relationship.
+    pub relationship: RelationshipName,
+    /// The end that the step stands for: a target node, or a source node when only that differs.
+    pub target: ElementName,
+    /// The sources: endpoints with groups unexpanded where all of their nodes are meant, else single nodes.
+    pub sources: Vec<ElementName>,
+    /// How many pairs there are.
+    pub pairs: u64,
+    /// What is called for each pair, in order.
+    pub operations: Vec<OperationCall>,
+    /// The version of the assembly that declares the relationship so.
+    #[serde(default)]
+    pub side: Side,
 }
 
 impl Work {
@@ -109,7 +72,7 @@ impl Work {
         match self {
             Self::Barrier { .. } => false,
             Self::Transition { calls, .. } => !calls.is_empty(),
-            Self::Relate { operations, pairs, .. } => !operations.is_empty() && *pairs > 0,
+            Self::Relate(relate) => !relate.operations.is_empty() && relate.pairs > 0,
         }
     }
 
@@ -118,7 +81,7 @@ impl Work {
         match self {
             Self::Barrier { .. } => None,
             Self::Transition { element, .. } => Some(element),
-            Self::Relate { target, .. } => Some(target),
+            Self::Relate(relate) => Some(&relate.target),
         }
     }
 
@@ -127,19 +90,23 @@ impl Work {
         match self {
             Self::Barrier { label } => label.clone(),
             Self::Transition { calls, to, .. } if calls.is_empty() => format!("({to})"),
-            Self::Transition { calls, .. } => join(calls),
-            Self::Relate { direction, relationship, operations, pairs, .. } => {
+            Self::Transition { calls, .. } => join(calls.iter()),
+            Self::Relate(relate) => {
+                let Relate { direction, relationship, operations, pairs, .. } = &**relate;
                 let many = if *pairs > 1 { format!(" × {pairs}") } else { String::new() };
-                let calls =
-                    if operations.is_empty() { String::new() } else { format!(": {}", join(operations)) };
+                let calls = if operations.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {}", join(operations.iter()))
+                };
                 format!("{direction} {relationship}{calls}{many}")
             }
         }
     }
 }
 
-fn join<T: ToString>(items: &[T]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+fn join<T: ToString>(items: impl Iterator<Item = T>) -> String {
+    items.map(|item| item.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 impl fmt::Display for Work {
@@ -169,17 +136,6 @@ impl fmt::Display for Direction {
             Self::Cease => "Cease",
         })
     }
-}
-
-/// An edge of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wait {
-    /// The step that is waited for.
-    pub on: StepId,
-    /// Whether it has to succeed.
-    pub kind: WaitKind,
-    /// Why.
-    pub reason: Reason,
 }
 
 /// What a wait asks of the step that is waited for.

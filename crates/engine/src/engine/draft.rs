@@ -11,7 +11,7 @@ use windlass_model::assembly::{ElementKind, PackageDigest};
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Scaled, VersionRecord};
 use windlass_model::template::End;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
-use windlass_plan::{Plan, Work};
+use windlass_plan::{Plan, Relate, Work};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::Snapshot;
 
@@ -389,7 +389,8 @@ pub(super) fn resources(topology: &Topology) -> impl Iterator<Item = &windlass_m
 pub(super) fn called_on(draft: &Draft) -> BTreeSet<AssemblyName> {
     let mut called = BTreeSet::new();
     for step in draft.plan.work() {
-        let Work::Relate { operations, sources, side, .. } = &step.work else { continue };
+        let Work::Relate(relate) = step.work else { continue };
+        let Relate { operations, sources, side, .. } = &**relate;
         let topology = draft.world.version(*side);
         for call in operations.iter().filter(|call| call.end == End::Source) {
             for source in sources.iter().flat_map(|end| topology.nodes(end)) {

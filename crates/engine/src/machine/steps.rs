@@ -8,7 +8,7 @@ use windlass_model::record::{
     StepState,
 };
 use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp};
-use windlass_plan::{Direction, Work};
+use windlass_plan::{Direction, Relate, Work};
 use windlass_store::Change;
 
 use super::prepare::CallSeed;
@@ -43,9 +43,8 @@ impl Machine {
                 }
                 self.reach(element, *to, Some(process));
             }
-            Work::Relate { direction, assembly, relationship, target, sources, operations, side, .. }
-                if operations.is_empty() =>
-            {
+            Work::Relate(relate) if relate.operations.is_empty() => {
+                let Relate { direction, assembly, relationship, target, sources, side, .. } = &**relate;
                 let made = *direction == Direction::Create;
                 for key in self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side) {
                     self.put_pair(&key, Some(made), 0);
@@ -63,14 +62,16 @@ impl Machine {
                 let done = self.world.elements.get(element).map_or(0, |record| record.progress);
                 let last = calls.len().saturating_sub(1);
                 let all = calls.iter().enumerate().map(|(at, transition)| Planned {
-                    action: PlannedAction::Transition(element.clone(), *transition),
+                    action: PlannedAction::Transition(element.clone(), transition),
                     then: if at == last { Advance::State(*to) } else { Advance::Progress(count(at + 1)) },
                     ends: false,
                     side,
                 });
                 all.skip(usize::try_from(done).unwrap_or(0).min(last)).collect()
             }
-            Work::Relate { direction, assembly, relationship, target, sources, operations, side, .. } => {
+            Work::Relate(relate) => {
+                let Relate { direction, assembly, relationship, target, sources, operations, side, .. } =
+                    &**relate;
                 let made = *direction == Direction::Create;
                 let pairs = self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side);
                 let open = pairs

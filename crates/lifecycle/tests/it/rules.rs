@@ -157,7 +157,7 @@ relationships:
     b__1 Start | b__2 Start | b__3 Start
     ");
     // 3 + 3 waits at the gate, not 9.
-    let waits: usize = plan.steps().iter().map(|step| step.waits.len()).sum();
+    let waits: usize = plan.steps().map(|step| step.waits().len()).sum();
     assert!(waits < 40, "{waits}");
 }
 

@@ -57,9 +57,9 @@ pub(crate) fn show(plan: &Plan) -> String {
     let mut text = String::new();
     for step in plan.work() {
         let _ = writeln!(text, "{} {}", step.id, step.work);
-        for wait in &step.waits {
+        for wait in step.waits() {
             let sign = if wait.kind == WaitKind::Needs { "needs" } else { "after" };
-            let _ = writeln!(text, "    {sign} {}", wait.reason);
+            let _ = writeln!(text, "    {sign} {}", wait.reason());
         }
     }
     text
@@ -71,7 +71,7 @@ pub(crate) fn waves(plan: &Plan) -> String {
     for _ in 0..plan.steps().len() {
         let mut changed = false;
         for step in plan.steps() {
-            let before = step.waits.iter().map(|wait| depth[wait.on.0 as usize]).max().unwrap_or(0);
+            let before = step.waits().map(|wait| depth[wait.on.0 as usize]).max().unwrap_or(0);
             let own = before + usize::from(!step.work.is_barrier());
             changed |= depth[step.id.0 as usize] != own;
             depth[step.id.0 as usize] = own;

@@ -18,7 +18,8 @@ use std::str::FromStr;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::step::{Plan, WaitKind, Work};
+use crate::plan::Plan;
+use crate::step::{WaitKind, Work};
 
 /// A graph to be drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -158,15 +159,16 @@ impl Drawing {
         let mut drawing = Self::new(title);
         let critical: std::collections::HashSet<_> = plan.critical_path().into_iter().collect();
         for step in plan.steps() {
-            let shape = match &step.work {
+            let shape = match step.work {
                 Work::Barrier { .. } => Shape::Quiet,
                 _ if critical.contains(&step.id) => Shape::Bold,
                 _ => Shape::Box,
             };
-            let waits = step.waits.iter().map(|wait| {
-                let word = if wait.kind == WaitKind::Needs { "needs" } else { "after" };
-                let origin = wait.reason.origin().map(|origin| format!(" ({origin})")).unwrap_or_default();
-                (format!("{word} {}", wait.on), format!("{}{origin}", wait.reason))
+            let waits = step.waits().map(|wait| {
+                let (word, reason) =
+                    (if wait.kind == WaitKind::Needs { "needs" } else { "after" }, wait.reason());
+                let origin = reason.origin().map(|origin| format!(" ({origin})")).unwrap_or_default();
+                (format!("{word} {}", wait.on), format!("{reason}{origin}"))
             });
             let element = step.work.element().map(|e| ("element".to_owned(), e.to_string()));
             let does = ("does".to_owned(), step.work.verb());
@@ -182,11 +184,11 @@ impl Drawing {
                 details: element.into_iter().chain([does]).chain(waits).collect(),
             });
         }
-        for (to, step) in plan.steps().iter().enumerate() {
-            for wait in &step.waits {
+        for (to, step) in plan.steps().enumerate() {
+            for wait in step.waits() {
                 let from = usize::try_from(wait.on.0).unwrap_or(usize::MAX).saturating_sub(1);
                 let line = if wait.kind == WaitKind::Needs { Line::Solid } else { Line::Dashed };
-                drawing.edges.push(Edge { from, to, label: wait.reason.to_string(), line });
+                drawing.edges.push(Edge { from, to, label: wait.reason().to_string(), line });
             }
         }
         drawing

@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use windlass_model::{ElementName, State, Transition};
-use windlass_plan::{Draft, Plan, PlanBuilder, PlanError, Reason, WaitKind, Work};
+use windlass_model::{ElementName, State, StepId, Transition};
+use windlass_plan::{Draft, Plan, PlanBuilder, PlanError, Reason, WaitKind, Why, Work};
 
 fn element(name: &str) -> ElementName {
     format!("shop__{name}").parse().expect("the name is valid")
@@ -14,7 +14,7 @@ fn start(builder: &mut PlanBuilder, name: &str) -> Draft {
         element: element(name),
         from: State::Inactive,
         to: State::Active,
-        calls: vec![Transition::Start, Transition::Integrity],
+        calls: [Transition::Start, Transition::Integrity].into(),
         side: windlass_plan::Side::Desired,
     })
 }
@@ -30,8 +30,8 @@ fn reads(reader: &str, producer: &str) -> Reason {
 }
 
 fn show(plan: &Plan) -> String {
-    let lines = plan.steps().iter().map(|step| {
-        let waits = step.waits.iter().map(|w| format!(" [{} {:?}: {}]", w.on, w.kind, w.reason));
+    let lines = plan.steps().map(|step| {
+        let waits = step.waits().map(|w| format!(" [{} {:?}: {}]", w.on, w.kind, w.reason()));
         format!("{} {}{}\n", step.id, step.work, waits.collect::<String>())
     });
     lines.collect()
@@ -84,8 +84,8 @@ fn the_stronger_of_two_waits_stays() {
     builder.wait(b, a, WaitKind::After, Reason::Phase { label: "x".into() });
     builder.wait(b, a, WaitKind::Needs, reads("b", "a"));
     let plan = builder.build().unwrap();
-    assert_eq!(plan.steps()[1].waits.len(), 1);
-    assert_eq!(plan.steps()[1].waits[0].kind, WaitKind::Needs);
+    let waits: Vec<WaitKind> = plan.step(StepId(2)).unwrap().waits().map(|wait| wait.kind).collect();
+    assert_eq!(waits, [WaitKind::Needs]);
 }
 
 #[test]
@@ -96,7 +96,47 @@ fn a_plan_is_read_back_as_it_was_written() {
     builder.wait(b, a, WaitKind::Needs, reads("b", "a"));
     let plan = builder.build().unwrap();
     let text = serde_json::to_string(&plan).unwrap();
-    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+    let read: Plan = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, plan);
+    assert_eq!(serde_json::to_string(&read).unwrap(), text);
+}
+
+#[test]
+fn a_plan_with_holes_is_not_read() {
+    let read = |text: &str| serde_json::from_str::<Plan>(text).unwrap_err().to_string();
+    let barrier = r#""work":{"barrier":{"label":"x"}}"#;
+    let second = format!(r#"{{"version":1,"steps":[{{"id":2,{barrier},"waits":[]}}]}}"#);
+    assert_eq!(read(&second), "the step at place 1 of a plan has the number s2");
+    let wait = r#"{"on":2,"kind":"after","reason":{"phase":{"label":"y"}}}"#;
+    let nowhere = format!(r#"{{"version":1,"steps":[{{"id":1,{barrier},"waits":[{wait}]}}]}}"#);
+    assert_eq!(read(&nowhere), "step s1 of a plan waits for s2, which is not there");
+}
+
+#[test]
+fn steps_of_one_element_share_the_reason_of_their_order() {
+    let mut builder = PlanBuilder::new();
+    let a = start(&mut builder, "a");
+    let b = start(&mut builder, "b");
+    builder.wait_because(b, a, WaitKind::Needs, Why::order(State::Inactive));
+    let plan = builder.build().unwrap();
+    assert_snapshot!(show(&plan), @r"
+    s1 a Start, Integrity
+    s2 b Start, Integrity [s1 Needs: b is Inactive first]
+    ");
+}
+
+#[test]
+fn steps_that_are_dropped_take_their_waits_along() {
+    let mut builder = PlanBuilder::new();
+    let [a, b, c] = ["a", "b", "c"].map(|name| start(&mut builder, name));
+    builder.wait(b, a, WaitKind::Needs, reads("b", "a"));
+    builder.wait(c, a, WaitKind::Needs, reads("c", "a"));
+    builder.wait(c, b, WaitKind::Needs, reads("c", "b"));
+    builder.retain(|draft| draft != b);
+    assert_snapshot!(show(&builder.build().unwrap()), @r"
+    s1 a Start, Integrity
+    s2 c Start, Integrity [s1 Needs: c reads `peer` from a (`address`), known once a is installed]
+    ");
 }
 
 proptest! {
@@ -110,11 +150,11 @@ proptest! {
         }
         let plan = builder.build().unwrap();
         for step in plan.steps() {
-            prop_assert!(step.waits.iter().all(|wait| wait.on < step.id));
+            prop_assert!(step.waits().all(|wait| wait.on < step.id));
         }
         let path = plan.critical_path();
         for pair in path.windows(2) {
-            prop_assert!(plan.step(pair[1]).unwrap().waits.iter().any(|wait| wait.on == pair[0]));
+            prop_assert!(plan.step(pair[1]).unwrap().waits().any(|wait| wait.on == pair[0]));
         }
         prop_assert!(plan.widest() * path.len() >= 40);
     }

@@ -26,7 +26,7 @@ fn a_step_is_explained_as_far_back_as_asked_and_each_step_once() {
                 "  ".repeat(because.depth),
                 because.step.id,
                 because.on.work,
-                because.wait.reason
+                because.wait.reason()
             )
         };
         all.iter().map(line).collect()

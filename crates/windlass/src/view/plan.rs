@@ -142,8 +142,8 @@ impl PlanView {
             on: because.on.id,
             action: because.on.work.to_string(),
             kind: because.wait.kind,
-            reason: because.wait.reason.to_string(),
-            origin: because.wait.reason.origin().cloned(),
+            reason: because.wait.reason().to_string(),
+            origin: because.wait.reason().origin().cloned(),
             told: because.told,
         });
         Some(WhyView { version: 1, step: id, action, waits: waits.collect() })
@@ -156,14 +156,15 @@ impl PlanView {
 }
 
 impl StepView {
-    fn new(plan: &Plan, step: &Step) -> Option<Self> {
-        let waits = step.waits.iter().map(|wait| {
+    fn new(plan: &Plan, step: Step<'_>) -> Option<Self> {
+        let waits = step.waits().map(|wait| {
+            let reason = wait.reason();
             let barrier = plan.step(wait.on).is_some_and(|on| matches!(on.work, Work::Barrier { .. }));
             WaitView {
                 kind: wait.kind,
                 on: (!barrier).then_some(wait.on),
-                reason: wait.reason.to_string(),
-                origin: wait.reason.origin().cloned(),
+                reason: reason.to_string(),
+                origin: reason.origin().cloned(),
             }
         });
         Some(Self {

@@ -4,8 +4,8 @@
 use windlass_lifecycle::testing::Luck;
 use windlass_model::assembly::Element;
 use windlass_model::record::PairKey;
-use windlass_model::{ElementName, State, StepId, Topology, Transition};
-use windlass_plan::{Direction, Plan, Side, WaitKind, Work};
+use windlass_model::{ElementName, State, StepId, Topology, Transition, Transitions};
+use windlass_plan::{Direction, Plan, Relate, Side, Step, WaitKind, Work};
 
 use super::world::World;
 
@@ -39,12 +39,12 @@ impl<'a> Run<'a> {
     /// Takes all steps. Tells whether all went well.
     pub(super) fn run(mut self) -> bool {
         let plan = self.plan;
-        let steps = plan.steps();
-        let mut fared = vec![Fared::Open; steps.len()];
+        let count = plan.steps().len();
+        let mut fared = vec![Fared::Open; count];
         let mut ended = 0;
         loop {
-            let ready: Vec<usize> = (0..steps.len()).filter(|at| self.is_ready(*at, &fared)).collect();
-            let running: Vec<usize> = (0..steps.len()).filter(|at| fared[*at] == Fared::Running).collect();
+            let ready: Vec<usize> = (0..count).filter(|at| self.is_ready(*at, &fared)).collect();
+            let running: Vec<usize> = (0..count).filter(|at| fared[*at] == Fared::Running).collect();
             if self.luck.cut == Some(ended) {
                 // Whoever settles a killed process finds some of its running steps done and others not begun.
                 for at in running {
@@ -74,22 +74,21 @@ impl<'a> Run<'a> {
 
     fn is_ready(&self, at: usize, fared: &[Fared]) -> bool {
         fared[at] == Fared::Open
-            && self.plan.steps()[at]
-                .waits
-                .iter()
+            && step(self.plan, at)
+                .waits()
                 .all(|wait| matches!(fared[place(wait.on)], Fared::Well | Fared::Badly))
     }
 
     fn start(&mut self, at: usize, fared: &[Fared]) -> Fared {
-        let step = &self.plan.steps()[at];
-        let needs = step.waits.iter().filter(|wait| wait.kind == WaitKind::Needs);
+        let step = step(self.plan, at);
+        let needs = step.waits().filter(|wait| wait.kind == WaitKind::Needs);
         if needs.into_iter().any(|wait| fared[place(wait.on)] == Fared::Badly) {
             return Fared::Badly;
         }
         for (other, _) in fared.iter().enumerate().filter(|(_, fared)| **fared == Fared::Running) {
-            self.check_apart(&step.work, &self.plan.steps()[other].work);
+            self.check_apart(step.work, self::step(self.plan, other).work);
         }
-        match &step.work {
+        match step.work {
             Work::Barrier { .. } => return Fared::Well,
             Work::Transition { element, from, to, side, .. } => {
                 if *from == State::Broken && self.world.ground.state(element) == State::Active {
@@ -101,7 +100,7 @@ impl<'a> Run<'a> {
                 assert!(self.topology(*side).get(element).is_some(), "{element} is in no {side:?} version");
                 holds(self.world.ground.check_step(element, *from, *to));
             }
-            Work::Relate { .. } => self.check_ends(&step.work),
+            Work::Relate(_) => self.check_ends(step.work),
             _ => {}
         }
         Fared::Running
@@ -121,12 +120,12 @@ impl<'a> Run<'a> {
             (Work::Transition { element: a, .. }, Work::Transition { element: b, .. }) => {
                 assert_ne!(a, b, "{one} beside {other}");
             }
-            (Work::Relate { .. }, Work::Relate { .. }) => {
+            (Work::Relate(_), Work::Relate(_)) => {
                 let ((_, a), (_, b)) = (self.keys(one), self.keys(other));
                 assert!(a.iter().all(|key| !b.contains(key)), "{one} beside {other}");
             }
-            (Work::Transition { element, from, to, .. }, relate @ Work::Relate { .. })
-            | (relate @ Work::Relate { .. }, Work::Transition { element, from, to, .. }) => {
+            (Work::Transition { element, from, to, .. }, relate @ Work::Relate(_))
+            | (relate @ Work::Relate(_), Work::Transition { element, from, to, .. }) => {
                 let (direction, keys) = self.keys(relate);
                 for key in keys {
                     holds(self.world.ground.check_beside((element, *from, *to), &key, direction));
@@ -138,9 +137,8 @@ impl<'a> Run<'a> {
 
     /// Returns the relationships that a step is still to make or to end.
     fn keys(&self, work: &Work) -> (Direction, Vec<PairKey>) {
-        let Work::Relate { direction, assembly, relationship, target, sources, side, .. } = work else {
-            return (Direction::Create, Vec::new());
-        };
+        let Work::Relate(relate) = work else { return (Direction::Create, Vec::new()) };
+        let Relate { direction, assembly, relationship, target, sources, side, .. } = &**relate;
         let sources = sources.iter().flat_map(|source| self.topology(*side).nodes(source));
         let key = |source: &Element| PairKey {
             assembly: assembly.clone(),
@@ -161,11 +159,11 @@ impl<'a> Run<'a> {
     }
 
     fn end(&mut self, at: usize, well: bool) {
-        match &self.plan.steps()[at].work {
+        match step(self.plan, at).work {
             Work::Transition { element, from, to, calls, side } => {
-                self.move_element(element, (*from, *to), calls, *side, well);
+                self.move_element(element, (*from, *to), *calls, *side, well);
             }
-            work @ Work::Relate { .. } => {
+            work @ Work::Relate(_) => {
                 self.check_ends(work);
                 let (direction, keys) = self.keys(work);
                 for key in if well { keys } else { Vec::new() } {
@@ -180,18 +178,18 @@ impl<'a> Run<'a> {
         &mut self,
         element: &ElementName,
         (from, to): (State, State),
-        calls: &[Transition],
+        calls: Transitions,
         side: Side,
         well: bool,
     ) {
         let version = self.world.versions.len().saturating_sub(1);
         let process = self.world.process;
-        let failed = (!well).then(|| calls.first().map_or(from, |call| call.on_failure(from)));
+        let failed = (!well).then(|| calls.iter().next().map_or(from, |call| call.on_failure(from)));
         if well && side == Side::Desired {
             let topology = self.desired.as_ref().expect("the step's version is there");
             // It must be known by now, whether or not it is given here.
             let input = self.world.ground.value(topology, element).unwrap_or_else(|why| panic!("{why}"));
-            let launches = to.rank() == Some(2) || calls.contains(&Transition::Adopt);
+            let launches = to.rank() == Some(2) || calls.contains(Transition::Adopt);
             let record = self.world.records.entry(element.clone()).or_default();
             if from.rank() <= Some(1) {
                 record.version = version;
@@ -200,7 +198,7 @@ impl<'a> Run<'a> {
                 (record.present, record.installed_by, record.configured_by) = (true, process, process);
                 self.world.ground.launch(element, topology.get(element).expect("it is described"));
                 self.world.ground.give(element, input);
-            } else if calls.contains(&Transition::Reconfigure) {
+            } else if calls.contains(Transition::Reconfigure) {
                 (record.configured_by, record.version) = (process, version);
                 self.world.ground.give(element, input);
             }
@@ -219,6 +217,11 @@ fn holds(checked: Result<(), String>) {
     if let Err(wrong) = checked {
         panic!("{wrong}");
     }
+}
+
+fn step(plan: &Plan, at: usize) -> Step<'_> {
+    let id = u32::try_from(at + 1).expect("a small number");
+    plan.step(StepId(id)).expect("it is there")
 }
 
 fn place(step: StepId) -> usize {
