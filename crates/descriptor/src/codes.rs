@@ -372,8 +372,8 @@ The states are the least that each end must have. Left out, source-state-modifie
 and target-state-modifier is `pre` (before the target gets there).";
     BAD_OPERATION = "WL0132", "bad operation",
         r"A relationship calls `source.<operation>` or `target.<operation>`; an assembly promotes `<component>.<operation>`. The
-operation must be declared by the descriptor at that end. Of references, only other assemblies have operations: those that they
-promote.
+operation must be declared by the descriptor at that end. Of references, other assemblies have the operations that they promote,
+what `windlass.yaml` lists has those of its `package`, and what a driver finds has those of its resource.
 
 ```yaml
 name: assembly::shop::1.0

@@ -46,7 +46,7 @@ pub mod template;
 
 pub use catalog::{Catalog, MemoryCatalog};
 pub use check::{Missing, check};
-pub use compose::{Composed, Existing, ReferenceRequest, Request, Search, compose, compose_given};
+pub use compose::{Composed, Existing, Offered, ReferenceRequest, Request, Search, compose, compose_given};
 pub use document::{AssemblyDescriptor, Descriptor, Read, read, read_in};
 pub use emit::emit;
 pub use read::Spanned;

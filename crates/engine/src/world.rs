@@ -488,7 +488,12 @@ impl World {
             }
             Side::Desired => None,
         };
-        former.or_else(|| self.packages.get(&element.descriptor)).cloned().ok_or_else(|| {
+        // Of what a reference stood for that is not wanted any more, no record says which package it had.
+        let parted = || {
+            let of_name = self.former.values().filter(|package| package.name() == &element.descriptor);
+            of_name.min_by_key(|package| &package.digest().0)
+        };
+        former.or_else(|| self.packages.get(&element.descriptor)).or_else(parted).cloned().ok_or_else(|| {
             Failure::new(
                 FailureKind::NotFound,
                 format!("the package of `{}` is not there", element.descriptor),

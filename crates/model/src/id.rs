@@ -47,9 +47,14 @@ checked_text! {
 }
 
 fn random_id(entropy: &dyn Entropy, length: usize) -> String {
-    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut bytes = vec![0; length];
     entropy.fill(&mut bytes);
+    letters(&bytes)
+}
+
+/// Writes five bits of each byte as a letter or digit, and four of the first as a letter.
+fn letters(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let letters = bytes.iter().enumerate().map(|(at, byte)| {
         let choices = if at == 0 { 16 } else { 32 };
         char::from(ALPHABET[usize::from(*byte) % choices])
@@ -68,6 +73,18 @@ impl InstanceId {
     /// Makes a new id of 24 characters.
     pub fn random(entropy: &dyn Entropy) -> Self {
         Self(random_id(entropy, 24).into())
+    }
+}
+
+impl InstanceId {
+    /// Makes the id of something that no instance of ours was made of: the same for the same text.
+    pub fn of(text: &str) -> Self {
+        // FNV-1a: what matters is that two texts of one assembly don't meet.
+        let hash = text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
+            (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b)
+        });
+        let bytes: [u8; 24] = std::array::from_fn(|at| (hash >> (5 * at)).to_le_bytes()[0]);
+        Self(letters(&bytes).into())
     }
 }
 
@@ -141,6 +158,14 @@ impl fmt::Display for Epoch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_of_a_text_is_valid_and_its_own() {
+        let [one, other] = ["lab__net", "lab__neu"].map(InstanceId::of);
+        assert_eq!(one, InstanceId::of("lab__net"));
+        assert_ne!(one, other);
+        assert_eq!(one.as_str().parse::<InstanceId>().unwrap(), one);
+    }
 
     struct Ramp;
 

@@ -84,7 +84,7 @@ impl DiskCatalog {
         let mut search = Search { overlay: project.overlay().clone(), ..Search::default() };
         let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
         search.upwards(&file, project.root(), assembly.name.is_some());
-        for folder in folders {
+        for folder in folders.iter().chain(project.packages()) {
             search.below(folder, Contained::Private);
         }
         let used = search.close_over(assembly);

@@ -93,8 +93,6 @@ existing:
 ```";
     FILE_NAME = "WL0318", "project file with another name",
         "The project file is called `windlass.yaml`. One with another ending would be passed over in silence, and the folder above it would become the project.";
-    NOT_USED = "WL0319", "key that has no effect yet",
-        "The key is part of the document, and this version of windlass does nothing with it.";
     UNKNOWN_LOCATION = "WL0320", "unknown location",
         "The component's `deploymentLocation` is not a key of `locations` in `windlass.yaml`. Where the file has no `locations` at all, every location is the local process runtime.\n\n```yaml\nlocations:\n  admin@local:\n    runtime: process\n```";
     WRONG_MANAGER = "WL0321", "location of another resource manager",

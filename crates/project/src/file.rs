@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde_json::Value;
-use windlass_descriptor::Existing;
+use windlass_descriptor::{Existing, Offered};
 use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
 use windlass_driver::{Location, PoolSecrets};
 use windlass_executor::VolumeName;
@@ -46,6 +46,19 @@ pub(crate) struct ProjectFile {
     pub(crate) locations: IndexMap<String, Declared>,
     /// What references may resolve to.
     pub(crate) existing: Vec<Existing>,
+    /// The packages of some of them.
+    pub(crate) packages: Vec<PackageOf>,
+}
+
+/// Where the package of something that exists is.
+#[derive(Debug, Clone)]
+pub(crate) struct PackageOf {
+    /// What it must be the package of.
+    pub(crate) descriptor: DescriptorName,
+    /// The path, from the folder of the project.
+    pub(crate) path: String,
+    /// Where that is written.
+    pub(crate) place: Place,
 }
 
 /// A location and where its name stands.
@@ -76,8 +89,8 @@ fn read_root(reader: &mut Reader<'_>, root: &Node) -> ProjectFile {
     let locations = root.get("locations").and_then(|node| reader.any_mapping(node, "`locations`"));
     let locations = locations.map(Mapping::entries).unwrap_or_default();
     let locations = locations.iter().filter_map(|entry| location(reader, entry)).collect();
-    let existing = root.get("existing").map(|node| existing(reader, node)).unwrap_or_default();
-    ProjectFile { locations, existing }
+    let (existing, packages) = root.get("existing").map(|node| existing(reader, node)).unwrap_or_default();
+    ProjectFile { locations, existing, packages }
 }
 
 fn version(reader: &mut Reader<'_>, root: &Mapping) {
@@ -311,11 +324,12 @@ fn properties(reader: &mut Reader<'_>, node: &Node, reading: Reading) -> BTreeMa
 }
 
 /// Reads `existing`, and refuses entries that no reference could tell apart.
-fn existing(reader: &mut Reader<'_>, node: &Node) -> Vec<Existing> {
-    let mut found = Vec::new();
+fn existing(reader: &mut Reader<'_>, node: &Node) -> (Vec<Existing>, Vec<PackageOf>) {
+    let (mut found, mut packages) = (Vec::new(), Vec::new());
     let mut seen: HashMap<_, Span> = HashMap::new();
     for item in reader.list(node, "`existing`") {
-        let Some(entry) = existing_entry(reader, item) else { continue };
+        let Some((entry, package)) = existing_entry(reader, item) else { continue };
+        packages.extend(package);
         let place = [DEPLOYMENT_LOCATION, RESOURCE_MANAGER].map(|key| entry.properties.get(key).cloned());
         let key = (entry.descriptor.to_string(), entry.name.clone(), format!("{place:?}"));
         if let Some(first) = seen.insert(key, item.span()) {
@@ -327,10 +341,11 @@ fn existing(reader: &mut Reader<'_>, node: &Node) -> Vec<Existing> {
         }
         found.push(entry);
     }
-    found
+    (found, packages)
 }
 
-fn existing_entry(reader: &mut Reader<'_>, node: &Node) -> Option<Existing> {
+/// Reads a thing, and where its package is.
+fn existing_entry(reader: &mut Reader<'_>, node: &Node) -> Option<(Existing, Option<PackageOf>)> {
     let what = "an entry of `existing`";
     let body = reader.mapping(node, what, &EXISTING_KEYS)?;
     for key in ["type", "name"] {
@@ -338,16 +353,20 @@ fn existing_entry(reader: &mut Reader<'_>, node: &Node) -> Option<Existing> {
             reader.error(codes::MISSING_KEY, node.span(), format!("{what} has no `{key}`"));
         }
     }
-    if let Some(entry) = body.entry("package") {
-        let message = "`package` has no effect yet: relationships can't call operations of what exists";
-        let place = reader.place(entry.key.span());
-        reader.diagnostics.push(Diagnostic::warning(codes::NOT_USED, message).at(place));
-    }
+    let package = body.get("package").and_then(|node| {
+        let path = reader.text(node, "`package`")?;
+        Some((path.to_owned(), reader.place(node.span())))
+    });
     let descriptor = body.get("type").and_then(|node| descriptor_name(reader, node));
     let name = body.get("name").and_then(|node| reader.text(node, "`name`")).map(str::to_owned);
     let properties =
         body.get("properties").map(|node| properties(reader, node, Reading::Text)).unwrap_or_default();
-    Some(Existing::listed(descriptor?, name?, properties))
+    let mut thing = Existing::listed(descriptor?, name?, properties);
+    let package = package.map(|(path, place)| {
+        thing.operations = Offered::OfDescriptor;
+        PackageOf { descriptor: thing.descriptor.clone(), path, place }
+    });
+    Some((thing, package))
 }
 
 fn descriptor_name(reader: &mut Reader<'_>, node: &Node) -> Option<DescriptorName> {

@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 use thiserror::Error;
-use windlass_descriptor::Existing;
+use windlass_descriptor::{Descriptor, Existing};
 use windlass_driver::{Location, Placement};
+use windlass_model::DescriptorName;
 use windlass_source::{Diagnostic, Diagnostics, Place, suggest};
 
 use crate::codes;
 use crate::disk::{shown, unreadable};
-use crate::file::{Declared, FILE_NAME, ProjectFile, read};
+use crate::file::{Declared, FILE_NAME, PackageOf, ProjectFile, read};
+use crate::layout::{RESOURCE, descriptors_in, old_descriptor_in};
 use crate::overlay::Overlay;
 use crate::reader::listed;
 
@@ -27,6 +29,7 @@ pub struct Project {
     file: Option<PathBuf>,
     locations: IndexMap<String, Declared>,
     existing: Vec<Existing>,
+    packages: Vec<PathBuf>,
     warnings: Diagnostics,
     overlay: Overlay,
 }
@@ -55,12 +58,19 @@ impl Project {
 
     fn read(file: PathBuf, overlay: Overlay) -> Result<Self, Diagnostics> {
         let source = overlay.source(&file).map_err(|diagnostic| Diagnostics::from(vec![*diagnostic]))?;
-        let (ProjectFile { locations, existing }, warnings) = read(&source);
+        let (ProjectFile { locations, existing, packages }, mut warnings) = read(&source);
+        let root = file.parent().unwrap_or(&file).to_path_buf();
+        let mut folders = Vec::new();
+        for package in packages {
+            match package_folder(&root, &package, &overlay) {
+                Ok(folder) => folders.push(folder),
+                Err(problem) => warnings.push(problem.at(package.place)),
+            }
+        }
         if warnings.has_errors() {
             return Err(warnings);
         }
-        let root = file.parent().unwrap_or(&file).to_path_buf();
-        Ok(Self { root, file: Some(file), locations, existing, warnings, overlay })
+        Ok(Self { root, file: Some(file), locations, existing, packages: folders, warnings, overlay })
     }
 
     fn without_file(root: PathBuf) -> Self {
@@ -69,6 +79,7 @@ impl Project {
             file: None,
             locations: IndexMap::new(),
             existing: Vec::new(),
+            packages: Vec::new(),
             warnings: Diagnostics::new(),
             overlay: Overlay::default(),
         }
@@ -107,6 +118,11 @@ impl Project {
     /// Returns what references may resolve to: the entries of `existing`.
     pub fn existing(&self) -> &[Existing] {
         &self.existing
+    }
+
+    /// Returns the folders with the packages of what references may resolve to.
+    pub fn packages(&self) -> &[PathBuf] {
+        &self.packages
     }
 
     /// Finds the location of a component.
@@ -191,6 +207,27 @@ impl PlacementError {
                 .help(format!("set the component's `resourceManager` to `{has}`")),
         }
     }
+}
+
+/// Finds the folder with the package of something that exists.
+fn package_folder(root: &Path, package: &PackageOf, overlay: &Overlay) -> Result<PathBuf, Box<Diagnostic>> {
+    let folder = root.join(&package.path);
+    folder.metadata().map_err(|error| unreadable(&folder, &error))?;
+    let files = descriptors_in(&folder, &RESOURCE).into_iter().chain(old_descriptor_in(&folder));
+    let names = files.filter_map(|file| match overlay.load(&file).descriptor? {
+        Descriptor::Resource(resource) => Some(resource.name.as_ref()?.value.clone()),
+        Descriptor::Assembly(_) => None,
+    });
+    let names: Vec<DescriptorName> = names.collect();
+    if names.contains(&package.descriptor) {
+        return Ok(folder);
+    }
+    let message = format!("there is no package of `{}` in `{}`", package.descriptor, shown(&folder));
+    let diagnostic = Diagnostic::error(codes::NOT_IN_CATALOG, message);
+    Err(Box::new(match names.first() {
+        Some(name) => diagnostic.help(format!("it is the package of `{name}`")),
+        None => diagnostic.help(format!("the package of a resource has one of {}", listed(RESOURCE))),
+    }))
 }
 
 /// Returns an absolute path without links, or says why there is none.

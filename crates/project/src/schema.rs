@@ -145,8 +145,8 @@ struct Existing {
     name: Text,
     /// Its properties.
     properties: Option<BTreeMap<String, Value>>,
-    /// Has no effect yet.
-    package: Option<Value>,
+    /// The folder with the package of its `type`, from this file: relationships may call the operations of that.
+    package: Option<Text>,
 }
 
 fn descriptor(_: &mut SchemaGenerator) -> Schema {

@@ -4,9 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use serde_json::Value;
-use windlass_descriptor::{Catalog as _, Descriptor, Existing, ReferenceRequest};
+use windlass_descriptor::{Catalog as _, Descriptor, Existing, Offered, ReferenceRequest};
 use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
 use windlass_driver::{Found, Package, Placement};
 use windlass_engine::{Means, Offer, Quest};
@@ -114,7 +113,7 @@ fn existing(offer: Offer, unfit: Option<String>) -> Existing {
         properties: properties.collect(),
         sensitive,
         referent: Referent::Assembly(offer.name),
-        operations: offer.operations.into_iter().collect(),
+        operations: Offered::Promoted(offer.operations.into_iter().collect()),
         unfit,
     }
 }
@@ -176,7 +175,7 @@ fn discovered(
         properties,
         sensitive: sensitive.clone(),
         referent: Referent::Found(natural),
-        operations: IndexMap::new(),
+        operations: Offered::OfDescriptor,
         unfit: None,
     }
 }

@@ -12,6 +12,7 @@ mod small;
 mod change;
 mod containers;
 mod down;
+mod existing;
 mod failing;
 mod fix;
 mod formats;

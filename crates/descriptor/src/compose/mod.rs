@@ -47,6 +47,12 @@ pub const MAX_ELEMENTS: usize = 200_000;
 /// The most assemblies inside of each other.
 pub const MAX_NESTING: usize = 64;
 
+/// Returns the operations of a resource, which run on the resource itself.
+fn own_operations(resource: &ResourceDescriptor, seat: &ElementName) -> IndexMap<OperationName, Operation> {
+    let own = |name: &OperationName| Operation { element: seat.clone(), operation: name.clone() };
+    resource.operations.keys().map(|name| (name.clone(), own(name))).collect()
+}
+
 /// Something that exists and that references may resolve to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Existing {
@@ -60,8 +66,8 @@ pub struct Existing {
     pub sensitive: BTreeSet<String>,
     /// What a reference to it stands for.
     pub referent: Referent,
-    /// The operations of another assembly, and the resource of it that each leads to.
-    pub operations: IndexMap<OperationName, Operation>,
+    /// What relationships may call on it.
+    pub operations: Offered,
     /// Why no reference may resolve to it, as a sentence fragment: `it is going down`.
     pub unfit: Option<String>,
 }
@@ -76,10 +82,21 @@ impl Existing {
             properties,
             sensitive: BTreeSet::new(),
             referent,
-            operations: IndexMap::new(),
+            operations: Offered::Nothing,
             unfit: None,
         }
     }
+}
+
+/// What relationships may call on something that exists.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Offered {
+    /// Nothing.
+    Nothing,
+    /// The operations that another assembly promotes, and the resource of it that each leads to.
+    Promoted(IndexMap<OperationName, Operation>),
+    /// The operations of its descriptor, which is in the catalog: its package is run on the thing itself.
+    OfDescriptor,
 }
 
 /// What a reference asks for: the input of a search for what exists.
@@ -537,11 +554,7 @@ impl<'a> Composer<'a> {
         self.resources.insert(descriptor.clone());
         let mut transitions: Vec<_> = resource.transitions.keys().copied().collect();
         transitions.sort();
-        let operations = resource
-            .operations
-            .keys()
-            .map(|name| (name.clone(), Operation { element: seat.name.clone(), operation: name.clone() }));
-        let operations = operations.collect();
+        let operations = own_operations(resource, &seat.name);
         let metrics = self.metrics(resource, &seat.name);
         self.push(Element {
             properties,

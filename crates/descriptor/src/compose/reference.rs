@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use serde_json::Value as Json;
-use windlass_model::assembly::{Element, ElementKind, Property, Referent};
+use windlass_model::assembly::{Element, ElementKind, Operation, Property, Referent};
 use windlass_model::resolve::text_of;
 use windlass_model::template::End;
 use windlass_model::{ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
@@ -11,7 +12,7 @@ use windlass_secret::Sensitive;
 use windlass_source::{Diagnostic, Place};
 
 use super::known::{Known, Unknown};
-use super::{Composer, Existing, Frame, ReferenceRequest, Search, Seat};
+use super::{Composer, Existing, Frame, Offered, ReferenceRequest, Search, Seat, own_operations};
 use crate::check::newest;
 use crate::codes;
 use crate::document::{Descriptor, ReferenceDecl, ReferenceType, RelationshipDecl};
@@ -137,7 +138,7 @@ impl<'r> Composer<'r> {
     fn resolved(&mut self, frame: Frame<'_>, name: &ComponentName, decl: &ReferenceDecl, thing: &Existing) {
         let at = origin(&frame.assembly.source, decl.name_span);
         let its_name = ("name".to_owned(), Json::from(thing.name.as_str()));
-        let mut properties = indexmap::IndexMap::new();
+        let mut properties = IndexMap::new();
         for (key, value) in std::iter::once((&its_name.0, &its_name.1)).chain(&thing.properties) {
             let Ok(key) = key.parse::<PropertyName>() else { continue };
             let sensitive = thing.sensitive.contains(key.as_str());
@@ -147,13 +148,30 @@ impl<'r> Composer<'r> {
         }
         let parent = Some(frame.owner.clone());
         let seat = Seat { name: frame.owner.child(name), parent, component: Some(name.clone()), index: None };
+        let operations = self.offered(thing, &seat.name);
         self.push(Element {
             properties,
-            operations: thing.operations.clone(),
+            operations,
             referent: Some(thing.referent.clone()),
             origin: Some(at),
             ..seat.element(ElementKind::Reference, thing.descriptor.clone())
         });
+    }
+
+    /// Returns the operations of a thing, and the element that each runs on in the end. Where that is the reference itself,
+    /// the package of the thing is one that the assembly needs.
+    fn offered(&mut self, thing: &Existing, seat: &ElementName) -> IndexMap<OperationName, Operation> {
+        match &thing.operations {
+            Offered::Nothing => IndexMap::new(),
+            Offered::Promoted(operations) => operations.clone(),
+            Offered::OfDescriptor => match self.request.catalog.find(&thing.descriptor) {
+                Some(Descriptor::Resource(resource)) if !resource.operations.is_empty() => {
+                    self.resources.insert(thing.descriptor.clone());
+                    own_operations(&resource, seat)
+                }
+                _ => IndexMap::new(),
+            },
+        }
     }
 
     /// Refuses operations that what a reference stands for doesn't have.

@@ -1,11 +1,16 @@
 //! Makes calls ready: the driver, the place, the values.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use windlass_driver::{Binding, Call, Driver, Location, Package, Placement};
+use windlass_driver::{Binding, Call, Driver, Input, Location, Package, Placement};
+use windlass_model::assembly::Referent;
 use windlass_model::record::{Advance, CallRecord, CallState, Failure, FailureKind, PairKey};
-use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition};
+use windlass_model::resolve::text_of;
+use windlass_model::{
+    Action, CallId, ElementName, InstanceId, ProcessId, PropertyName, Side, State, StepId, Timestamp,
+    Transition,
+};
 
 use super::{CallRun, Machine, StepKey};
 use crate::engine::{ByQueries, Look};
@@ -164,9 +169,18 @@ impl Machine {
             |element: &ElementName| Failure::new(FailureKind::NotFound, format!("`{element}` has no record"));
         let home = self.world.home(&record.element);
         let side = if self.world.is_strange(&record.element) { Side::Installed } else { record.side };
-        let known = home.elements.get(&record.element).ok_or_else(|| missing(&record.element))?;
         let element = home.element(&record.element, side).ok_or_else(|| missing(&record.element))?;
+        let known = home.elements.get(&record.element);
+        // What a reference stands for was not made here: it has no record, and its id is its own.
+        let foreign = element.referent.as_ref().filter(|_| known.is_none());
+        let id = match (known, foreign) {
+            (Some(known), _) => known.id.clone(),
+            (None, Some(_)) => InstanceId::of(record.element.as_str()),
+            (None, None) => return Err(missing(&record.element)),
+        };
         let instance = home.instances.get(&record.element);
+        let natural = instance.and_then(|instance| instance.natural.clone());
+        let properties = home.properties(element, side)?;
         let arguments =
             record.pair.as_ref().map(|pair| self.world.arguments(pair, record.side)).transpose()?;
         Ok(Call {
@@ -174,17 +188,29 @@ impl Machine {
             attempt: record.attempt,
             action: record.action.clone(),
             element: record.element.clone(),
-            instance: known.id.clone(),
-            natural: instance.and_then(|instance| instance.natural.clone()),
+            instance: id,
+            natural: natural.or_else(|| foreign.map(|referent| natural_of(referent, &properties))),
             document: instance.map(|instance| instance.document.clone()).unwrap_or_default(),
-            properties: home.properties(element, side)?,
+            properties,
             arguments: arguments.unwrap_or_default(),
             pair: record.pair.clone(),
-            private: known.private.get(family).cloned().unwrap_or_default(),
+            private: known.and_then(|known| known.private.get(family)).cloned().unwrap_or_default(),
             package: given.package,
             binding: given.binding,
             location: given.location,
         })
+    }
+}
+
+/// Returns what the world calls what a reference stands for: the driver's id of what it has found, else the property
+/// `id` of what is listed, else its name.
+fn natural_of(referent: &Referent, properties: &BTreeMap<PropertyName, Input>) -> String {
+    let id = properties.get("id").map(|id| text_of(&id.value));
+    match referent {
+        Referent::Found(natural) => natural.clone(),
+        Referent::Assembly(name) => name.to_string(),
+        Referent::Listed(name) => id.unwrap_or_else(|| name.clone()),
+        other => id.unwrap_or_else(|| other.to_string()),
     }
 }
 

@@ -366,8 +366,8 @@ existing:
 }
 
 #[test]
-fn a_package_has_no_effect_yet() {
-    assert_snapshot!(messages("version: 1\nexisting:\n  - {type: resource::a::1.0, name: a, package: a}\n"), @"windlass.yaml:3:39: warning[WL0319]: `package` has no effect yet: relationships can't call operations of what exists");
+fn a_package_must_be_there() {
+    assert_snapshot!(messages("version: 1\nexisting:\n  - {type: resource::a::1.0, name: a, package: a}\n"), @"windlass.yaml:3:48: error[WL0300]: there is no file or folder `a`");
 }
 
 #[test]
