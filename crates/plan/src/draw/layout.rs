@@ -1,7 +1,8 @@
 //! A layered layout: columns from left to right, nodes below each other within one.
 //!
 //! 1. Edges that close a circle are turned round for the layout (graphs of properties and relationships may have some).
-//! 2. Each node goes into the column behind the last of those it comes from (longest path).
+//! 2. Each node goes into the column behind the last of those it comes from (longest path). Nodes without edges fill columns
+//!    one after another, so that many of them make a block and no tower.
 //! 3. An edge across several columns gets a bend in each, so that it goes around what is between.
 //! 4. Columns are sorted by the mean place of the neighbours (barycentres), to and fro, a fixed number of times.
 //! 5. Each column is moved so that edges are as level as their order allows, and all of it to the upper edge.
@@ -14,6 +15,8 @@ const PAD: u32 = 10;
 const GAP_X: u32 = 70;
 const GAP_Y: u32 = 12;
 const SWEEPS: usize = 6;
+/// How many nodes without edges stand below each other in any case.
+const FEW: usize = 8;
 /// The most bends; beyond that edges are straight.
 const BENDS: usize = 100_000;
 
@@ -163,7 +166,22 @@ fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
             }
         }
     }
+    let mut alone = vec![true; count];
+    for edge in &drawing.edges {
+        alone[edge.from] = false;
+        alone[edge.to] = false;
+    }
+    let alone: Vec<usize> = (0..count).filter(|at| alone[*at]).collect();
+    let rows = rows(alone.len());
+    for (place, node) in alone.into_iter().enumerate() {
+        columns[node] = place / rows;
+    }
     columns
+}
+
+/// Returns how many nodes of those without edges stand below each other. One has the width of about five lines.
+fn rows(alone: usize) -> usize {
+    (alone * 5).isqrt().max(FEW)
 }
 
 /// Adds the bends of edges, and returns for each edge the items it goes through.

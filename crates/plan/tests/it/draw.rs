@@ -271,3 +271,15 @@ fn formats_are_words() {
     }
     assert_snapshot!("pdf".parse::<Format>().unwrap_err(), @"`pdf` is no format of pictures: one of dot, mermaid, json, svg, html");
 }
+
+/// Parts that have nothing to do with each other make a block that is about as wide as high.
+#[test]
+fn many_nodes_without_edges_are_a_block() {
+    let mut drawing = Drawing::new("lots");
+    drawing.nodes = (0..300).map(|at| node(&format!("component {at}"), None)).collect();
+    let placed = layout(&drawing);
+    assert!(placed.height < 2 * placed.width && placed.width < 2 * placed.height, "{placed:?}");
+    let corners: std::collections::BTreeSet<_> =
+        placed.nodes.iter().map(|place| (place.x, place.y)).collect();
+    assert_eq!(corners.len(), 300);
+}
