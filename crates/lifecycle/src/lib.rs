@@ -20,6 +20,7 @@
 //! Order, relationship and property are *needs*: when what is waited for fails, the step is skipped. A phase only
 //! asks that the others are done: a failed part leaves the barrier, and what doesn't depend on it goes on.
 
+mod as_of;
 mod ask;
 mod current;
 mod diff;

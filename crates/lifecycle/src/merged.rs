@@ -8,12 +8,18 @@ use windlass_model::assembly::ElementKind;
 use windlass_model::name::RelationshipName;
 use windlass_model::{Element, ElementName, Relationship, Topology};
 
+use crate::as_of;
+
 /// Describes what is there after an upgrade that was cut short: each element as the version has it from which it was
 /// installed.
 ///
 /// `versions` are the topologies of the assembly, the newest last. `version_of` returns for an element the place of its
 /// version in that list, and nothing for an element that isn't there. A relationship is as the oldest version has it
 /// that one of its ends is still of, and has the ends of all later ones too, so that whatever was made is ended.
+///
+/// A resource of an older version reads its assemblies and references as that version has them, since those have no
+/// versions of their own: a change that was given to the assembly, and that a part has not been given, is not lost. A
+/// relationship reads the newest, since it is made anew without its ends.
 ///
 /// Once a process has reached its end, everything is of its version, also what it had no steps for: older versions
 /// can be forgotten then.
@@ -31,17 +37,18 @@ pub fn merged(
     for (at, topology) in versions.iter().enumerate().rev() {
         for element in topology.elements() {
             let from = version_of(&element.name).filter(|from| *from < versions.len());
-            let own = from.and_then(|from| versions[from].get(&element.name));
-            let own = own.filter(|own| own.kind == ElementKind::Resource);
+            let own = from.and_then(|from| Some((from, versions[from].get(&element.name)?)));
+            let own = own.filter(|(_, own)| own.kind == ElementKind::Resource);
             // What is no resource has no version of its own: the newest that has it, describes it.
-            let chosen = match own {
+            let (from, chosen) = match own {
                 Some(own) => own,
                 // What is gone is still named by what reads it.
-                None if element.kind != ElementKind::Resource || in_use[at] => element,
+                None if element.kind != ElementKind::Resource || in_use[at] => (at, element),
                 None => continue,
             };
             if known.insert(&element.name) {
-                elements.push(chosen.clone());
+                let is_older = chosen.kind == ElementKind::Resource && from + 1 < versions.len();
+                elements.push(if is_older { as_of::element(versions[from], chosen) } else { chosen.clone() });
             }
         }
     }

@@ -256,3 +256,38 @@ fn a_down_that_fails_goes_on_from_there() {
     env.ok(&["down", "h_bta"]);
     assert_snapshot!(env.trace().join("\n"), @"Uninstall h_bta__A");
 }
+
+/// What a part was to be given and was not, is not forgotten: neither where a script fails, nor where `--target` left it
+/// out.
+#[test]
+fn a_value_that_a_part_was_not_given_is_given_by_the_next_up() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta"]);
+    let fails = ["up", "h_bta", "-p", "fail=Reconfigure:1"];
+    let run = env.run(&fails);
+    assert!(run.stdout.contains("failed    B__1 Reconfigure"), "{run}");
+    let changes = |arguments: &[&str]| {
+        let run = env.ok(arguments);
+        let changes = run.stdout.lines().take_while(|line| line.starts_with("  "));
+        changes.collect::<Vec<_>>().join("\n")
+    };
+    let again = [&fails[..], &["--dry-run"]].concat();
+    assert_snapshot!(changes(&again), @r#"
+      ~ B__1 reconfigured
+          fail: "" → Reconfigure:1
+    "#);
+    assert_snapshot!(changes(&["up", "h_bta"]), @r#"
+      ~ A reconfigured
+          fail: Reconfigure:1 → ""
+    "#);
+    let other = ["up", "h_bta", "-p", "pause=0.1"];
+    env.ok(&[&other[..], &["--target", "A"]].concat());
+    assert_snapshot!(changes(&[&other[..], &["--dry-run"]].concat()), @"
+      ~ B__1 reconfigured
+          pause: 0 → 0.1
+    ");
+    assert_snapshot!(changes(&["up", "h_bta", "--dry-run"]), @"
+      ~ A reconfigured
+          pause: 0.1 → 0
+    ");
+}

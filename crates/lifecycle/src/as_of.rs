@@ -1,0 +1,86 @@
+//! What a resource of an older version reads of its assembly, as that version has it.
+
+use windlass_model::assembly::{ElementKind, Property};
+use windlass_model::template::Part;
+use windlass_model::{Element, Template, Topology};
+
+/// The most parts that the values of one element may have once they are written out. What reads more keeps its
+/// references: values that double each other grow without end.
+const MOST: usize = 10_000;
+
+/// The most assemblies' properties that are read one through the other; what lies deeper keeps its reference.
+const DEEPEST: usize = 100;
+
+/// Describes an element of a version with the values that the version's assemblies and references have.
+///
+/// They have no versions of their own: in a merged topology they are as the newest has them, and a part that still has
+/// older values must not seem to have the new ones.
+pub(crate) fn element(version: &Topology, element: &Element) -> Element {
+    let mut writer = Writer { version, left: MOST, depth: 0 };
+    let written = element.properties.iter().map(|(name, property)| {
+        let mut sensitive = property.sensitive;
+        let value = property.value.as_ref().map(|value| writer.template(value, &mut sensitive));
+        (name.clone(), Property { value, sensitive, ..property.clone() })
+    });
+    Element { properties: written.collect(), ..element.clone() }
+}
+
+struct Writer<'a> {
+    version: &'a Topology,
+    left: usize,
+    depth: usize,
+}
+
+impl<'a> Writer<'a> {
+    fn template(&mut self, template: &Template, sensitive: &mut bool) -> Template {
+        match template {
+            Template::Null => Template::Null,
+            Template::Text(parts) => self.text(parts, sensitive),
+            Template::List(items) => {
+                Template::List(items.iter().map(|item| self.template(item, sensitive)).collect())
+            }
+            Template::Map(entries) => {
+                let written =
+                    entries.iter().map(|(key, entry)| (key.clone(), self.template(entry, sensitive)));
+                Template::Map(written.collect())
+            }
+        }
+    }
+
+    fn text(&mut self, parts: &[Part], sensitive: &mut bool) -> Template {
+        let alone = parts.len() == 1;
+        let mut written = Vec::with_capacity(parts.len());
+        for part in parts {
+            self.left = self.left.saturating_sub(1);
+            let Some((value, mut tainted)) = self.read(part) else {
+                written.push(part.clone());
+                continue;
+            };
+            self.depth += 1;
+            let value = self.template(value, &mut tainted);
+            self.depth -= 1;
+            match value {
+                Template::Text(parts) => written.extend(parts),
+                whole if alone => {
+                    *sensitive |= tainted;
+                    return whole;
+                }
+                // A list within a text is for the resolver to refuse.
+                _ => written.push(part.clone()),
+            }
+            *sensitive |= tainted;
+        }
+        Template::Text(written)
+    }
+
+    /// Returns the value that a part of a text reads of an assembly or a reference, and whether that is sensitive.
+    fn read(&self, part: &Part) -> Option<(&'a Template, bool)> {
+        let Part::Property { element, property } = part else { return None };
+        if self.left == 0 || self.depth == DEEPEST {
+            return None;
+        }
+        let element = self.version.get(element).filter(|element| element.kind != ElementKind::Resource)?;
+        let property = element.properties.get(property)?;
+        Some((property.value.as_ref()?, property.sensitive))
+    }
+}
