@@ -26,6 +26,13 @@ pub struct Stop {
     pub now: CancellationToken,
 }
 
+impl Stop {
+    /// Makes a stop for one of several things that run side by side: it comes with this one, and also alone.
+    pub(crate) fn of_one(&self) -> Self {
+        Self { soon: self.soon.child_token(), now: self.now.child_token() }
+    }
+}
+
 /// What the host needs.
 pub(crate) struct Host {
     pub(crate) store: Arc<dyn Store>,

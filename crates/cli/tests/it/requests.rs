@@ -162,6 +162,27 @@ fn what_nobody_has_begun_can_be_taken_back() {
     assert!(!keeper.stdout.contains("down"), "{keeper}");
 }
 
+/// Who stops what is done for it stops that alone: the long-running mode goes on with what others ask.
+#[test]
+fn one_that_is_stopped_does_not_stop_the_long_running_mode() {
+    let env = gated();
+    env.open("start");
+    env.ok(&["up", "small"]);
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it watches", || keeper.stdout().contains("metrics are taken"));
+    env.ok(&["heal", "small", "box", "--queue"]);
+    until("it heals", || env.trace().last().is_some_and(|last| last == "Stop"));
+    let process = env.json(&["ps"])["processes"].as_array().unwrap().last().unwrap()["id"].to_string();
+    env.ok(&["cancel", "small", &process]);
+    env.open("stop");
+    until("it is cancelled", || keeper.stdout().contains("cancelled"));
+    env.open("start");
+    env.ok(&["set-state", "small", "Active", "--queue"]);
+    until("it does what is asked next", || keeper.stdout().contains("completed"));
+    keeper.signal(Signal::INT);
+    keeper.end();
+}
+
 /// A long-running mode that is killed in the middle is started again, and goes on; who waited is told.
 #[test]
 fn a_killed_one_goes_on_when_it_is_started_again() {

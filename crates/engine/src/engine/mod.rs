@@ -320,7 +320,8 @@ impl Engine {
             beside: world.guests.values().map(|guest| guest.lease.clone()).collect(),
             clock: self.means.clock.clone(),
             places: self.means.places.clone(),
-            stop: stop.clone(),
+            // Who asks this process to stop does not mean what else runs here.
+            stop: stop.of_one(),
         }
     }
 }
