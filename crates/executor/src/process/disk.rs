@@ -131,10 +131,28 @@ impl Disk {
     fn end_leftovers(&self, id: &JobId) -> Result<(), RuntimeError> {
         groups::sweep(&self.state)
             .map_err(storage("end the control groups noted in", &self.state.control()))?;
-        look::end_leftovers(self.folder(id).path()).map_err(storage("list processes in", Path::new("/proc")))
+        look::end_leftovers(&self.folder(id)).map_err(storage("list processes in", Path::new("/proc")))
     }
 
-    /// Takes a job's folder out of sight as a whole, and returns where it is now; `None` if there was none.
+    /// Makes what the next job needs, before it comes.
+    pub(crate) fn make_ahead(&self) {
+        self.staging.make_ahead();
+    }
+
+    /// Removes it again.
+    pub(crate) fn forget_ahead(&self) {
+        self.staging.forget_ahead();
+    }
+
+    /// Takes the folder of a job out of sight as a whole if the job has ended, and returns where it is now.
+    pub(crate) fn put_away_ended(&self, id: &JobId) -> Result<Option<PathBuf>, RuntimeError> {
+        match self.look(id)? {
+            Look::Ended(_) => self.move_away(id),
+            Look::Absent | Look::Running | Look::Gone => Ok(None),
+        }
+    }
+
+    /// The same for a job that may have been lost; `None` if there was none.
     pub(crate) fn put_away(&self, id: &JobId) -> Result<Option<PathBuf>, RuntimeError> {
         match self.look(id)? {
             Look::Absent => return Ok(None),
@@ -142,6 +160,10 @@ impl Disk {
             Look::Ended(_) => {}
             Look::Gone => self.end_leftovers(id)?,
         }
+        self.move_away(id)
+    }
+
+    fn move_away(&self, id: &JobId) -> Result<Option<PathBuf>, RuntimeError> {
         let (folder, away) = (self.folder(id), self.staging.fresh());
         match fs::rename(folder.path(), &away) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

@@ -38,6 +38,11 @@ const REMOVALS: u32 = 32;
 /// How many events may wait for their reader.
 const EVENTS: usize = 16;
 
+/// A job with no more files and bytes than this is made without the help of another thread: that is a matter of
+/// microseconds in the kernel's cache, and to hand it over and back is one of tens.
+const FEW_FILES: usize = 8;
+const FEW_BYTES: usize = 64 * 1024;
+
 /// Runs jobs as processes of this host.
 ///
 /// Several processes may share one state folder: each finds, waits for, cancels and removes the jobs of all. It
@@ -91,6 +96,7 @@ impl ProcessRuntime {
     pub async fn close(&self) -> Result<(), RuntimeError> {
         let _done = self.ask(|reply| Order::Part { reply }).await;
         self.removed_all().await;
+        self.disk.forget_ahead();
         self.tidy().await
     }
 
@@ -117,7 +123,9 @@ impl ProcessRuntime {
         surroundings: Surroundings,
     ) -> Result<(), RuntimeError> {
         let image = surroundings.room.as_ref().map(|room| room.digest.to_string());
-        let staged = {
+        let staged = if is_small(job) {
+            self.disk.stage(id, job, surroundings)?
+        } else {
             let (id, job) = (id.clone(), job.clone());
             self.on_disk(move |disk| disk.stage(&id, &job, surroundings)).await?
         };
@@ -146,19 +154,23 @@ impl ProcessRuntime {
     async fn put_away(&self, id: &JobId) -> Result<bool, RuntimeError> {
         let gone = || unavailable("the tokio runtime is shutting down");
         let permit = self.removals.clone().acquire_owned().await.map_err(|_| gone())?;
-        let (disk, id) = (self.disk.clone(), id.clone());
-        let (reply, answer) = oneshot::channel();
-        spawn_blocking(move || {
-            let away = disk.put_away(&id);
-            let path = away.as_ref().ok().cloned().flatten();
-            let _gave_up = reply.send(away.map(|path| path.is_some()));
-            if let Some(path) = path {
-                // What can't be removed now is swept by the next who opens the folder.
-                let _left = remove_tree(&path);
+        let away = match self.disk.put_away_ended(id)? {
+            Some(away) => Some(away),
+            // What there may be to do first can take its time.
+            None => {
+                let id = id.clone();
+                self.on_disk(move |disk| disk.put_away(&id)).await?
             }
+        };
+        let Some(path) = away else { return Ok(false) };
+        let disk = self.disk.clone();
+        spawn_blocking(move || {
+            // What can't be removed now is swept by the next who opens the folder.
+            let _left = remove_tree(&path);
+            disk.make_ahead();
             drop(permit);
         });
-        answer.await.map_err(|_| gone())?
+        Ok(true)
     }
 
     /// Waits until everything that was removed is gone from the disk too.
@@ -279,4 +291,9 @@ impl Runtime for ProcessRuntime {
         ids.dedup();
         Ok(ids)
     }
+}
+
+fn is_small(job: &Job) -> bool {
+    let files = job.files.iter().map(|file| file.content.len()).sum::<usize>();
+    job.files.len() <= FEW_FILES && files + job.stdin.len() <= FEW_BYTES
 }

@@ -6,7 +6,10 @@ use std::{
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
@@ -30,6 +33,9 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// A stdin up to this long is told to the supervisor, a longer one is a file.
 const SHORT: usize = 16 * 1024;
 
+/// How many folders are made ahead. As many jobs may be submitted at the same moment without making one.
+const AHEAD: usize = 8;
+
 /// How often a folder of our own is made again when others remove it.
 const TRIES: u32 = 10;
 
@@ -39,6 +45,8 @@ const TRIES: u32 = 10;
 pub(crate) struct Staging {
     path: PathBuf,
     next: AtomicU64,
+    /// Folders for jobs, with nothing in them but the folders of every job.
+    ahead: Mutex<Vec<JobFolder>>,
     _lock: File,
 }
 
@@ -73,7 +81,7 @@ impl Staging {
         for path in (0..TRIES).map(own) {
             // Others may sweep it away between its making and its locking.
             if let Some(lock) = locked(&path).map_err(storage("make", &path))? {
-                return Ok(Self { path, next: AtomicU64::new(0), _lock: lock });
+                return Ok(Self { path, next: AtomicU64::new(0), ahead: Mutex::default(), _lock: lock });
             }
         }
         let swept = io::Error::other("others keep on removing it");
@@ -89,11 +97,44 @@ impl Staging {
         surroundings: Surroundings,
         volumes: &BTreeMap<String, String>,
     ) -> Result<Staged, RuntimeError> {
-        let path = self.fresh();
+        let ahead = self.ahead().pop();
+        let folder = match ahead {
+            Some(folder) => folder,
+            None => self.make_folder()?,
+        };
         let stdin = if job.stdin.len() > SHORT { Content::default() } else { job.stdin.clone() };
-        let staged = Staged { name: self.name_of(&path), folder: JobFolder::at(path), stdin, taken: false };
+        let staged = Staged { name: self.name_of(folder.path()), folder, stdin, taken: false };
         fill(&staged.folder, &record(job, &state.job(id), surroundings, volumes), job)?;
         Ok(staged)
+    }
+
+    /// Makes a folder for a job to come, if there are few.
+    pub(crate) fn make_ahead(&self) {
+        let there = self.ahead().len();
+        if there < AHEAD
+            && let Ok(folder) = self.make_folder()
+        {
+            self.ahead().push(folder);
+        }
+    }
+
+    /// Removes what was made for jobs to come.
+    pub(crate) fn forget_ahead(&self) {
+        for folder in self.ahead().drain(..) {
+            let _left_for_the_next = remove_tree(folder.path());
+        }
+    }
+
+    fn ahead(&self) -> MutexGuard<'_, Vec<JobFolder>> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn make_folder(&self) -> Result<JobFolder, RuntimeError> {
+        let folder = JobFolder::at(self.fresh());
+        for path in [folder.path(), &folder.work(), &folder.tmp()] {
+            folder_builder().create(path).map_err(storage("make", path))?;
+        }
+        Ok(folder)
     }
 
     /// Returns a path that nobody else uses, for something that is going away.
@@ -110,6 +151,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
+        self.forget_ahead();
         // What a dead owner left may have been held a little longer than it lived itself: by a child that had not begun
         // its own program yet.
         let _left_for_the_next = self.path.parent().map(sweep);
@@ -254,9 +296,6 @@ fn environment(
 }
 
 fn fill(folder: &JobFolder, record: &JobRecord, job: &Job) -> Result<(), RuntimeError> {
-    for path in [folder.path(), &folder.work(), &folder.tmp()] {
-        folder_builder().create(path).map_err(storage("make", path))?;
-    }
     if record.stdin {
         let path = folder.stdin();
         write(&path, 0o600, job.stdin.expose()).map_err(storage("write", &path))?;
