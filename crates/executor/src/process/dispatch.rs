@@ -429,6 +429,6 @@ fn ring(bells: Vec<oneshot::Sender<Rung>>, why: &Rung) {
 fn end_if_gone(folder: &JobFolder) {
     if look::look(folder).is_ok_and(|look| look == Look::Gone) {
         // What can't be ended now is tried again when the job is looked for.
-        let _unreadable_proc = look::end_leftovers(folder.path());
+        let _unreadable_proc = look::end_leftovers(folder);
     }
 }

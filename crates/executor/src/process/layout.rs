@@ -6,9 +6,11 @@
 //!           stdin            until the job starts, if it has a long one
 //!           work/            its working folder
 //!           tmp/             its TMPDIR
+//!           room             a link to where its room was made, if that was made ahead; its processes name that place
 //!           stdout stderr    what it wrote, from the beginning, up to the limit
 //!           stdout.tail …    the end of it, if it wrote more
-//! <state>/.staging/<owner>/  jobs not yet started, and jobs being removed; locked by its owner
+//! <state>/.staging/<owner>/  jobs not yet started, and jobs being removed; locked by its owner. A supervisor that makes
+//!                            rooms ahead has one too, with their working folders
 //! <state>/.control/<pid>     one named pipe a supervisor, for cancelling jobs of another owner
 //! <state>/.control/.groups-<pid>   where its control groups are, if it has made some
 //! ```
@@ -85,6 +87,10 @@ impl JobFolder {
 
     pub(crate) fn tmp(&self) -> PathBuf {
         self.0.join("tmp")
+    }
+
+    pub(crate) fn room(&self) -> PathBuf {
+        self.0.join("room")
     }
 
     pub(crate) fn spill(&self, stream: Stream) -> PathBuf {

@@ -71,11 +71,14 @@ fn ending(folder: &JobFolder) -> io::Result<Option<Ending>> {
 }
 
 /// Ends what is left of a job whose supervisor is dead: its main process died with it, others may not have.
-pub(crate) fn end_leftovers(folder: &Path) -> io::Result<()> {
+pub(crate) fn end_leftovers(folder: &JobFolder) -> io::Result<()> {
     let limit = Instant::now() + KILL_LIMIT;
+    let room = fs::read_link(folder.room()).ok();
+    let marks: Vec<&Path> = room.iter().map(AsRef::as_ref).chain([folder.path()]).collect();
     loop {
         let all = procfs::processes()?;
-        let left: Vec<_> = all.iter().filter(|process| process.is_marked(folder)).collect();
+        let left: Vec<_> =
+            all.iter().filter(|process| marks.iter().any(|mark| process.is_marked(mark))).collect();
         if left.is_empty() || Instant::now() > limit {
             return Ok(());
         }

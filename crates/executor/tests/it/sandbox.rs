@@ -10,7 +10,7 @@ use std::{
 
 use tempfile::TempDir;
 use windlass_executor::{
-    End, Found, Job, JobId, Network, OnOwnerDeath, Runtime, RuntimeError, StartFailure, User,
+    End, Found, Job, JobId, Network, OnOwnerDeath, Output, Runtime, RuntimeError, StartFailure, User,
     image::Store,
     sandbox::{SandboxOptions, SandboxRuntime, probe},
     testing::{
@@ -268,6 +268,18 @@ async fn an_image_in_use_is_not_pruned() {
     place.is_left_clean(runtime).await;
 }
 
+fn kill_supervisors(place: &Place) {
+    let control = fs::read_dir(place.folder.path().join("jobs/.control")).unwrap();
+    for name in control.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
+        // A note of control groups has another name.
+        let Some(pid) = name.split('-').next().and_then(|pid| pid.parse().ok()) else { continue };
+        let _gone = rustix::process::kill_process(
+            rustix::process::Pid::from_raw(pid).unwrap(),
+            rustix::process::Signal::KILL,
+        );
+    }
+}
+
 #[tokio::test]
 async fn it_finishes_without_its_owner_and_dies_with_its_supervisor() {
     let Some(place) = Place::new() else { return };
@@ -287,17 +299,65 @@ async fn it_finishes_without_its_owner_and_dies_with_its_supervisor() {
 
     runtime.submit(&id("lost"), &sh("setsid sleep 600 & touch here; sleep 600")).await.unwrap();
     until("it runs", async || place.folder.path().join("jobs/lost/work/here").exists()).await;
-    let control = fs::read_dir(place.folder.path().join("jobs/.control")).unwrap();
-    for name in control.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
-        let pid = name.split('-').next().unwrap().parse().unwrap();
-        let _gone = rustix::process::kill_process(
-            rustix::process::Pid::from_raw(pid).unwrap(),
-            rustix::process::Signal::KILL,
-        );
-    }
+    kill_supervisors(&place);
     let outcome = runtime.wait(&id("lost")).await.unwrap();
     assert!(matches!(outcome.end, End::Lost(_)), "{:?}", outcome.end);
     runtime.remove(&id("lost")).await.unwrap();
+    place.is_left_clean(runtime).await;
+}
+
+/// Runs jobs of one kind until a room is there for the next.
+async fn begin_a_series(place: &Place, runtime: &SandboxRuntime, job: &Job) {
+    until("a room was made ahead", async || {
+        printed(runtime, job).await;
+        let all = leftovers::files(&place.folder.path().join("jobs/.staging"));
+        all.iter().any(|path| path.ends_with("/room"))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_series_of_jobs_gets_rooms_that_were_made_ahead() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    let job = |text: &str| {
+        let script = "ls; cat given; cat below/it; echo $$ > out; ls -d /proc/[0-9]* | wc -l; ls /tmp; touch /tmp/mine";
+        sh(script).file("given".parse().unwrap(), text).file("below/it".parse().unwrap(), "it\n")
+    };
+    begin_a_series(&place, &runtime, &job("begun\n")).await;
+    for number in 0..20 {
+        let text = format!("{number}\n");
+        let job = job(&text).output("out", "out".parse().unwrap(), 99);
+        runtime.submit(&id("next"), &job).await.unwrap();
+        let outcome = runtime.wait(&id("next")).await.unwrap();
+        assert_eq!(
+            outcome.stdout.text(),
+            format!("below\ngiven\n{text}it\n4\n"),
+            "{}",
+            outcome.stderr.text()
+        );
+        assert!(matches!(&outcome.outputs["out"], Output::Content(_)), "{:?}", outcome.outputs);
+        runtime.remove(&id("next")).await.unwrap();
+    }
+    // Another user is another room.
+    assert_eq!(printed(&runtime, &sh("id -u").user(User::new(7, None))).await, "7\n");
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_room_that_was_made_ahead_dies_with_its_supervisor() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    begin_a_series(&place, &runtime, &sh("true")).await;
+    runtime.submit(&id("lost"), &sh("setsid env -i sleep 600 & touch here; sleep 600")).await.unwrap();
+    let folder = place.folder.path().join("jobs/lost");
+    until("it runs", async || folder.join("work/here").exists()).await;
+    assert!(folder.join("room").is_symlink(), "it has a room that was made ahead");
+    kill_supervisors(&place);
+    let outcome = runtime.wait(&id("lost")).await.unwrap();
+    assert!(matches!(outcome.end, End::Lost(_)), "{:?}", outcome.end);
+    runtime.remove(&id("lost")).await.unwrap();
+    assert_eq!(printed(&runtime, &sh("echo again")).await, "again\n");
     place.is_left_clean(runtime).await;
 }
 

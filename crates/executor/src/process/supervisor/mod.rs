@@ -13,6 +13,7 @@ mod pump;
 mod reaper;
 mod room;
 mod run;
+mod spares;
 mod spawn;
 
 use std::{
@@ -47,6 +48,7 @@ use self::{
     members::Mains,
     reaper::Reaper,
     run::{Lengths, Wishes},
+    spares::Spares,
 };
 use crate::{
     JobId, OnOwnerDeath, Timestamp,
@@ -135,6 +137,8 @@ pub(crate) struct Context {
     buffer: RefCell<Vec<u8>>,
     /// The first process of rooms, made with the first room.
     holder: OnceCell<OwnedFd>,
+    /// Rooms made ahead.
+    spares: Spares,
     groups: Groups,
 }
 
@@ -188,9 +192,11 @@ impl Supervisor {
         let holder = OnceCell::new();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let groups = Groups::new(&state, &name);
-        let context = Rc::new(Context { reaper, mains, jobs, over, replies, buffer, holder, groups });
+        let spares = Spares::new(&state);
+        let context = Rc::new(Context { reaper, mains, jobs, over, replies, buffer, holder, spares, groups });
         context.tell(Reply::Hello { version: VERSION }).await;
         let served = Self { state: state.clone(), context: context.clone() }.serve(owner, others).await;
+        context.spares.close().await;
         context.groups.close();
         // Who comes last puts out the light.
         let _swept = fs::remove_file(path);

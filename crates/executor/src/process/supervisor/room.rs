@@ -7,8 +7,10 @@
 
 use std::{
     cell::{Cell, RefCell},
+    fs,
     io::{self, ErrorKind},
     os::fd::OwnedFd,
+    path::Path,
     time::Duration,
 };
 
@@ -31,7 +33,6 @@ use crate::{
     cgroup::Entrance,
     confine::Prepared,
     process::{
-        layout::JobFolder,
         procfs::MARK,
         supervisor::{
             Context,
@@ -67,9 +68,18 @@ pub(crate) struct Room {
     /// Tells when whoever made the room, and waits for its first process, has ended.
     maker: oneshot::Receiver<WaitStatus>,
     /// As long as it is open the first process stays.
-    _lifeline: OwnedFd,
+    lifeline: OwnedFd,
     /// The image, locked.
-    _image: OwnedFd,
+    image: OwnedFd,
+}
+
+/// Where a room is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site<'a> {
+    /// What will be its working folder.
+    pub(crate) work: &'a Path,
+    /// What its processes carry in their environment, to be known by.
+    pub(crate) mark: &'a Path,
 }
 
 /// What `bwrap` tells.
@@ -83,7 +93,7 @@ impl Room {
     /// Makes a room.
     pub(crate) async fn make(
         plan: &RoomPlan,
-        folder: &JobFolder,
+        site: Site<'_>,
         context: &Context,
     ) -> Result<Self, StartFailure> {
         let other = |error: io::Error| StartFailure::Other(format!("the sandbox can't be made: {error}"));
@@ -91,7 +101,7 @@ impl Room {
             image: plan.digest.to_string(),
             why: format!("its folder in the store can't be used: {error}"),
         })?;
-        let mut making = Making::start(plan, folder, context).map_err(other)?;
+        let mut making = Making::start(plan, site, context).map_err(other)?;
         let told = timeout(PATIENCE, making.told()).await;
         let entered = match told {
             Ok(Ok(Some(info))) => enter(info.child_pid),
@@ -102,14 +112,32 @@ impl Room {
         let (first, process, root) = entered.map_err(other)?;
         let Making { maker, lifeline, .. } = making;
         let network = plan.network;
-        Ok(Self { first, root, process, network, maker, _lifeline: lifeline, _image: image })
+        Ok(Self { first, root, process, network, maker, lifeline, image })
     }
 
-    /// Ends whoever is in the room, and waits until nobody is.
-    pub(crate) async fn close(self) {
-        let _ended = pidfd_send_signal(&self.process, Signal::KILL);
-        // One that hangs in the kernel can't be ended by anybody.
-        let _late = timeout(PATIENCE, self.maker).await;
+    /// Tells whether its first process lives, as far as we know.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.maker.is_empty()
+    }
+
+    /// Tells whether nobody is in the room but its first process. Whoever loses a parent there becomes its child; so once
+    /// the main process has ended, nobody is there if it has none. A kernel that doesn't list children can't tell.
+    pub(crate) fn is_empty(&self) -> bool {
+        let children = fs::read(format!("/proc/{0}/task/{0}/children", self.first));
+        children.is_ok_and(|children| children.is_empty())
+    }
+
+    /// Begins to end whoever is in the room. What is returned is done when nobody is.
+    pub(crate) fn close(self) -> impl Future<Output = ()> + 'static {
+        let Self { process, maker, lifeline, image, .. } = self;
+        // Nobody will look at it any more: others may remove it.
+        drop(image);
+        let _ended = pidfd_send_signal(&process, Signal::KILL);
+        async move {
+            // One that hangs in the kernel can't be ended by anybody.
+            let _late = timeout(PATIENCE, maker).await;
+            drop(lifeline);
+        }
     }
 
     /// Makes a child go in and start its program there. Returns its number as we see it.
@@ -136,15 +164,15 @@ struct Making {
 }
 
 impl Making {
-    fn start(plan: &RoomPlan, folder: &JobFolder, context: &Context) -> io::Result<Self> {
+    fn start(plan: &RoomPlan, site: Site<'_>, context: &Context) -> io::Result<Self> {
         let holder = context.holder()?;
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from);
         let ((held, lifeline), (ready, ready_end), (info, info_end), (words, words_end)) =
             (pipe()?, pipe()?, pipe()?, pipe()?);
-        let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
-        let args = plan.arguments(&text(&folder.work()), INFO, HOLDER);
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let args = plan.arguments(&text(site.work), INFO, HOLDER);
         let said = ["bwrap".to_owned()].into_iter().chain(args);
-        let env = [format!("{MARK}={}", text(folder.path()))];
+        let env = [format!("{MARK}={}", text(site.mark))];
         let launch = Launch {
             image: Image::of(text(&plan.bwrap), said, env).map_err(io::Error::other)?,
             stdio: [held, ready_end, words_end],

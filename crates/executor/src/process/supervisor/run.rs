@@ -21,11 +21,13 @@ use crate::{
             groups::Around,
             members::{Members, Orphans},
             pump::{Pump, Pumped},
-            room::Room,
+            room::{Room, Site},
+            spares::Spares,
             spawn::{self, Started},
         },
         wire::{Input, Reply, Written},
     },
+    sandbox::plan::RoomPlan,
 };
 
 /// How often, once a second, it is tried to write an outcome to a disk that is full.
@@ -84,6 +86,9 @@ impl Job {
         let started = self.start().await;
         let at = started.as_ref().ok().map(|running| running.started);
         self.context.tell(Reply::Accepted { id: self.id.clone(), at }).await;
+        if let (Some(plan), Some(_)) = (&self.record.room, at) {
+            Spares::expect_more(&self.context, plan);
+        }
         let (ending, written) = match started {
             Ok(running) => running.end(&mut self).await,
             Err(failure) => {
@@ -101,7 +106,7 @@ impl Job {
     async fn start(&mut self) -> Result<Running, StartFailure> {
         let input = self.stdin.take().map(|Input(bytes)| bytes);
         let room = match &self.record.room {
-            Some(plan) => Some(Room::make(plan, &self.folder, &self.context).await?),
+            Some(plan) => Some(self.room(plan).await?),
             None => None,
         };
         let (limits, groups) = (&self.record.limits, &self.context.groups);
@@ -142,6 +147,18 @@ impl Job {
             Err(error) => {
                 running.clear(self).await;
                 Err(StartFailure::Other(error.to_string()))
+            }
+        }
+    }
+
+    /// Takes a room that is there, or makes one.
+    async fn room(&self, plan: &RoomPlan) -> Result<Room, StartFailure> {
+        let taken = self.context.spares.take(plan, &self.folder);
+        match taken.map_err(|error| StartFailure::Other(format!("its files can't be moved: {error}")))? {
+            Some(room) => Ok(room),
+            None => {
+                let site = Site { work: &self.folder.work(), mark: self.folder.path() };
+                Room::make(plan, site, &self.context).await
             }
         }
     }
@@ -223,6 +240,8 @@ impl Running {
     /// Ends all that are left.
     async fn clear(self, job: &Job) {
         match self.room {
+            // Nobody waits for walls to be torn down.
+            Some(room) if room.is_empty() => drop(spawn_local(room.close())),
             // The kernel does it.
             Some(room) => room.close().await,
             None => self.members.kill().await,
