@@ -16,6 +16,9 @@ use crate::{
     sys,
 };
 
+/// What a job reads is in memory if it is no longer than this.
+const SHORT: u64 = 64 * 1024;
+
 /// Where a job's files are.
 #[derive(Clone)]
 pub(crate) struct Folders {
@@ -31,8 +34,16 @@ impl Folders {
         self.root.join("tmp")
     }
 
-    pub(crate) fn stdin(&self) -> PathBuf {
-        self.root.join("stdin")
+    /// Makes a file for what the job reads, of so many bytes, that has no name: the folder may be kept for long, and
+    /// secrets need not.
+    pub(crate) fn stdin(&self, length: u64) -> io::Result<File> {
+        if length <= SHORT {
+            return sys::memory_file();
+        }
+        let path = self.root.join("stdin");
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+        fs::remove_file(path)?;
+        Ok(file)
     }
 
     /// Makes the folders.

@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     fs::{self, File},
-    io,
+    io::{self, Seek},
     os::fd::{AsFd, AsRawFd, OwnedFd, RawFd},
     time::{Duration, Instant, SystemTime},
 };
@@ -90,9 +90,9 @@ pub(crate) fn from_now(milliseconds: u64) -> Instant {
 }
 
 impl Job {
-    /// Starts a job whose files are in place.
-    pub(crate) fn start(spec: Spec, folders: Folders) -> Result<Self, Remains> {
-        match Self::try_start(&spec, &folders) {
+    /// Starts a job whose files are in place; `stdin` is what it reads, if anything.
+    pub(crate) fn start(spec: Spec, folders: Folders, stdin: Option<File>) -> Result<Self, Remains> {
+        match Self::try_start(&spec, &folders, stdin) {
             Ok((main, pipes)) => {
                 let [out, err] = pipes;
                 Ok(Self {
@@ -122,12 +122,17 @@ impl Job {
         }
     }
 
-    fn try_start(spec: &Spec, folders: &Folders) -> Result<(i32, [OwnedFd; 2]), How> {
+    fn try_start(
+        spec: &Spec,
+        folders: &Folders,
+        stdin: Option<File>,
+    ) -> Result<(i32, [OwnedFd; 2]), How> {
         let failed = |error: io::Error| How::NotStarted(error.to_string());
-        let stdin = if spec.stdin == 0 { File::open("/dev/null") } else { File::open(folders.stdin()) };
+        let stdin = match stdin {
+            None => File::open("/dev/null"),
+            Some(mut stdin) => stdin.rewind().map(|()| stdin),
+        };
         let stdin = stdin.map_err(failed)?;
-        // The job may be kept for long, and secrets need not.
-        let _or_none = fs::remove_file(folders.stdin());
         let (out, out_end) = sys::pipe().map_err(failed)?;
         let (err, err_end) = sys::pipe().map_err(failed)?;
         for pipe in [&out, &err] {

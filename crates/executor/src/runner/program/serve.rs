@@ -38,6 +38,7 @@ pub(crate) fn serve(folder: &Path, scrub: &[&str]) -> io::Result<()> {
         folder: folder.to_owned(),
         scrub: scrub.iter().map(PathBuf::from).collect(),
         jobs: BTreeMap::new(),
+        ahead: None,
         out: Out::default(),
         frames: Frames::default(),
         lease: None,
@@ -53,6 +54,8 @@ struct Runner {
     folder: PathBuf,
     scrub: Vec<PathBuf>,
     jobs: BTreeMap<u32, Phase>,
+    /// Made for the next job.
+    ahead: Option<Folders>,
     out: Out,
     frames: Frames,
     lease: Option<Duration>,
@@ -74,6 +77,7 @@ struct Filling {
     /// The next of its files; after these its stdin.
     next: usize,
     open: Option<(File, u64)>,
+    stdin: Option<File>,
     failed: Option<String>,
     cancelled: bool,
 }
@@ -81,7 +85,7 @@ struct Filling {
 /// A job of which not everything has been sent yet.
 struct Delivering {
     remains: Remains,
-    folders: Option<Folders>,
+    folders: Folders,
     stream: usize,
     sent: usize,
     file: usize,
@@ -149,8 +153,10 @@ impl Runner {
     fn run(&mut self, signals: i32) -> io::Result<()> {
         let mut buffer = vec![0; CHUNK];
         loop {
-            self.step_all();
-            match self.out.write() {
+            let ended = self.step_all();
+            let written = self.out.write();
+            self.clear(&ended);
+            match written {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
                 // Who reads is alive, also while we don't listen.
                 Ok(true) => self.heard = Instant::now(),
@@ -259,18 +265,43 @@ impl Runner {
             // A mistake of the owner, which it notices by the answers that it gets.
             return;
         }
-        let taken = |root: &PathBuf| {
-            self.jobs.values().any(|phase| phase.folders().is_some_and(|folders| folders.root == *root))
-        };
-        let places = (0..).map(|number| self.folder.join(format!("job-{number}")));
-        let Some(root) = places.into_iter().find(|root| !taken(root)) else { return };
-        let folders = Folders { root };
-        files::remove(&folders.root);
-        let failed = folders.make().err().map(|error| error.to_string());
-        let mut filling = Filling { spec, folders, next: 0, open: None, failed, cancelled: false };
+        let (folders, made) = self.ahead.take().map_or_else(|| self.make_folders(), |ahead| (ahead, Ok(())));
+        let failed = made.err().map(|error| error.to_string());
+        let mut filling = Filling { spec, folders, next: 0, open: None, stdin: None, failed, cancelled: false };
         filling.open_next();
         self.jobs.insert(job, Phase::Filling(filling));
         self.launch_if_filled(job);
+    }
+
+    /// Makes the folders of a job.
+    fn make_folders(&self) -> (Folders, io::Result<()>) {
+        let taken = |root: &PathBuf| {
+            self.jobs.values().any(|phase| phase.folders().root == *root)
+        };
+        let places = (0..).map(|number| self.folder.join(format!("job-{number}")));
+        // There are more numbers than jobs.
+        let root = places.into_iter().find(|root| !taken(root)).unwrap_or_default();
+        let folders = Folders { root };
+        files::remove(&folders.root);
+        let made = folders.make();
+        (folders, made)
+    }
+
+    /// Removes what jobs have left, and makes room for the next: their owner knows already how they ended.
+    fn clear(&mut self, ended: &[Folders]) {
+        ended.iter().for_each(|folders| files::remove(&folders.root));
+        if ended.is_empty() || !self.jobs.is_empty() {
+            return;
+        }
+        if std::process::id() == 1 {
+            // Nobody else is here, so nothing that is left here is anybody's.
+            self.scrub.iter().for_each(|folder| files::scrub(folder));
+        }
+        if self.ahead.is_none()
+            && let (folders, Ok(())) = self.make_folders()
+        {
+            self.ahead = Some(folders);
+        }
     }
 
     fn data(&mut self, job: u32, bytes: &[u8]) {
@@ -285,13 +316,13 @@ impl Runner {
             return;
         }
         let Some(Phase::Filling(filling)) = self.jobs.remove(&number) else { return };
-        let Filling { spec, folders, failed, cancelled, .. } = filling;
+        let Filling { spec, folders, stdin, failed, cancelled, .. } = filling;
         let started = if let Some(why) = failed {
             Err(Remains::unstarted(&spec, How::NotStarted(why)))
         } else if cancelled {
             Err(Remains::unstarted(&spec, How::Cancelled))
         } else {
-            Job::start(*spec, folders.clone())
+            Job::start(*spec, folders.clone(), stdin)
         };
         let phase = match started {
             Ok(job) => {
@@ -329,39 +360,34 @@ impl Runner {
         }
     }
 
-    /// Goes on with every job that can be gone on with.
-    fn step_all(&mut self) {
+    /// Goes on with every job that can be gone on with. Returns the folders of those that have come to their end.
+    fn step_all(&mut self) -> Vec<Folders> {
         let numbers: Vec<u32> = self.jobs.keys().copied().collect();
-        for number in numbers {
-            self.step(number);
-        }
+        numbers.into_iter().filter_map(|number| self.step(number)).collect()
     }
 
-    fn step(&mut self, number: u32) {
+    fn step(&mut self, number: u32) -> Option<Folders> {
         let mains: Vec<i32> = self
             .jobs
             .values()
             .filter_map(|phase| if let Phase::Running(job) = phase { Some(job.main()) } else { None })
             .collect();
         let others = Others { mains: &mains, childless: self.childless };
-        let Some(phase) = self.jobs.get_mut(&number) else { return };
+        let phase = self.jobs.get_mut(&number)?;
         if let Phase::Running(job) = phase {
             let due = Instant::now() >= job.look_at() || self.childless;
             if !due || !job.step(others, &mut ToOwner { job: number, out: &mut self.out }) {
-                return;
+                return None;
             }
-            let Some(Phase::Running(job)) = self.jobs.remove(&number) else { return };
+            let Some(Phase::Running(job)) = self.jobs.remove(&number) else { return None };
             let folders = job.folders().clone();
             self.jobs.insert(number, Phase::Delivering(Delivering::new(job.remains(), folders)));
         }
-        let Some(Phase::Delivering(delivering)) = self.jobs.get_mut(&number) else { return };
-        if delivering.deliver(number, &mut self.out) {
-            self.jobs.remove(&number);
-            if self.jobs.is_empty() && std::process::id() == 1 {
-                // Nobody else is here, so nothing that is left here is anybody's.
-                self.scrub.iter().for_each(|folder| files::scrub(folder));
-            }
+        let Some(Phase::Delivering(delivering)) = self.jobs.get_mut(&number) else { return None };
+        if !delivering.deliver(number, &mut self.out) {
+            return None;
         }
+        self.jobs.remove(&number).map(|phase| phase.folders().clone())
     }
 
     /// Ends all jobs, without telling anybody.
@@ -374,24 +400,21 @@ impl Runner {
         }
         while Instant::now() < limit && self.jobs.values().any(|phase| matches!(phase, Phase::Running(_))) {
             self.reap();
-            self.step_all();
+            self.step_all().iter().for_each(|folders| files::remove(&folders.root));
             self.out = Out::default();
             std::thread::sleep(Duration::from_millis(1));
         }
-        for phase in self.jobs.values() {
-            if let Some(folders) = phase.folders() {
-                files::remove(&folders.root);
-            }
-        }
+        let of_jobs = self.jobs.values().map(Phase::folders);
+        of_jobs.chain(&self.ahead).for_each(|folders| files::remove(&folders.root));
     }
 }
 
 impl Phase {
-    fn folders(&self) -> Option<&Folders> {
+    fn folders(&self) -> &Folders {
         match self {
-            Self::Filling(filling) => Some(&filling.folders),
-            Self::Running(job) => Some(job.folders()),
-            Self::Delivering(delivering) => delivering.folders.as_ref(),
+            Self::Filling(filling) => &filling.folders,
+            Self::Running(job) => job.folders(),
+            Self::Delivering(delivering) => &delivering.folders,
         }
     }
 }
@@ -408,10 +431,15 @@ impl Filling {
         }
         if self.next == self.spec.files.len() {
             self.next += 1;
-            let (length, path) = (self.spec.stdin, self.folders.stdin());
+            let length = self.spec.stdin;
             if length > 0 {
-                let made = File::create(path).map_err(|error| format!("can't write its stdin: {error}"));
-                self.opened(made, length);
+                let made = self.folders.stdin(length).and_then(|file| Ok((file.try_clone()?, file)));
+                let made = made.map_err(|error| format!("can't write its stdin: {error}"));
+                let file = made.map(|(stdin, file)| {
+                    self.stdin = Some(stdin);
+                    file
+                });
+                self.opened(file, length);
             }
         }
     }
@@ -452,7 +480,7 @@ impl Filling {
 
 impl Delivering {
     fn new(remains: Remains, folders: Folders) -> Self {
-        Self { remains, folders: Some(folders), stream: 0, sent: 0, file: 0 }
+        Self { remains, folders, stream: 0, sent: 0, file: 0 }
     }
 
     /// Sends as much as there is room for; tells whether that was all.
@@ -478,9 +506,6 @@ impl Delivering {
             if !send_piece(job, self.file, file, state, out) {
                 self.file += 1;
             }
-        }
-        if let Some(folders) = self.folders.take() {
-            files::remove(&folders.root);
         }
         let ending = Box::new(self.remains.ending.clone());
         out.say(&Reply::Ended { job, ending });

@@ -5,9 +5,18 @@
 
 use std::{
     ffi::{CStr, c_char, c_int, c_long, c_short, c_uint, c_ulong, c_void},
+    fs::File,
     io,
-    os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+    mem::MaybeUninit,
+    os::{
+        fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+        unix::fs::FileExt,
+    },
     ptr,
+    sync::{
+        OnceLock,
+        atomic::{AtomicI32, Ordering},
+    },
 };
 
 #[repr(C)]
@@ -22,7 +31,14 @@ pub(crate) struct PollFd {
 struct SignalSet([c_ulong; 16]);
 
 unsafe extern "C" {
-    fn fork() -> c_int;
+    fn clone(
+        child: extern "C" fn(*mut c_void) -> c_int,
+        stack: *mut c_void,
+        flags: c_int,
+        argument: *mut c_void,
+        ...
+    ) -> c_int;
+    fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
     fn _exit(code: c_int) -> !;
     fn setsid() -> c_int;
     fn umask(mask: c_uint) -> c_uint;
@@ -41,7 +57,6 @@ unsafe extern "C" {
     fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
     fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize;
     fn write(fd: c_int, buffer: *const c_void, length: usize) -> isize;
-    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
 }
 
@@ -66,13 +81,15 @@ pub(crate) const ENOTDIR: i32 = 20;
 pub(crate) const ENOSYS: i32 = 38;
 pub(crate) const ELOOP: i32 = 40;
 
-const O_WRONLY: c_int = 1;
 const O_NONBLOCK: c_int = 0o4000;
 const O_CLOEXEC: c_int = 0o2_000_000;
 const O_PATH: u64 = 0o10_000_000;
 const F_GETFL: c_int = 3;
 const F_SETFL: c_int = 4;
 const WNOHANG: c_int = 1;
+const CLONE_VM: c_int = 0x100;
+const CLONE_VFORK: c_int = 0x4000;
+const MFD_CLOEXEC: c_uint = 1;
 const PR_SET_DUMPABLE: c_int = 4;
 const PR_SET_CHILD_SUBREAPER: c_int = 36;
 const SIG_SETMASK: c_int = 2;
@@ -95,66 +112,105 @@ fn answer(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
+/// Where a child runs until it executes its image: more than a few calls need.
+const STACK: usize = 64 * 1024;
+
+/// What a child is made of, which shares our memory until it is its image.
+struct Child<'a> {
+    image: &'a Image<'a>,
+    folder: BorrowedFd<'a>,
+    streams: [BorrowedFd<'a>; 3],
+    /// Why it is not; 0 if it is.
+    failed: AtomicI32,
+}
+
 /// Starts a process with these three streams, in a session of its own, in this folder. An error tells why the image
 /// can't be executed.
+///
+/// As `vfork` has it: to copy our memory for a child that throws it away at once takes longer than all else here.
 pub(crate) fn spawn(
     image: &Image<'_>,
     folder: BorrowedFd<'_>,
     streams: [BorrowedFd<'_>; 3],
 ) -> io::Result<i32> {
-    let (why, child_why) = pipe()?;
-    // SAFETY: this program has one thread, so the child may do all that its parent may.
-    let pid = answer(unsafe { fork() })?;
-    if pid == 0 {
-        let error = become_job(image, folder, streams);
-        let number = error.raw_os_error().unwrap_or(0).to_le_bytes();
-        // SAFETY: the buffer is as long as it says; the process ends here.
-        unsafe {
-            write(child_why.as_raw_fd(), number.as_ptr().cast(), number.len());
-            _exit(127);
-        }
-    }
-    drop(child_why);
-    let mut number = [0; 4];
-    // It ends when the child has become its image.
-    match read_some(why.as_raw_fd(), &mut number) {
-        Ok(4) => {
+    let child = Child { image, folder, streams, failed: AtomicI32::new(0) };
+    let mut stack: Box<[MaybeUninit<u128>]> = Box::new_uninit_slice(STACK / size_of::<u128>());
+    let argument: *const Child<'_> = &child;
+    // When memory runs out it shall be the job that goes; and so it is before it is another program.
+    score(JOB_SCORE);
+    // SAFETY: we stand still until the child is its image or has ended, so that the stack is its own, and `child` lives. This
+    // program has one thread and no handlers of signals. The end of the stack is aligned as u128 is.
+    let pid = unsafe {
+        let top = stack.as_mut_ptr().add(stack.len());
+        answer(clone(become_job, top.cast(), CLONE_VM | CLONE_VFORK | SIGCHLD, argument.cast_mut().cast()))
+    };
+    score(own_score());
+    let pid = pid?;
+    match child.failed.load(Ordering::Acquire) {
+        0 => Ok(pid),
+        number => {
             let _reaped = wait_for(pid);
-            Err(io::Error::from_raw_os_error(i32::from_le_bytes(number)))
+            Err(io::Error::from_raw_os_error(number))
         }
-        _ => Ok(pid),
     }
 }
 
-fn become_job(image: &Image<'_>, folder: BorrowedFd<'_>, streams: [BorrowedFd<'_>; 3]) -> io::Error {
-    // SAFETY: plain calls; pointers are to values that live until the image is executed.
+extern "C" fn become_job(argument: *mut c_void) -> c_int {
+    // SAFETY: it is what `spawn` passes. Plain calls, which change nothing that is our parent's; pointers are to values
+    // that live until the image is executed.
     unsafe {
+        let child = &*argument.cast::<Child<'_>>();
         setsid();
         umask(0o022);
-        // The runner is not to be looked into; its jobs are as any process.
-        prctl(PR_SET_DUMPABLE, 1 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong);
         // No cores: they would be left for the next.
         setrlimit(RLIMIT_CORE, &[0, 0]);
-        // When memory runs out it shall be the job that goes.
-        let score = open(c"/proc/self/oom_score_adj".as_ptr(), O_WRONLY | O_CLOEXEC);
-        if score >= 0 {
-            write(score, c"500".as_ptr().cast(), 3);
-        }
         // 0 is the default action, which the standard library has changed.
         signal(SIGPIPE, 0);
-        if sigprocmask(SIG_SETMASK, &SignalSet([0; 16]), ptr::null_mut()) < 0
-            || fchdir(folder.as_raw_fd()) < 0
-        {
-            return io::Error::last_os_error();
+        let streams = child.streams.iter().enumerate();
+        let is_ready = sigprocmask(SIG_SETMASK, &SignalSet([0; 16]), ptr::null_mut()) >= 0
+            && fchdir(child.folder.as_raw_fd()) >= 0
+            && streams.fold(true, |done, (at, stream)| {
+                done && dup2(stream.as_raw_fd(), c_int::try_from(at).unwrap_or(0)) >= 0
+            });
+        if is_ready {
+            execve(child.image.path.as_ptr(), child.image.argv.as_ptr(), child.image.envp.as_ptr());
         }
-        for (at, stream) in streams.iter().enumerate() {
-            if dup2(stream.as_raw_fd(), c_int::try_from(at).unwrap_or(0)) < 0 {
-                return io::Error::last_os_error();
-            }
-        }
-        execve(image.path.as_ptr(), image.argv.as_ptr(), image.envp.as_ptr());
+        let number = io::Error::last_os_error().raw_os_error().unwrap_or(EPERM);
+        child.failed.store(number, Ordering::Release);
+        _exit(127)
     }
-    io::Error::last_os_error()
+}
+
+/// How likely the kernel is to end a process for want of memory, from -1000 to 1000.
+const JOB_SCORE: i32 = 500;
+
+/// The file with our own, opened while we could, and what was in it.
+static SCORE: OnceLock<Option<(File, i32)>> = OnceLock::new();
+
+fn open_score() -> Option<(File, i32)> {
+    let path = "/proc/self/oom_score_adj";
+    let own = std::fs::read_to_string(path).ok()?.trim().parse().ok()?;
+    Some((File::options().write(true).open(path).ok()?, own))
+}
+
+/// What our score is when we start no child; that of jobs if ours can't be changed.
+fn own_score() -> i32 {
+    SCORE.get().and_then(Option::as_ref).map_or(JOB_SCORE, |(_, own)| *own)
+}
+
+/// Sets our score; a child begins with the same.
+fn score(score: i32) {
+    if let Some(Some((file, own))) = SCORE.get()
+        && *own < JOB_SCORE
+    {
+        let _not_allowed = file.write_at(score.to_string().as_bytes(), 0);
+    }
+}
+
+/// Makes a file without a name, in memory.
+pub(crate) fn memory_file() -> io::Result<File> {
+    // SAFETY: the name is a C string; who owns the descriptor is said at once.
+    unsafe { Ok(File::from_raw_fd(answer(memfd_create(c"stdin".as_ptr(), MFD_CLOEXEC))?)) }
 }
 
 /// Makes a pipe that no job inherits: where to read, where to write.
@@ -274,6 +330,8 @@ pub(crate) fn signals_seen(fd: RawFd) -> Vec<i32> {
 
 /// Takes in the children of our children, and lets nobody look into us or change us.
 pub(crate) fn settle() {
+    // Afterwards it can't be opened, as everything of ours in /proc.
+    SCORE.get_or_init(open_score);
     // SAFETY: plain calls. Without the first, orphans go to who is above us, as without us.
     unsafe {
         prctl(PR_SET_CHILD_SUBREAPER, 1 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong);
