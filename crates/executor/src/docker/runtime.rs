@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
@@ -14,8 +14,8 @@ use bollard::{
 };
 use futures::StreamExt;
 use tokio::{
-    sync::{Semaphore, watch},
-    time::{Instant, sleep},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    time::{Instant, sleep, timeout},
 };
 
 use crate::{
@@ -85,26 +85,22 @@ impl Shared {
     }
 
     /// Waits until nothing is left of a job that was removed.
-    async fn has_left(&self, id: &JobId) {
+    async fn has_left(&self, id: &JobId) -> Result<(), RuntimeError> {
         let mut leaving = self.leaving.subscribe();
-        let _we_live = leaving.wait_for(|leaving| !leaving.contains(id)).await;
+        let left = leaving.wait_for(|leaving| !leaving.contains(id));
+        match timeout(self.options.patience, left).await {
+            Ok(_we_live) => Ok(()),
+            Err(_) => Err(unavailable("what a removed job of this id has left can't be removed yet")),
+        }
     }
 
-    /// Removes a container that was taken out of sight, while the engine is out of reach too, for a while. What is left
-    /// then goes with what else this client leaves.
-    async fn see_out(&self, id: JobId) {
-        let limit = Instant::now() + self.options.patience;
-        let mut pause = FIRST_PAUSE;
-        while let Err(error) = self.force_remove(&id).await
-            && error.is_outage()
-            && Instant::now() < limit
-        {
-            sleep(pause).await;
-            pause = (pause * 2).min(LAST_PAUSE);
-        }
-        self.leaving.send_modify(|leaving| {
-            let _was_there = leaving.remove(&id);
-        });
+    /// Waits for room for one more removal.
+    async fn removal(&self) -> Result<OwnedSemaphorePermit, RuntimeError> {
+        let removal = timeout(self.options.patience, self.removals.clone().acquire_owned()).await;
+        removal
+            .ok()
+            .and_then(Result::ok)
+            .ok_or_else(|| unavailable("what others have left can't be removed yet"))
     }
 
     async fn force_remove(&self, id: &JobId) -> Result<(), EngineError> {
@@ -128,6 +124,30 @@ impl Shared {
             }
         }
     }
+}
+
+/// Removes a container that was taken out of sight. While the engine is out of reach it is tried again, as long as there
+/// is anybody to whom the container would show up again.
+async fn see_out(shared: Weak<Shared>, id: JobId) {
+    let mut pause = FIRST_PAUSE;
+    while let Some(shared) = shared.upgrade() {
+        match shared.force_remove(&id).await {
+            Err(error) if error.is_outage() => {}
+            _ => {
+                shared.leaving.send_modify(|leaving| {
+                    let _was_there = leaving.remove(&id);
+                });
+                return;
+            }
+        }
+        drop(shared);
+        sleep(pause).await;
+        pause = (pause * 2).min(LAST_PAUSE);
+    }
+}
+
+fn unavailable(problem: &str) -> RuntimeError {
+    RuntimeError::Unavailable { runtime: KIND.to_owned(), problem: problem.to_owned() }
 }
 
 impl DockerRuntime {
@@ -185,7 +205,8 @@ impl DockerRuntime {
         for handle in &handles {
             handle.parted().await;
         }
-        let _all = self.shared.removals.acquire_many(REMOVALS).await;
+        let all = self.shared.removals.acquire_many(REMOVALS);
+        let _or_what_any_dead_client_leaves = timeout(self.shared.options.patience, all).await;
         self.shared.tools.close().await;
         self.sweep().await;
     }
@@ -391,14 +412,11 @@ impl Runtime for DockerRuntime {
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
         self.capabilities().check(KIND, job)?;
         container::check(job, &self.shared.options)?;
-        self.shared.has_left(id).await;
+        self.shared.has_left(id).await?;
         let Some(accepted) = run::start(&self.shared, id, job) else { return Ok(()) };
         match accepted.await {
             Ok(result) => result,
-            Err(_) => Err(RuntimeError::Unavailable {
-                runtime: KIND.to_owned(),
-                problem: "the tokio runtime it was used on is shutting down".to_owned(),
-            }),
+            Err(_) => Err(unavailable("the tokio runtime it was used on is shutting down")),
         }
     }
 
@@ -435,7 +453,7 @@ impl Runtime for DockerRuntime {
             match handle.end(self.shared.options.patience).await {
                 Ok(outcome) => return Ok((*outcome).clone()),
                 Err(Some(problem)) => {
-                    return Err(RuntimeError::Unavailable { runtime: KIND.to_owned(), problem });
+                    return Err(unavailable(&problem));
                 }
                 Err(None) => {}
             }
@@ -468,14 +486,14 @@ impl Runtime for DockerRuntime {
         }
         // To remove a container takes longer than a short job. From now on it is not there any more, for whoever asks us; it
         // goes behind the caller's back, and if we die before, it is what any dead client leaves.
-        let removal = self.shared.removals.clone().acquire_owned().await;
+        let removal = self.shared.removal().await?;
         self.shared.leaving.send_modify(|leaving| {
             let _is_new = leaving.insert(id.clone());
         });
         self.shared.jobs().remove(id);
-        let (shared, id) = (self.shared.clone(), id.clone());
+        let (shared, id) = (Arc::downgrade(&self.shared), id.clone());
         tokio::spawn(async move {
-            shared.see_out(id).await;
+            see_out(shared, id).await;
             drop(removal);
         });
         Ok(())
