@@ -92,6 +92,26 @@ impl Daemon {
         }
     }
 
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.dir.path().join("sock")
+    }
+
+    /// Where a line to it may listen.
+    pub(crate) fn near_socket(&self) -> PathBuf {
+        self.dir.path().join("line")
+    }
+
+    /// A connection by that line.
+    pub(crate) async fn engine_at_the_line(&self) -> Engine {
+        let choice: EngineChoice = format!("unix://{}", self.near_socket().display()).parse().unwrap();
+        let endpoint = Endpoint::resolve(&choice, &Environment::default()).unwrap();
+        Engine::connect_to(endpoint).await.unwrap()
+    }
+
+    pub(crate) fn process(&self) -> Pid {
+        Pid::from_child(&self.dockerd)
+    }
+
     pub(crate) fn data(&self) -> PathBuf {
         self.dir.path().join("data")
     }
@@ -102,21 +122,25 @@ impl Daemon {
         self.dockerd.wait().unwrap();
     }
 
-    /// Starts it again, as whoever looks after it would: until it stays. The part of it that is called containerd dies with
-    /// it, but not at once, and while it does a new one can't start.
+    /// Starts it again, as whoever looks after it would: until it stays. The part of it that is called containerd would die
+    /// with it, but not at once, and while it does a new one can't start.
     pub(crate) async fn start_again(&mut self) {
         let begun = Instant::now();
         let is_containerd = |pid: &Pid| {
             let name = fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero())).unwrap_or_default();
             name.trim() == "containerd"
         };
-        while self.processes().iter().any(is_containerd) {
+        while let Some(left) = self.processes().into_iter().find(is_containerd) {
+            let _gone = kill_process(left, Signal::KILL);
             assert!(begun.elapsed() < LIMIT, "containerd doesn't die");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         loop {
-            // The file names a process that is dead, or somebody else by now.
-            let _or_it_was_not_written = fs::remove_file(self.dir.path().join("pid"));
+            // These files name processes that are dead, or somebody else by now. A dead one that nobody has collected yet
+            // would be waited for.
+            for file in ["pid", "exec/containerd/containerd.pid"] {
+                let _or_it_was_not_written = fs::remove_file(self.dir.path().join(file));
+            }
             self.dockerd = spawn(self.dir.path(), &self.name, self.settings);
             while self.dockerd.try_wait().unwrap().is_none() {
                 if Engine::connect_to(self.endpoint()).await.is_ok() {

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod daemon;
+mod line;
 
 use std::{
     process::Command,
@@ -18,6 +19,7 @@ use windlass_executor::{
 };
 
 use daemon::{Daemon, IMAGE, Settings};
+use line::{Line, Moment};
 
 fn sh(script: &str) -> Job {
     Job::command("sh").args(["-c", script])
@@ -231,4 +233,84 @@ async fn an_engine_out_of_reach_is_waited_for() {
     assert_eq!(times(&runtime).await, 1);
     runtime.close().await;
     daemon.is_left_clean().await;
+}
+
+/// When engines die on a job's way through them: as its container is made, listened to, started, told the job, as it runs, as
+/// it tells what it wrote, and as it is removed.
+const MOMENTS: [Moment; 11] = [
+    Moment::Before("POST", "/create"),
+    Moment::After("POST", "/create"),
+    Moment::Before("POST", "/attach"),
+    Moment::After("POST", "/attach"),
+    Moment::Before("POST", "/start"),
+    Moment::After("POST", "/start"),
+    Moment::Sent(1 << 20),
+    Moment::Heard(1 << 10),
+    Moment::Heard(1 << 20),
+    Moment::Before("DELETE", ""),
+    Moment::After("DELETE", ""),
+];
+
+/// The longest one of these lives takes, on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn an_engine_may_be_killed_at_any_moment() {
+    let Some(mut daemon) =
+        Daemon::start("killed at any moment", Settings { live_restore: true, ..Settings::default() }).await
+    else {
+        return;
+    };
+    let line = Line::open(&daemon.near_socket(), &daemon.socket());
+    let runtime = DockerRuntime::open(daemon.engine_at_the_line().await, options()).await.unwrap();
+    // What is made once is there, so that it is the job's own calls that are hit.
+    runtime.run(&id("first"), &once("true")).await.unwrap();
+    let bytes = vec![b'x'; 2 << 20];
+    let job = once("echo before; sleep 0.3; cat given; echo after; exit 7");
+    let job = job.file("given".parse().unwrap(), bytes.clone());
+    for (number, moment) in (1..).zip(MOMENTS) {
+        let name = id(&format!("job-{number}"));
+        line.kill_at(moment, daemon.process());
+        let life = whole(&runtime, &name, &job);
+        tokio::pin!(life);
+        let outcome = tokio::select! {
+            _ = &mut life => panic!("{moment:?} never came"),
+            () = tokio::time::sleep(LIMIT) => panic!("{moment:?} never came"),
+            () = line.killed() => {
+                daemon.kill();
+                let both = async { tokio::join!(life, daemon.start_again()).0 };
+                let both = tokio::time::timeout(LIMIT, both).await;
+                both.unwrap_or_else(|_| panic!("killed at {moment:?}, the job has no end"))
+            }
+        };
+        assert_eq!(outcome.end, End::Exited(7), "killed at {moment:?}");
+        let all = "before\nafter\n".len() + bytes.len();
+        assert_eq!(outcome.stdout.total(), u64::try_from(all).unwrap(), "killed at {moment:?}");
+        assert_eq!(times(&runtime).await, number + 1, "killed at {moment:?}");
+    }
+    runtime.close().await;
+    daemon.is_left_clean().await;
+}
+
+/// Submits a job, waits for it and removes it, each of it as often as it takes.
+async fn whole(runtime: &DockerRuntime, id: &JobId, job: &Job) -> windlass_executor::Outcome {
+    let limit = Instant::now() + Duration::from_secs(90);
+    let is_in_time = |error: &RuntimeError| {
+        assert!(matches!(error, RuntimeError::Unavailable { .. }) && Instant::now() < limit, "{id}: {error}");
+    };
+    while let Err(error) = runtime.submit(id, job).await {
+        is_in_time(&error);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let outcome = loop {
+        match runtime.wait(id).await {
+            Ok(outcome) => break outcome,
+            Err(error) => is_in_time(&error),
+        }
+    };
+    while let Err(error) = runtime.remove(id).await {
+        is_in_time(&error);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    outcome
 }

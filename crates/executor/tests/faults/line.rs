@@ -1,0 +1,131 @@
+//! A line to an engine that is watched: at a chosen call it kills the engine, before the call arrives or after.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{UnixListener, UnixStream},
+    sync::Notify,
+    task::JoinHandle,
+};
+
+/// When an engine is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// At this call, which never arrives: its method, and how its path ends.
+    Before(&'static str, &'static str),
+    /// At this call, which arrives, and nobody hears the answer.
+    After(&'static str, &'static str),
+    /// When so many bytes were sent by one connection.
+    Sent(usize),
+    /// When so many bytes were heard by one connection.
+    Heard(usize),
+}
+
+/// Tells whether a piece of what a client sends begins with this call about a container.
+fn begins_with(sent: &[u8], method: &str, end: &str) -> bool {
+    let line = String::from_utf8_lossy(sent.split(|byte| *byte == b'\r').next().unwrap_or_default());
+    let mut words = line.split(' ');
+    let (sent, path) = (words.next(), words.next().unwrap_or_default());
+    let path = path.split('?').next().unwrap_or_default();
+    sent == Some(method) && path.split('/').any(|part| part == "containers") && path.ends_with(end)
+}
+
+/// Who is killed when.
+#[derive(Default)]
+struct Trap {
+    set: Mutex<Option<(Moment, Pid)>>,
+    sprung: Notify,
+}
+
+impl Trap {
+    /// Kills the engine if this is the moment; tells whether it was.
+    fn spring_if(&self, is_now: impl Fn(Moment) -> bool) -> bool {
+        let taken = self.set.lock().unwrap().take_if(|(moment, _)| is_now(*moment));
+        let Some((_, engine)) = taken else { return false };
+        kill_process(engine, Signal::KILL).unwrap();
+        self.sprung.notify_one();
+        true
+    }
+}
+
+/// The line.
+pub(crate) struct Line {
+    trap: Arc<Trap>,
+    listening: JoinHandle<()>,
+}
+
+impl Line {
+    /// Listens at `near` and hands on to `far`.
+    pub(crate) fn open(near: &Path, far: &Path) -> Self {
+        let listener = UnixListener::bind(near).unwrap();
+        let (trap, far) = (Arc::new(Trap::default()), far.to_owned());
+        let listening = tokio::spawn({
+            let trap = trap.clone();
+            async move {
+                while let Ok((client, _)) = listener.accept().await {
+                    // As long as nobody listens there, who asks is hung up on.
+                    let Ok(engine) = UnixStream::connect(&far).await else { continue };
+                    tokio::spawn(hand_on(client, engine, trap.clone()));
+                }
+            }
+        });
+        Self { trap, listening }
+    }
+
+    /// Kills this engine at the next such moment.
+    pub(crate) fn kill_at(&self, moment: Moment, engine: Pid) {
+        *self.trap.set.lock().unwrap() = Some((moment, engine));
+    }
+
+    /// Waits until the engine was killed.
+    pub(crate) async fn killed(&self) {
+        self.trap.sprung.notified().await;
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+async fn hand_on(client: UnixStream, engine: UnixStream, trap: Arc<Trap>) {
+    let ((mut from_client, mut to_client), (mut from_engine, mut to_engine)) =
+        (client.into_split(), engine.into_split());
+    let back = async {
+        let (mut buffer, mut heard) = (vec![0; 64 << 10], 0);
+        while let Ok(length @ 1..) = from_engine.read(&mut buffer).await {
+            heard += length;
+            trap.spring_if(|moment| matches!(moment, Moment::Heard(enough) if heard >= enough));
+            if to_client.write_all(&buffer[..length]).await.is_err() {
+                break;
+            }
+        }
+        let _hung_up = to_client.shutdown().await;
+    };
+    let there = async {
+        let (mut buffer, mut all) = (vec![0; 64 << 10], 0);
+        while let Ok(length @ 1..) = from_client.read(&mut buffer).await {
+            let sent = &buffer[..length];
+            all += length;
+            if trap.spring_if(
+                |moment| matches!(moment, Moment::Before(method, end) if begins_with(sent, method, end)),
+            ) || to_engine.write_all(sent).await.is_err()
+            {
+                break;
+            }
+            trap.spring_if(|moment| match moment {
+                Moment::After(method, end) => begins_with(sent, method, end),
+                Moment::Sent(enough) => all >= enough,
+                Moment::Before(..) | Moment::Heard(_) => false,
+            });
+        }
+        let _hung_up = to_engine.shutdown().await;
+    };
+    tokio::join!(there, back);
+}
