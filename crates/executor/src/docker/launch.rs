@@ -18,7 +18,7 @@ use crate::{
         input::Input,
         labels::{self, Record},
         lines::Line,
-        look::{self, LineStream, Stage},
+        look::{self, LineStream},
         runtime::Shared,
     },
 };
@@ -139,11 +139,13 @@ async fn attempt(
     }
 }
 
-/// Tells whether a job's container is one that this very client asked for and took for not made, since the answer came
-/// too late: nobody has told it the job, and nobody will.
+/// Tells whether a job's container is one that this very client has given up, since an answer came too late or not at all:
+/// nobody has told it the whole job, and nobody will.
 async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> {
-    let looked = look::look(&shared.engine, id).await?;
-    Ok(looked.is_some_and(|looked| looked.stage == Stage::Made && looked.client == shared.client))
+    match look::look(&shared.engine, id).await? {
+        Some(looked) if looked.client == shared.client => look::never_began(&shared.engine, id, looked).await,
+        _ => Ok(false),
+    }
 }
 
 fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {

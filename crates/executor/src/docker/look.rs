@@ -29,6 +29,10 @@ const COPY: &str = "/windlass/told";
 const MEMORY_LOOKS: u32 = 3;
 const MEMORY_PAUSE: Duration = Duration::from_millis(100);
 
+/// How often it is looked whether a first process has stored what it was given, or has ended.
+const STORE_LOOKS: u32 = 20;
+const STORE_PAUSE: Duration = Duration::from_millis(50);
+
 /// Between 50 ms and this signal's number the grace doubles with each number (`runner/init.rs`).
 const FIRST_SIGNAL: u32 = 34;
 const LAST_SIGNAL: u32 = 64;
@@ -183,6 +187,47 @@ pub(crate) async fn remains(engine: &Engine, id: &JobId, looked: &Looked) -> Res
     } else {
         Remains::Gone(Box::new(collector.broken_off(End::Lost(LOST.to_owned()))))
     })
+}
+
+/// Finds out whether a job never began that nobody will tell anything any more: its client is dead, or has given it up. One
+/// that waits for the rest of its description is ended, since it would wait for ever; only then is it decided.
+pub(crate) async fn never_began(engine: &Engine, id: &JobId, looked: Looked) -> Result<bool, EngineError> {
+    let mut looked = looked;
+    if looked.stage == Stage::Running {
+        for _ in 0..STORE_LOOKS {
+            if was_told(engine, id, &looked).await? {
+                return Ok(false);
+            }
+            tokio::time::sleep(STORE_PAUSE).await;
+        }
+        kill(engine, id).await?;
+        for _ in 0..STORE_LOOKS {
+            match look(engine, id).await? {
+                None => return Ok(true),
+                Some(now) => looked = now,
+            }
+            if looked.stage != Stage::Running {
+                break;
+            }
+            tokio::time::sleep(STORE_PAUSE).await;
+        }
+    }
+    Ok(match looked.stage {
+        Stage::Made => true,
+        Stage::Running => false,
+        Stage::Exited => matches!(remains(engine, id, &looked).await?, Remains::NeverBegan),
+    })
+}
+
+/// Tells whether a job's first process has said anything: that all was stored comes first.
+async fn was_told(engine: &Engine, id: &JobId, looked: &Looked) -> Result<bool, EngineError> {
+    let mut logged = logged(engine, id, false);
+    while let Some(lines) = logged.next().await {
+        if !lines?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(looked.record.on_owner_death == OnOwnerDeath::Finish && !copied(engine, id).await?.is_empty())
 }
 
 /// Why a job is lost, for people.

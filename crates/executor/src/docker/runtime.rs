@@ -305,17 +305,19 @@ impl DockerRuntime {
         }
         let Some(looked) = look::look(&self.shared.engine, id).await? else { return Ok(Foreign::Absent) };
         match looked.stage {
-            Stage::Running => Ok(Foreign::Running),
-            // Its client is about to start it, or has died before it could.
-            Stage::Made
-                if self.living_clients().await?.contains(&looked.client)
-                    && looked.client != self.shared.client =>
+            // Its client may be about to start it, or to tell it the job.
+            Stage::Running | Stage::Made
+                if looked.client != self.shared.client
+                    && self.living_clients().await?.contains(&looked.client) =>
             {
                 Ok(Foreign::Running)
             }
-            Stage::Made => {
-                self.shared.force_remove(id).await?;
-                Ok(Foreign::Absent)
+            Stage::Running | Stage::Made => {
+                if look::never_began(&self.shared.engine, id, looked).await? {
+                    self.shared.force_remove(id).await?;
+                    return Ok(Foreign::Absent);
+                }
+                Ok(Foreign::Running)
             }
             Stage::Exited => match look::remains(&self.shared.engine, id, &looked).await? {
                 Remains::NeverBegan => {

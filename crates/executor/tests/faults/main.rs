@@ -271,14 +271,14 @@ async fn an_engine_may_be_killed_at_any_moment() {
     for (number, moment) in (1..).zip(MOMENTS) {
         let name = id(&format!("job-{number}"));
         line.kill_at(moment, daemon.process());
-        let life = whole(&runtime, &name, &job);
-        tokio::pin!(life);
+        let whole = whole(&runtime, &name, &job);
+        tokio::pin!(whole);
         let outcome = tokio::select! {
-            _ = &mut life => panic!("{moment:?} never came"),
+            _ = &mut whole => panic!("{moment:?} never came"),
             () = tokio::time::sleep(LIMIT) => panic!("{moment:?} never came"),
             () = line.killed() => {
                 daemon.kill();
-                let both = async { tokio::join!(life, daemon.start_again()).0 };
+                let both = async { tokio::join!(whole, daemon.start_again()).0 };
                 let both = tokio::time::timeout(LIMIT, both).await;
                 both.unwrap_or_else(|_| panic!("killed at {moment:?}, the job has no end"))
             }
