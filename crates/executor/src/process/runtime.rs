@@ -154,14 +154,12 @@ impl ProcessRuntime {
     async fn put_away(&self, id: &JobId) -> Result<bool, RuntimeError> {
         let gone = || unavailable("the tokio runtime is shutting down");
         let permit = self.removals.clone().acquire_owned().await.map_err(|_| gone())?;
-        let away = match self.disk.put_away_ended(id)? {
-            Some(away) => Some(away),
+        let mut away = self.disk.put_away_ended(id)?;
+        if away.is_none() {
             // What there may be to do first can take its time.
-            None => {
-                let id = id.clone();
-                self.on_disk(move |disk| disk.put_away(&id)).await?
-            }
-        };
+            let id = id.clone();
+            away = self.on_disk(move |disk| disk.put_away(&id)).await?;
+        }
         let Some(path) = away else { return Ok(false) };
         let disk = self.disk.clone();
         spawn_blocking(move || {

@@ -154,13 +154,12 @@ impl Job {
     /// Takes a room that is there, or makes one.
     async fn room(&self, plan: &RoomPlan) -> Result<Room, StartFailure> {
         let taken = self.context.spares.take(plan, &self.folder);
-        match taken.map_err(|error| StartFailure::Other(format!("its files can't be moved: {error}")))? {
-            Some(room) => Ok(room),
-            None => {
-                let site = Site { work: &self.folder.work(), mark: self.folder.path() };
-                Room::make(plan, site, &self.context).await
-            }
+        let moved = |error: io::Error| StartFailure::Other(format!("its files can't be moved: {error}"));
+        if let Some(room) = taken.map_err(moved)? {
+            return Ok(room);
         }
+        let site = Site { work: &self.folder.work(), mark: self.folder.path() };
+        Room::make(plan, site, &self.context).await
     }
 
     fn pumps(&self, stdout: OwnedFd, stderr: OwnedFd) -> io::Result<[Pumping; 2]> {

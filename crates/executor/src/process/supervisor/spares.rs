@@ -120,7 +120,7 @@ impl Spares {
         let (context, plan) = (context.clone(), plan.clone());
         spawn_local(async move {
             let made = context.spares.make(&plan, &context).await;
-            context.spares.made(&context, plan, made.ok());
+            context.spares.made(&context, &plan, made.ok());
         });
     }
 
@@ -167,9 +167,9 @@ impl Spares {
         Ok(staging.insert(Staging::open(&self.state).map_err(io::Error::other)?).fresh())
     }
 
-    fn made(&self, context: &Rc<Context>, plan: RoomPlan, made: Option<Spare>) {
+    fn made(&self, context: &Rc<Context>, plan: &RoomPlan, made: Option<Spare>) {
         let mut series = self.series.borrow_mut();
-        if let Some(series) = series.iter_mut().find(|series| series.plan == plan) {
+        if let Some(series) = series.iter_mut().find(|series| series.plan == *plan) {
             series.making -= 1;
         }
         drop(series);
