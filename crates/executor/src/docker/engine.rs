@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::{
     Capability,
-    docker::{Endpoint, EngineChoice, EngineError, Environment, Host, error::classified},
+    docker::{Endpoint, EngineChoice, EngineError, Environment, Host, error::classified, podman},
 };
 
 /// How long an engine may take to say that it is there.
@@ -120,26 +120,28 @@ impl Engine {
     pub async fn describe(&self) -> Result<Description, EngineError> {
         let version = self.call("tell its version", self.docker.version()).await?;
         let info = self.call("describe itself", self.docker.info()).await?;
-        Ok(self.description(&version, &info))
+        let rootless = match kind(&version) {
+            EngineKind::Docker => Some(security(&info).any(|option| option.contains("rootless"))),
+            EngineKind::Podman => podman::is_rootless(&self.endpoint).await,
+        };
+        Ok(self.description(&version, &info, rootless))
     }
 
-    fn description(&self, version: &SystemVersion, info: &SystemInfo) -> Description {
-        let security = info.security_options.clone().unwrap_or_default();
-        let rootless = security.iter().any(|option| option.contains("rootless"));
+    fn description(&self, version: &SystemVersion, info: &SystemInfo, rootless: Option<bool>) -> Description {
         let cgroup = info.cgroup_version.map_or_else(|| "1".to_owned(), |version| version.to_string());
         Description {
             endpoint: (*self.endpoint).clone(),
             kind: kind(version),
             version: version.version.clone().unwrap_or_default(),
             api: self.docker.client_version().to_string(),
-            rootless,
-            capabilities: capabilities(info, rootless, &cgroup),
+            rootless: rootless.unwrap_or(false),
+            capabilities: capabilities(info, rootless.unwrap_or(true), &cgroup),
             cgroup,
-            security: security.iter().map(|option| named(option)).collect(),
+            security: security(info).map(named).collect(),
             live_restore: info.live_restore_enabled.unwrap_or(false),
             processors: info.ncpu.and_then(|count| usize::try_from(count).ok()).unwrap_or(1),
             architecture: version.arch.clone().unwrap_or_default(),
-            tested: !(rootless && kind(version) == EngineKind::Podman),
+            tested: rootless.is_some(),
         }
     }
 
@@ -221,7 +223,12 @@ fn kind(version: &SystemVersion) -> EngineKind {
     }
 }
 
-/// What is enforced. An engine without root ignores limits silently where the control groups are of version 1.
+fn security(info: &SystemInfo) -> impl Iterator<Item = &str> {
+    info.security_options.iter().flatten().map(String::as_str)
+}
+
+/// What is enforced. An engine without root, or one that doesn't tell, ignores limits silently where the control groups are of
+/// version 1.
 fn capabilities(info: &SystemInfo, rootless: bool, cgroup: &str) -> BTreeSet<Capability> {
     let enforces = !rootless || cgroup != "1";
     let mut all: BTreeSet<_> = [

@@ -22,6 +22,7 @@ mod launch;
 mod lines;
 mod look;
 mod options;
+mod podman;
 mod run;
 mod runtime;
 mod tools;

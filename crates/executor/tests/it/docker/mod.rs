@@ -7,6 +7,7 @@ mod connection;
 mod engines;
 mod place;
 mod podman;
+mod rootless;
 mod ssh;
 mod survival;
 mod warm;

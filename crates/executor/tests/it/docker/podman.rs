@@ -26,10 +26,18 @@ use super::{
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Where the service listens; or why there is none.
-static SERVICE: LazyLock<Result<PathBuf, String>> = LazyLock::new(start);
+static SERVICE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| start(&Who::Root));
+
+/// Whose containers they are.
+pub(super) enum Who {
+    Root,
+    /// A user with this name and number.
+    User(String, u32),
+}
 
 /// Starts the service. It ends with this program: the thread that starts it waits for it, and its death is the service's.
-fn start() -> Result<PathBuf, String> {
+/// That of a user becomes another process on its way; it ends when nobody has asked it anything for a minute.
+pub(super) fn start(who: &Who) -> Result<PathBuf, String> {
     if !rustix::process::geteuid().is_root() {
         return Err("its service is started as root".to_owned());
     }
@@ -41,17 +49,36 @@ fn start() -> Result<PathBuf, String> {
     }
     // Two engines on one store don't know of each other's containers.
     let all = Path::new("/run/windlass-test-podman");
-    let run = all.join(std::process::id().to_string());
+    let pid = std::process::id();
+    let run = match who {
+        Who::Root => all.join(format!("{pid}-root")),
+        Who::User(..) => all.join(format!("{pid}-user")),
+    };
     let problem = |error: std::io::Error| error.to_string();
     remove_dead(all);
     fs::create_dir_all(&run).map_err(problem)?;
     fs::write(run.join("containers.conf"), configuration()).map_err(problem)?;
+    if let Who::User(_, uid) = who {
+        std::os::unix::fs::chown(&run, Some(*uid), Some(*uid)).map_err(problem)?;
+    }
     let socket = run.join("sock");
     let log = File::create(run.join("log")).map_err(problem)?;
     let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", "podman", "--storage-driver", "vfs"]);
+    command.args(["--pdeathsig", "KILL"]);
+    if let Who::User(name, uid) = who {
+        let uid = uid.to_string();
+        command.args(["--reuid", &uid, "--regid", &uid, "--init-groups", "--reset-env"]);
+        command.args(["env", &format!("USER={name}")]);
+        for name in ["HOME", "XDG_RUNTIME_DIR"] {
+            command.arg(format!("{name}={}", run.display()));
+        }
+        command.arg(format!("CONTAINERS_CONF={}", run.join("containers.conf").display()));
+        command.current_dir("/");
+    }
+    command.args(["podman", "--storage-driver", "vfs"]);
     command.arg("--root").arg(run.join("root")).arg("--runroot").arg(run.join("run"));
-    command.args(["system", "service", "--time", "0"]).arg(format!("unix://{}", socket.display()));
+    let patience = if matches!(who, Who::Root) { "0" } else { "60" };
+    command.args(["system", "service", "--time", patience]).arg(format!("unix://{}", socket.display()));
     command.env("CONTAINERS_CONF", run.join("containers.conf")).stdin(Stdio::null());
     command.stdout(log.try_clone().map_err(problem)?).stderr(log);
     let (started, starting) = mpsc::channel();
@@ -81,7 +108,9 @@ fn start() -> Result<PathBuf, String> {
 /// Removes what the services of earlier runs of the tests have left: nobody tells us when these tests are over.
 fn remove_dead(all: &Path) {
     for entry in fs::read_dir(all).into_iter().flatten().flatten() {
-        let lives = entry.file_name().to_str().is_some_and(|pid| Path::new("/proc").join(pid).exists());
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.split('-').next());
+        let lives = pid.is_some_and(|pid| Path::new("/proc").join(pid).exists());
         if !lives {
             let _busy = fs::remove_dir_all(entry.path());
         }
@@ -101,7 +130,16 @@ fn configuration() -> String {
 /// The engine; `None` is a test that can't run.
 async fn podman(test: &str) -> Option<Engine> {
     static LOADED: OnceCell<()> = OnceCell::const_new();
-    let socket = match &*SERVICE {
+    connected(test, &SERVICE, &LOADED).await
+}
+
+/// The engine of a service, which has the image.
+pub(super) async fn connected(
+    test: &str,
+    service: &Result<PathBuf, String>,
+    loaded: &OnceCell<()>,
+) -> Option<Engine> {
+    let socket = match service {
         Ok(socket) => socket,
         Err(why) => {
             skipped(test, &format!("Podman: {why}"));
@@ -120,12 +158,17 @@ async fn podman(test: &str) -> Option<Engine> {
             Err(error) => assert!(begun.elapsed() < LIMIT, "{error}"),
         }
     };
-    LOADED.get_or_init(async || load(&engine).await).await;
+    loaded.get_or_init(async || load(&engine).await).await;
     Some(engine)
 }
 
 async fn check(case: &str, run: impl AsyncFnOnce(&Subject)) {
     let Some(engine) = podman(case).await else { return };
+    check_on(engine, case, run).await;
+}
+
+/// Puts an engine to a case of the suite.
+pub(super) async fn check_on(engine: Engine, case: &str, run: impl AsyncFnOnce(&Subject)) {
     // It copies the image for each container, which on a busy machine takes longer than an engine is given otherwise.
     let _turns = TURNS.acquire_many(2).await.unwrap();
     let place = Place::with(engine, options().call_limit(Duration::from_secs(120))).await;

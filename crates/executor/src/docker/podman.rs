@@ -1,0 +1,71 @@
+//! What Podman tells of itself that Docker has no word for.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::{TcpStream, UnixStream},
+    time::timeout,
+};
+
+use super::{Endpoint, endpoint::Host};
+
+/// How long it may take to tell.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// How much it may tell.
+const MOST: u64 = 1 << 20;
+
+#[derive(Deserialize)]
+struct Info {
+    #[serde(rename = "Rootless")]
+    rootless: bool,
+}
+
+/// Asks whether it runs without root. It says so beside what the interface has, where only a call by hand finds it;
+/// `None` where none can be made (ssh, TLS), or it doesn't say.
+pub(crate) async fn is_rootless(endpoint: &Endpoint) -> Option<bool> {
+    let answer = async {
+        match (&endpoint.host, &endpoint.tls) {
+            (Host::Unix(path), _) => told(UnixStream::connect(path).await.ok()?).await,
+            (Host::Tcp(address), None) => told(TcpStream::connect(address).await.ok()?).await,
+            (Host::Tcp(_) | Host::Ssh(_), _) => None,
+        }
+    };
+    timeout(LIMIT, answer).await.ok().flatten()
+}
+
+async fn told(mut line: impl AsyncRead + AsyncWrite + Unpin) -> Option<bool> {
+    // Of HTTP 1.0, so that the answer comes in one piece and ends with the connection.
+    line.write_all(b"GET /info HTTP/1.0\r\nHost: engine\r\n\r\n").await.ok()?;
+    let mut answer = Vec::new();
+    line.take(MOST).read_to_end(&mut answer).await.ok()?;
+    let body = answer.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
+    serde_json::from_slice::<Info>(&answer[body..]).ok().map(|info| info.rootless)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_it_says_is_read() {
+        let answer = |body: &str| format!("HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{body}");
+        for (body, expected) in [
+            (r#"{"Rootless":true,"Images":0}"#, Some(true)),
+            (r#"{"Rootless":false}"#, Some(false)),
+            (r#"{"Images":0}"#, None),
+            ("", None),
+        ] {
+            let (ours, mut theirs) = tokio::io::duplex(1024);
+            theirs.write_all(answer(body).as_bytes()).await.unwrap();
+            let asked = tokio::spawn(told(ours));
+            let mut request = [0; 18];
+            theirs.read_exact(&mut request).await.unwrap();
+            assert_eq!(&request, b"GET /info HTTP/1.0");
+            theirs.shutdown().await.unwrap();
+            assert_eq!(asked.await.unwrap(), expected, "{body}");
+        }
+    }
+}
