@@ -50,7 +50,7 @@ pub use diff::{
     Shown,
 };
 pub use heal::{HealError, healable};
-pub use merged::merged;
+pub use merged::{describes, merged};
 pub use picture::{draw_properties, draw_topology};
 pub use planner::plan;
 pub use scale::{Scale, ScaleError, resized, scaled};

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_lifecycle::{Diff, Options, Scale, Situation, Version, healable, merged, plan, resized, scaled};
+use windlass_lifecycle::{
+    Diff, Options, Scale, Situation, Version, describes, healable, merged, plan, resized, scaled,
+};
 use windlass_model::assembly::{ElementKind, PackageDigest};
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Scaled, VersionRecord};
 use windlass_model::template::End;
@@ -336,14 +338,17 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
         let made = element.made.as_ref()?;
         versions.iter().rposition(|version| version.process <= made.configured_by)
     };
-    merged(&topologies, version_of).unwrap_or_else(newest)
+    let made = world.pairs.values().filter(|pair| pair.created).map(|pair| &pair.key);
+    merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Tells whether something is there that was made from an older version.
+/// Tells whether something is there that was made from an older version, or that only an older version describes.
 pub(super) fn is_mixed(snapshot: &Snapshot) -> bool {
     let Some(version) = snapshot.assembly.version else { return false };
+    let mut pairs = snapshot.pairs.values().filter(|pair| pair.created);
     let made = snapshot.elements.values().filter(|element| element.state != State::Absent);
     made.filter_map(|element| element.made.as_ref()).any(|made| made.configured_by < version)
+        || pairs.any(|pair| !describes(&snapshot.assembly.topology, &pair.key))
 }
 
 /// Tells whether an assembly is to be something else than before.

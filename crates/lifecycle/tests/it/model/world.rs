@@ -47,10 +47,11 @@ impl World {
 
     fn installed(&self) -> Option<Topology> {
         let versions: Vec<&Topology> = self.versions.iter().collect();
-        merged(&versions, |name| {
+        let version_of = |name: &ElementName| {
             let there = self.ground.state(name) != State::Absent;
             self.records.get(name).filter(|_| there).map(|record| record.version)
-        })
+        };
+        merged(&versions, version_of, self.ground.pairs())
     }
 
     pub(super) fn plan(
