@@ -30,6 +30,25 @@ pub(crate) struct Guest {
     pub(crate) world: World,
 }
 
+/// What becomes of a call some of whose values are not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    /// It is not made.
+    Refused,
+    /// It is made without them: what goes may outlive what it has read from, and must still go.
+    LeftOut,
+}
+
+impl Unknown {
+    /// Says what is right for a call that is made with a version: with the installed one things go and are ended.
+    pub(crate) fn of(side: Side) -> Self {
+        match side {
+            Side::Installed => Self::LeftOut,
+            Side::Desired => Self::Refused,
+        }
+    }
+}
+
 /// An assembly in memory.
 pub(crate) struct World {
     pub(crate) assembly: AssemblyRecord,
@@ -310,6 +329,7 @@ impl World {
         &self,
         element: &Element,
         side: Side,
+        unknown: Unknown,
     ) -> Result<BTreeMap<PropertyName, Input>, Failure> {
         let mut resolver = Resolver::new(self.version(side), self);
         let mut properties = BTreeMap::new();
@@ -320,7 +340,7 @@ impl World {
                     properties.insert(name.clone(), value);
                 }
                 // Its own output, or one that it never published.
-                _ if property.value.is_none() => {}
+                _ if property.value.is_none() || unknown == Unknown::LeftOut => {}
                 Ok(Answer::Waiting(missing)) => return Err(not_known(name, &missing)),
                 Err(error) => {
                     return Err(Failure::new(
@@ -338,6 +358,7 @@ impl World {
         &self,
         pair: &PairKey,
         side: Side,
+        unknown: Unknown,
     ) -> Result<BTreeMap<PropertyName, Input>, Failure> {
         let topology = self.version(side);
         let Some(relationship) = topology.relationship(&pair.assembly, pair.relationship.as_str()) else {
@@ -353,6 +374,7 @@ impl World {
                     value.sensitive |= property.sensitive;
                     arguments.insert(name.clone(), value);
                 }
+                _ if unknown == Unknown::LeftOut => {}
                 Ok(Answer::Waiting(missing)) => return Err(not_known(name, &missing)),
                 Err(error) => {
                     return Err(Failure::new(

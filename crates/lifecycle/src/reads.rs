@@ -1,11 +1,13 @@
 //! Who reads what another part's driver publishes.
 
 use windlass_model::resolve::{Answer, Lookup, Missing, ResolveError, Resolver};
-use windlass_model::{Element, ElementName, Origin, PropertyName, Relationship, Topology};
+use windlass_model::template::End;
+use windlass_model::{Element, ElementName, Origin, Part, PropertyName, Relationship, Template, Topology};
 use windlass_plan::Reason;
 
 /// Finds what values of properties are not known yet, and so whom the reader waits for.
 pub(crate) struct Reads<'a> {
+    topology: &'a Topology,
     resolver: Resolver<'a>,
     found: Vec<Read<'a>>,
 }
@@ -21,12 +23,12 @@ pub(crate) struct Read<'a> {
 impl<'a> Reads<'a> {
     /// Makes a reader of most elements of a topology.
     pub(crate) fn all(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
-        Self { resolver: Resolver::of_all(topology, lookup), found: Vec::new() }
+        Self { topology, resolver: Resolver::of_all(topology, lookup), found: Vec::new() }
     }
 
     /// Makes a reader of some of them.
     pub(crate) fn few(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
-        Self { resolver: Resolver::new(topology, lookup), found: Vec::new() }
+        Self { topology, resolver: Resolver::new(topology, lookup), found: Vec::new() }
     }
 
     /// Finds what a resource waits for, sorted by producers, one each. `place` is its place in the topology.
@@ -42,7 +44,8 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Finds what the values of a relationship wait for, apart from its own ends.
+    /// Finds what the values of a relationship wait for: what it reads; and, where it is made before its ends are there, what
+    /// is read for the values that it reads of them, and for those of whatever is called.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,
@@ -50,11 +53,51 @@ impl<'a> Reads<'a> {
         self.found.clear();
         for (name, property) in &relationship.properties {
             let Some(template) = &property.value else { continue };
+            let origin = property.origin.as_ref();
             let answer = self.resolver.template(template)?;
-            collect(&answer, &relationship.assembly, name, property.origin.as_ref(), &mut self.found);
+            collect(&answer, &relationship.assembly, name, origin, &mut self.found);
+            for (end, of_end) in read_of_ends(template) {
+                for node in self.early(relationship, end) {
+                    let answer = self.resolver.property(&node.name, of_end)?;
+                    collect(&answer, &node.name, name, origin, &mut self.found);
+                }
+            }
+        }
+        for call in &relationship.create {
+            for node in self.early(relationship, call.end) {
+                let called = node.operations.get(&call.operation);
+                let Some(called) = called.and_then(|to| self.topology.get(&to.element)) else { continue };
+                for (name, property) in called.properties.iter().filter(|(_, of)| of.value.is_some()) {
+                    let answer = self.resolver.property(&called.name, name)?;
+                    collect(&answer, &called.name, name, property.origin.as_ref(), &mut self.found);
+                }
+            }
         }
         Ok(one_each(&mut self.found))
     }
+
+    /// Returns the nodes of an end of which nothing need be there when the relationship is made.
+    fn early(&self, relationship: &Relationship, end: End) -> Vec<&'a Element> {
+        let (ends, state, modifier) = match end {
+            End::Source => (&relationship.sources, relationship.source_state, relationship.source_modifier),
+            End::Target => (&relationship.targets, relationship.target_state, relationship.target_modifier),
+        };
+        if crate::least(state, modifier) >= 2 {
+            return Vec::new();
+        }
+        ends.iter().flat_map(|end| self.topology.nodes(&end.element)).collect()
+    }
+}
+
+/// Returns what a template reads of the ends of its relationship.
+fn read_of_ends(template: &Template) -> Vec<(End, &PropertyName)> {
+    let mut read = Vec::new();
+    template.for_each_part(&mut |part| {
+        if let Part::End { end, property } = part {
+            read.push((*end, property));
+        }
+    });
+    read
 }
 
 impl Read<'_> {

@@ -273,9 +273,11 @@ impl<'a> Planner<'a> {
         let settled = steady && sources.iter().all(|source| source.stays);
         let awaited: Vec<(At, Why)> =
             awaited.into_iter().map(|(published, reason)| (published, self.graph.note(reason))).collect();
+        let given_sources = self.given_anew(new, End::Source, &sources);
+        let given_targets = self.given_anew(new, End::Target, &targets);
         let mut created = Vec::new();
         let mut concerned = vec![false; sources.len()];
-        for target in &targets {
+        for (place, target) in targets.iter().enumerate() {
             let made = self.situation.current.made_at(new, &target.element.name).filter(|_| target.stays);
             // Where all that can be is made, and nothing of it is ended, no pair is looked at.
             if settled && made.is_some_and(|made| made.len() == sources.len()) {
@@ -302,6 +304,12 @@ impl<'a> Planner<'a> {
             let step = self.create_at(new, target, &listed, open.len(), &sources, &open, ceased);
             for (published, why) in &awaited {
                 self.graph.need(step, *published, *why);
+            }
+            for (at, given) in given_sources.iter().filter(|(at, _)| open.binary_search(at).is_ok()) {
+                self.after_values(new, step, *given, &sources[*at]);
+            }
+            for (_, given) in given_targets.iter().filter(|(at, _)| *at == place) {
+                self.after_values(new, step, *given, target);
             }
             created.push(step);
         }
@@ -399,6 +407,24 @@ impl<'a> Planner<'a> {
                 self.graph.wait_firmly(ceased, ready, WaitKind::Needs, Firmness::Hope, why);
             }
         }
+    }
+
+    /// Returns the nodes of an end that are given new values of what the relationship reads of them, each with the step that
+    /// does so.
+    fn given_anew(&self, new: &Relationship, end: End, nodes: &[Node<'a>]) -> Vec<(usize, At)> {
+        let read = end_properties(new, end);
+        let given = |(at, node): (usize, &Node<'a>)| {
+            let step = self.parts.get(&node.element.name)?.reconfigure?;
+            self.changes_one_of(&node.element.name, &read).then_some((at, step))
+        };
+        if read.is_empty() { Vec::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
+    }
+
+    /// Lets the making of a relationship wait until an end has the new values that the relationship reads.
+    fn after_values(&mut self, new: &Relationship, step: At, given: At, node: &Node<'_>) {
+        let rule = format!("{} must have its new values", node.element.name.local());
+        let why = self.because(new, rule);
+        self.graph.wait_firmly(step, given, WaitKind::Needs, Firmness::Wish, why);
     }
 
     /// Lets the making of a relationship wait until one end is as far as it must be.

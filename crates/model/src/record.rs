@@ -36,6 +36,10 @@ pub struct AssemblyRecord {
     /// The process that asked for it to be so; none where that was not recorded.
     #[serde(default)]
     pub version: Option<ProcessId>,
+    /// The newest version that a process has seen through: whatever is there is of it or of a later one, also what had
+    /// nothing to do for it. None where that was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<ProcessId>,
     /// The clusters that have another size than the descriptor gives them.
     #[serde(default)]
     pub scaled: BTreeMap<ElementName, Scaled>,

@@ -10,7 +10,7 @@ use windlass_lifecycle::{
     Diff, Options, Scale, Situation, Version, describes, healable, merged, plan, resized, scaled,
 };
 use windlass_model::assembly::{ElementKind, PackageDigest};
-use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Scaled, VersionRecord};
+use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Made, Scaled, VersionRecord};
 use windlass_model::template::End;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
 use windlass_plan::{Plan, Relate, Work};
@@ -207,6 +207,7 @@ fn up(
         scaled: sizes,
         references,
         version: before.and_then(|before| before.version),
+        reached: before.and_then(|before| before.reached),
         created: before.map_or(now, |before| before.created),
         updated: now,
     };
@@ -251,6 +252,7 @@ fn stored(
                 references,
                 created: record.created,
                 version: record.version,
+                reached: record.reached,
                 goal: record.goal,
                 ..version.assembly.clone()
             };
@@ -336,10 +338,15 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     let version_of = |name: &ElementName| {
         let element = world.elements.get(name).filter(|element| element.state != State::Absent)?;
         let made = element.made.as_ref()?;
-        versions.iter().rposition(|version| version.process <= made.configured_by)
+        versions.iter().rposition(|version| version.process <= of_version(made, record))
     };
     let made = world.pairs.values().filter(|pair| pair.created).map(|pair| &pair.key);
     merged(&topologies, version_of, made).unwrap_or_else(newest)
+}
+
+/// Returns the process whose version a part is of: once a version is reached, all is of it, also what it changed nothing of.
+fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
+    made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }
 
 /// Tells whether something is there that was made from an older version, or that only an older version describes.
@@ -347,7 +354,8 @@ pub(super) fn is_mixed(snapshot: &Snapshot) -> bool {
     let Some(version) = snapshot.assembly.version else { return false };
     let mut pairs = snapshot.pairs.values().filter(|pair| pair.created);
     let made = snapshot.elements.values().filter(|element| element.state != State::Absent);
-    made.filter_map(|element| element.made.as_ref()).any(|made| made.configured_by < version)
+    made.filter_map(|element| element.made.as_ref())
+        .any(|made| of_version(made, &snapshot.assembly) < version)
         || pairs.any(|pair| !describes(&snapshot.assembly.topology, &pair.key))
 }
 

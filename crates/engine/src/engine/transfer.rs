@@ -244,8 +244,9 @@ impl Bundle {
     /// Returns the numbers of all processes that it names, in their order.
     fn numbers(&self) -> BTreeSet<ProcessId> {
         let mut numbers: BTreeSet<ProcessId> = self.processes.iter().map(|process| process.id).collect();
-        numbers.extend(self.versions.iter().flat_map(|of| [Some(of.process), of.assembly.version]).flatten());
-        numbers.extend(self.assembly.version);
+        let of_versions =
+            self.versions.iter().flat_map(|of| [Some(of.process), of.assembly.version, of.assembly.reached]);
+        numbers.extend(of_versions.chain([self.assembly.version, self.assembly.reached]).flatten());
         let made = self.elements.iter().filter_map(|element| element.made.as_ref());
         numbers.extend(made.flat_map(|made| [made.installed_by, made.configured_by]));
         numbers
@@ -260,7 +261,7 @@ impl Bundle {
         };
         let assemblies = self.versions.iter_mut().map(|version| &mut version.assembly);
         for assembly in assemblies.chain([&mut self.assembly]) {
-            assembly.version.iter_mut().for_each(number);
+            assembly.version.iter_mut().chain(&mut assembly.reached).for_each(number);
         }
         self.versions.iter_mut().for_each(|version| number(&mut version.process));
         for made in self.elements.iter_mut().filter_map(|element| element.made.as_mut()) {

@@ -83,10 +83,11 @@ impl Machine {
         }
     }
 
-    /// Notes from what an element is made, as soon as anything of it may be there.
+    /// Notes from what an element is made, as soon as anything of it may be there. What was noted of an earlier attempt that
+    /// left nothing, counts no more.
     pub(super) fn note_making(&mut self, element: &ElementName, process: ProcessId) {
         let known = self.world.elements.get(element);
-        if known.is_none_or(|record| record.state != State::Absent || record.made.is_some()) {
+        if known.is_none_or(|record| !matches!(record.state, State::Absent | State::Failed)) {
             return;
         }
         let described = self.world.element(element, Side::Desired);
@@ -137,20 +138,23 @@ impl Machine {
         }
     }
 
-    /// Forgets the references that a change has parted from, once it is through.
-    pub(super) fn forget_references(&mut self) {
+    /// Notes that all of the assembly is what it should be, once a change is through, and forgets the references that it
+    /// has parted from.
+    pub(super) fn note_reached(&mut self) {
         let through = |process: &ProcessRecord| {
             process.status == ProcessStatus::Completed && process.intent != Intent::Down
         };
-        let references = self.world.topology().referenced();
-        if !self.process.as_ref().is_some_and(through)
-            || self.world.limited
-            || self.world.assembly.references == references
-        {
+        if !self.process.as_ref().is_some_and(through) || self.world.limited {
             return;
         }
-        self.world.assembly.references = references;
-        self.change(Change::PutAssembly(Box::new(self.world.assembly.clone())));
+        let references = self.world.topology().referenced();
+        let assembly = &mut self.world.assembly;
+        if assembly.references != references || assembly.reached != assembly.version {
+            assembly.references = references;
+            assembly.reached = assembly.version;
+            let record = assembly.clone();
+            self.change(Change::PutAssembly(Box::new(record)));
+        }
     }
 
     pub(super) fn forget_instance(&mut self, element: &ElementName) {

@@ -369,7 +369,7 @@ impl Machine {
         self.change(Change::PutProcess(Box::new(process)));
         self.happened(Some(id), Happening::ProcessEnded { status, reason });
         self.forget_leftovers();
-        self.forget_references();
+        self.note_reached();
         self.forget_assembly();
         self.out.acks.push(Ack::ProcessEnded);
     }

@@ -14,6 +14,7 @@ use windlass_model::{
 
 use super::{CallRun, Machine, StepKey};
 use crate::engine::{ByQueries, Look};
+use crate::world::Unknown;
 
 /// A call as a step wants it.
 pub(super) struct CallSeed {
@@ -168,6 +169,7 @@ impl Machine {
         let missing =
             |element: &ElementName| Failure::new(FailureKind::NotFound, format!("`{element}` has no record"));
         let home = self.world.home(&record.element);
+        let unknown = Unknown::of(record.side);
         let side = if self.world.is_strange(&record.element) { Side::Installed } else { record.side };
         let element = home.element(&record.element, side).ok_or_else(|| missing(&record.element))?;
         let known = home.elements.get(&record.element);
@@ -180,9 +182,9 @@ impl Machine {
         };
         let instance = home.instances.get(&record.element);
         let natural = instance.and_then(|instance| instance.natural.clone());
-        let properties = home.properties(element, side)?;
+        let properties = home.properties(element, side, unknown)?;
         let arguments =
-            record.pair.as_ref().map(|pair| self.world.arguments(pair, record.side)).transpose()?;
+            record.pair.as_ref().map(|pair| self.world.arguments(pair, record.side, unknown)).transpose()?;
         Ok(Call {
             id: record.id.clone(),
             attempt: record.attempt,

@@ -3,5 +3,6 @@
 mod changing;
 mod crash;
 mod intents;
+mod model;
 mod steps;
 mod support;

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::PairKey;
 use windlass_model::resolve::{Answer, Lookup, Output, Resolved, Resolver};
-use windlass_model::{Element, ElementName, InstanceId, PropertyName, Relationship, State, Topology};
+use windlass_model::{
+    Element, ElementName, InstanceId, Modifier, PropertyName, Relationship, State, Topology,
+};
 use windlass_plan::Direction;
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -130,6 +132,11 @@ impl Ground {
         (thing.generation, thing.kind) = (generation, kind.descriptor.to_string());
     }
 
+    /// Notes what a resource is being made as.
+    pub fn know(&mut self, name: &ElementName, kind: &str) {
+        kind.clone_into(&mut self.things.entry(name.clone()).or_default().kind);
+    }
+
     /// Gives a resource its values.
     pub fn give(&mut self, name: &ElementName, input: String) {
         self.things.entry(name.clone()).or_default().input = Some(input);
@@ -177,6 +184,38 @@ impl Ground {
                 let unwell = matches!(state, State::Failed | State::Broken) && direction == Direction::Cease;
                 if !unwell && self.rank(leaf) < Some(self.floor(leaf, end.least)) {
                     return Err(format!("{direction:?} of {key:?}: {leaf} is {state}, not {}", end.least));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells whether nothing is there of an end of a relationship that is made: it may be made once more.
+    pub fn hangs(&self, key: &PairKey) -> bool {
+        let ends = self.ends(key, Direction::Create);
+        ends.iter().any(|end| end.leaves.iter().any(|leaf| self.rank(leaf) == Some(0)))
+    }
+
+    /// Checks that a resource may reach a state: what is to be made before that is made. For processes that make all of an
+    /// assembly Active.
+    ///
+    /// # Errors
+    ///
+    /// It is not made.
+    pub fn check_arrival(&self, desired: &Topology, name: &ElementName, to: State) -> Result<(), String> {
+        for relationship in desired.relationships().iter().filter(|of| !of.create.is_empty()) {
+            let pre = |modifier: Modifier, state: State| modifier == Modifier::Pre && state == to;
+            let (source, target) = (
+                pre(relationship.source_modifier, relationship.source_state),
+                pre(relationship.target_modifier, relationship.target_state),
+            );
+            let concerns = |key: &PairKey| source && key.source == *name || target && key.target == *name;
+            if !source && !target {
+                continue;
+            }
+            for key in all_pairs(desired, relationship).iter().filter(|key| concerns(key)) {
+                if !self.is_made(key) {
+                    return Err(format!("{name} becomes {to} before {key:?} is made"));
                 }
             }
         }
@@ -247,8 +286,8 @@ impl Ground {
 
     /// Returns the least rank of a resource: without Created there is nothing below Installed.
     fn floor(&self, leaf: &ElementName, least: u8) -> u8 {
-        let element = self.versions.iter().rev().find_map(|topology| topology.get(leaf));
-        if least == 1 && !element.is_some_and(Element::has_created) { 0 } else { least }
+        let has_created = self.versions.iter().filter_map(|t| t.get(leaf)).all(Element::has_created);
+        if least == 1 && !has_created { 0 } else { least }
     }
 
     /// Returns the ends of a relationship that is to be made, or that was. It is ended as any version of it allows.

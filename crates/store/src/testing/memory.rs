@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::{Entropy, StoreId};
 use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
@@ -36,6 +37,45 @@ pub struct MemoryStore {
     processes: Arc<dyn Processes>,
     state: Arc<Mutex<State>>,
     last: watch::Sender<Seq>,
+    cut: Option<Cut>,
+}
+
+/// The death of a process in the middle of a commit: see [`MemoryStore::cut`].
+#[derive(Clone)]
+pub struct Cut(Arc<CutState>);
+
+struct CutState {
+    /// How many batches are still to come, the last included.
+    left: AtomicU64,
+    keeps_last: bool,
+    dead: Notify,
+}
+
+impl Cut {
+    /// Resolves when the process is dead. What it still does then, nobody must see.
+    pub async fn dead(&self) {
+        while !self.is_dead() {
+            let dead = self.0.dead.notified();
+            if !self.is_dead() {
+                dead.await;
+            }
+        }
+    }
+
+    /// Tells whether the process is dead.
+    pub fn is_dead(&self) -> bool {
+        self.0.left.load(Ordering::SeqCst) == 0
+    }
+
+    /// Counts a batch, and tells whether it is applied.
+    fn applies(&self) -> bool {
+        let left = self.0.left.load(Ordering::SeqCst);
+        self.0.left.store(left.saturating_sub(1), Ordering::SeqCst);
+        if left <= 1 {
+            self.0.dead.notify_waiters();
+        }
+        left > 1 || left == 1 && self.0.keeps_last
+    }
 }
 
 #[derive(Default)]
@@ -58,6 +98,7 @@ impl MemoryStore {
             processes: Arc::new(SystemProcesses),
             state: Arc::default(),
             last: watch::Sender::new(Seq::START),
+            cut: None,
         }
     }
 
@@ -78,6 +119,15 @@ impl MemoryStore {
     /// Lets the next batch fail with `error`, as a full disk would.
     pub fn fail_next(&self, error: StoreError) {
         self.state().failure = Some(error);
+    }
+
+    /// Returns a handle for a process that dies at its batch with this number, from 1: just before that batch is written,
+    /// or just after, when nobody has been told yet. Tickets of that batch and of later ones never resolve.
+    #[must_use]
+    pub fn cut(&self, batch: u64, keeps_last: bool) -> (Self, Cut) {
+        let left = AtomicU64::new(batch.max(1));
+        let cut = Cut(Arc::new(CutState { left, keeps_last, dead: Notify::new() }));
+        (Self { cut: Some(cut.clone()), ..self.clone() }, cut)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -172,10 +222,16 @@ impl Store for MemoryStore {
     }
 
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
+        if self.cut.as_ref().is_some_and(|cut| !cut.applies()) {
+            return Ticket::new(std::future::pending());
+        }
         let mut state = self.state();
         let outcome = state.commit(lease, batch);
         // Told before the next batch is applied, so that the number never falls.
         self.last.send_replace(state.records.last());
+        if self.cut.as_ref().is_some_and(Cut::is_dead) {
+            return Ticket::new(std::future::pending());
+        }
         Ticket::ready(outcome)
     }
 

@@ -11,5 +11,5 @@ mod puppets;
 mod records;
 mod table;
 
-pub use memory::MemoryStore;
+pub use memory::{Cut, MemoryStore};
 pub use puppets::{CountingEntropy, Graveyard, ManualClock};

@@ -60,6 +60,7 @@ pub fn assembly(name: &AssemblyName, packages: &[&PackageRecord]) -> AssemblyRec
         parameters: BTreeMap::new(),
         packages: packages.iter().map(|package| (package.name.clone(), package.digest.clone())).collect(),
         version: None,
+        reached: None,
         scaled: BTreeMap::new(),
         references: BTreeSet::new(),
         created: TIME,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use windlass_driver::{Binding, Bindings, Location, Package, Placement, Registry};
+use windlass_driver::{Binding, Bindings, Driver, Location, Package, Placement, Registry};
 use windlass_engine::{Ask, Desired, Ended, Engine, EngineError, Manner, Means, Options, Places, Stop};
 use windlass_executor::Runtime;
 use windlass_model::assembly::{
@@ -20,11 +20,11 @@ use windlass_model::{
     AssemblyName, Clock, ElementName, Modifier, Part, State, Template, Timestamp, Transition,
 };
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_store::testing::{CountingEntropy, Graveyard, MemoryStore};
+use windlass_store::testing::{CountingEntropy, Cut, Graveyard, MemoryStore};
 use windlass_store::{Holder, Snapshot, Store};
 
 use self::puppet::{Puppet, Strings};
-use self::runtime::Jobs;
+use self::runtime::{Jobs, World};
 
 /// Time as tokio tells it, so that it can be paused.
 struct TokioClock(tokio::time::Instant);
@@ -62,6 +62,7 @@ pub(crate) struct Rig {
     pub(crate) store: MemoryStore,
     pub(crate) jobs: Jobs,
     pub(crate) strings: Strings,
+    drivers: Registry,
     graveyard: Arc<Graveyard>,
     clock: Arc<dyn Clock>,
     lives: std::sync::atomic::AtomicU32,
@@ -72,13 +73,28 @@ pub(crate) struct Rig {
 impl Rig {
     /// Makes a rig in which every action has this effect.
     pub(crate) fn new(effect: Effect) -> Self {
+        let strings = Strings::new(effect);
+        Self::with(strings.clone(), Registry::new().with(Puppet(strings)), None)
+    }
+
+    /// Makes a rig with a driver of its own, whose jobs do something to a world.
+    pub(crate) fn in_world(driver: impl Driver + 'static, world: Arc<dyn World>) -> Self {
+        Self::with(Strings::new(Effect::Once), Registry::new().with(driver), Some(world))
+    }
+
+    fn with(strings: Strings, drivers: Registry, world: Option<Arc<dyn World>>) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock(tokio::time::Instant::now()));
         let graveyard = Arc::new(Graveyard::default());
         let store =
             MemoryStore::new(clock.clone(), &CountingEntropy::seeded(1)).with_processes(graveyard.clone());
+        let jobs = Jobs::new(clock.clone());
         Self {
-            jobs: Jobs::new(clock.clone()),
-            strings: Strings::new(effect),
+            jobs: match world {
+                Some(world) => jobs.in_world(world),
+                None => jobs,
+            },
+            strings,
+            drivers,
             store,
             graveyard,
             clock,
@@ -90,14 +106,25 @@ impl Rig {
 
     /// Makes an engine, as a new process of the operating system would.
     pub(crate) fn engine(&self) -> (Engine, Holder) {
+        self.engine_of(self.store.clone(), self.jobs.clone())
+    }
+
+    /// Makes an engine that dies at one of its batches.
+    pub(crate) fn mortal(&self, batch: u64, keeps_last: bool) -> (Engine, Holder, Cut) {
+        let (store, cut) = self.store.cut(batch, keeps_last);
+        let (engine, holder) = self.engine_of(store, self.jobs.of(cut.clone()));
+        (engine, holder, cut)
+    }
+
+    fn engine_of(&self, store: MemoryStore, jobs: Jobs) -> (Engine, Holder) {
         let life = self.lives.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let mut holder = Holder::current("test");
         holder.pid = life;
         let engine = Engine {
-            store: Arc::new(self.store.clone()),
+            store: Arc::new(store),
             means: Means {
-                drivers: Registry::new().with(Puppet(self.strings.clone())),
-                places: Arc::new(OnePlace(self.jobs.clone())),
+                drivers: self.drivers.clone(),
+                places: Arc::new(OnePlace(jobs)),
                 clock: self.clock.clone(),
                 entropy: Arc::new(CountingEntropy::seeded(u64::from(life))),
                 home: self.home.clone(),
@@ -325,20 +352,25 @@ fn part(name: &str, kind: ElementKind, descriptor: &str) -> Element {
 }
 
 fn package() -> Package {
+    package_of("resource::r::1.0", "puppet", &["Join", "Leave"])
+}
+
+/// Makes a package whose driver does all.
+pub(crate) fn package_of(name: &str, driver: &str, operations: &[&str]) -> Package {
     let binding = Binding {
-        driver: "puppet".parse().expect("valid"),
+        driver: driver.parse().expect("valid"),
         infrastructure: vec!["*".to_owned()],
         properties: BTreeMap::new(),
     };
     let bindings = Bindings {
         transitions: TRANSITIONS
             .iter()
-            .chain(&[Transition::Reconfigure, Transition::Adopt])
+            .chain(&[Transition::Create, Transition::Delete, Transition::Reconfigure, Transition::Adopt])
             .map(|transition| (*transition, Vec::new()))
             .collect(),
-        operations: ["Join", "Leave"].map(|name| (name.to_owned(), Vec::new())).into(),
+        operations: operations.iter().map(|name| ((*name).to_owned(), Vec::new())).collect(),
         default: vec![binding],
         ..Bindings::default()
     };
-    Package::new("resource::r::1.0".parse().expect("valid"), bindings, Vec::new())
+    Package::new(name.parse().expect("valid"), bindings, Vec::new())
 }

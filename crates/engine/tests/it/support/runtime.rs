@@ -7,18 +7,39 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use windlass_executor::{
-    Capabilities, End, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, Timestamp,
+    Capabilities, Captured, End, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, Timestamp,
 };
 use windlass_model::Clock;
+use windlass_store::testing::Cut;
 
 /// How long each job takes.
 pub(crate) const TAKES: Duration = Duration::from_millis(10);
+
+/// What jobs do to the world, where it is more than to be written down.
+pub(crate) trait World: Send + Sync {
+    /// A job begins. Returns how long it takes.
+    fn begins(&self, job: &Job) -> Duration;
+
+    /// A job has come to its end: it does what it does now.
+    fn ends(&self, job: &Job) -> Ending;
+}
+
+/// How a job comes to its end.
+pub(crate) enum Ending {
+    /// With this exit code, having written this.
+    Exited(i32, String),
+    /// Without anybody knowing how.
+    Lost,
+}
 
 #[derive(Clone)]
 pub(crate) struct Jobs {
     clock: Arc<dyn Clock>,
     table: Arc<Mutex<Table>>,
     changed: Arc<Notify>,
+    world: Option<Arc<dyn World>>,
+    /// The life of the process that this handle is of.
+    life: Option<Cut>,
 }
 
 #[derive(Default)]
@@ -39,7 +60,17 @@ enum Slot {
 
 impl Jobs {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, table: Arc::default(), changed: Arc::default() }
+        Self { clock, table: Arc::default(), changed: Arc::default(), world: None, life: None }
+    }
+
+    /// Lets jobs do something to a world.
+    pub(crate) fn in_world(self, world: Arc<dyn World>) -> Self {
+        Self { world: Some(world), ..self }
+    }
+
+    /// Returns the handle of a process, which hands over no job once it is dead.
+    pub(crate) fn of(&self, life: Cut) -> Self {
+        Self { life: Some(life), ..self.clone() }
     }
 
     /// Lets the next job of a program be lost without having done anything.
@@ -76,10 +107,24 @@ impl Jobs {
         Outcome::new(end, Timestamp::from_millis(now))
     }
 
-    async fn execute(self, id: JobId, program: String) {
-        tokio::time::sleep(TAKES).await;
+    async fn execute(self, id: JobId, job: Job) {
+        let takes = self.world.as_ref().map_or(TAKES, |world| world.begins(&job));
+        tokio::time::sleep(takes).await;
+        let ending = self.world.as_ref().map(|world| world.ends(&job));
+        let program = job.program;
+        let slot = match ending {
+            Some(Ending::Lost) => Some(Slot::Gone),
+            Some(Ending::Exited(code, stdout)) => {
+                let mut outcome = self.outcome(End::Exited(code));
+                outcome.stdout = Captured::whole(stdout);
+                Some(Slot::Ended(Box::new(outcome)))
+            }
+            None => None,
+        };
         let outcome = self.outcome(End::Exited(0));
-        {
+        if let Some(slot) = slot {
+            self.lock().jobs.insert(id, slot);
+        } else {
             let mut table = self.lock();
             let running = matches!(table.jobs.get(&id), Some(Slot::Running));
             if running && let Some(times @ 1..) = table.losses.get_mut(&program) {
@@ -114,11 +159,14 @@ impl Runtime for Jobs {
     }
 
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
+        if self.life.as_ref().is_some_and(Cut::is_dead) {
+            return std::future::pending().await;
+        }
         let mut table = self.lock();
         if !table.jobs.contains_key(id) {
             table.jobs.insert(id.clone(), Slot::Running);
             table.submitted.push(id.clone());
-            tokio::spawn(self.clone().execute(id.clone(), job.program.clone()));
+            tokio::spawn(self.clone().execute(id.clone(), job.clone()));
         }
         Ok(())
     }

@@ -1,0 +1,96 @@
+//! A driver whose calls are jobs that change the world of a test.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use windlass_driver::contract::{Found, Query};
+use windlass_driver::{Call, Context, Driver, JobFailure, Nature, Observation, Observed, Package, Report};
+use windlass_executor::{End, Job};
+use windlass_model::Action;
+use windlass_model::name::DriverKind;
+use windlass_model::record::{Failure, FailureKind};
+use windlass_source::Diagnostic;
+
+use super::world::World;
+
+/// The driver of a world.
+pub(super) struct Hand(pub(super) World);
+
+/// Its kind.
+pub(super) const KIND: &str = "hand";
+
+impl Hand {
+    async fn act(&self, context: &dyn Context, call: &Call) -> Result<Report, Failure> {
+        self.0.announce(call);
+        let job = Job::command(call.id.to_string());
+        let outcome = context.job("run", job).await.map_err(|failure| match failure {
+            JobFailure::Lost(failure) | JobFailure::NotRun(failure) => failure,
+            _ => Failure::new(FailureKind::Failed, "no outcome"),
+        })?;
+        let said: Value = serde_json::from_str(&outcome.stdout.text()).unwrap_or_default();
+        let report = report(said["natural"].as_str(), &said["out"]);
+        if outcome.end == End::Exited(0) {
+            return Ok(report);
+        }
+        if report.natural.is_some() {
+            context.checkpoint(0, report).await?;
+        }
+        Err(Failure::new(FailureKind::Failed, "it was bad luck"))
+    }
+}
+
+fn report(natural: Option<&str>, out: &Value) -> Report {
+    let updates = match out {
+        Value::Null => Value::Null,
+        out => json!({ "interfaces": { "properties": { "signals": { "out": out } } } }),
+    };
+    Report { natural: natural.map(ToOwned::to_owned), updates, ..Report::settled() }
+}
+
+#[async_trait]
+impl Driver for Hand {
+    fn kind(&self) -> DriverKind {
+        KIND.parse().expect("valid")
+    }
+
+    fn family(&self) -> &'static str {
+        KIND
+    }
+
+    fn check(&self, _: &Package) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    fn nature(&self, _: &Package, action: &Action) -> Option<Nature> {
+        let effect = self.0.effect(action);
+        Some(Nature {
+            effect,
+            observable: self.0.observable(),
+            batch: None,
+            timeout: Duration::from_secs(60),
+        })
+    }
+
+    async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
+        let mut answers = Vec::new();
+        for call in calls {
+            answers.push(self.act(context, call).await);
+        }
+        answers
+    }
+
+    async fn observe(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
+        let look = |call: &Call| {
+            let (done, natural, out) = self.0.look(&call.id.to_string());
+            let observation = if done { Observation::Reached } else { Observation::Absent };
+            let report = report(natural.as_deref(), &out.map_or(Value::Null, Value::from));
+            Ok(Observed { observation, report: if done { report } else { Report::settled() } })
+        };
+        calls.iter().map(look).collect()
+    }
+
+    async fn discover(&self, _: &dyn Context, _: &Query) -> Result<Vec<Found>, Failure> {
+        Ok(Vec::new())
+    }
+}

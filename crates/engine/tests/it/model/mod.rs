@@ -1,0 +1,167 @@
+//! Random assemblies, asked for from the real engine on virtual time: calls fail, jobs are lost, processes die, and whoever
+//! looks from outside sees nothing wrong at any call, and all that was asked for in the end.
+
+mod driver;
+mod session;
+mod world;
+
+use proptest::prelude::*;
+use windlass_engine::{Ask, EngineError};
+use windlass_lifecycle::Scale;
+use windlass_lifecycle::testing::{Luck, Spec, few, has_order, versions};
+use windlass_model::assembly::ElementKind;
+use windlass_model::record::Effect;
+use windlass_model::{ElementName, State, Topology};
+use windlass_store::Store as _;
+
+use self::session::{Death, Fate, Session};
+use self::world::Trouble;
+use crate::support::assembly_name;
+
+/// How many cases of each kind CI tries.
+const CASES: u32 = 60;
+
+/// Something that is asked, and when its process dies.
+#[derive(Debug, Clone)]
+struct Wish {
+    what: What,
+    which: u8,
+    death: Option<Death>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    One,
+    Other,
+    Down,
+    Out,
+    In,
+    Heal,
+    Back,
+    Set(u8),
+    Retry,
+}
+
+fn death() -> impl Strategy<Value = Option<Death>> {
+    let death = (1..80_u64, any::<bool>()).prop_map(|(batch, keeps_last)| Death { batch, keeps_last });
+    proptest::option::of(death)
+}
+
+fn wish() -> impl Strategy<Value = Wish> {
+    let what = prop_oneof![
+        3 => Just(What::One),
+        3 => Just(What::Other),
+        1 => Just(What::Down),
+        2 => Just(What::Out),
+        2 => Just(What::In),
+        2 => Just(What::Heal),
+        2 => Just(What::Back),
+        2 => (2..=4_u8).prop_map(What::Set),
+        1 => Just(What::Retry),
+    ];
+    (what, any::<u8>(), death()).prop_map(|(what, which, death)| Wish { what, which, death })
+}
+
+fn trouble() -> impl Strategy<Value = (Trouble, bool)> {
+    let effect = prop_oneof![Just(Some(Effect::Once)), Just(Some(Effect::Repeatable)), Just(None)];
+    let fails = prop_oneof![Just(0), 2..12_u64];
+    let loses = prop_oneof![2 => Just(0), 1 => 3..20_u64];
+    (any::<u64>(), fails, loses, any::<bool>(), effect, any::<bool>(), proptest::bool::weighted(0.2))
+        .prop_map(|(seed, fails, loses, lost_did, effect, observable, moves)| {
+            let luck = Luck { seed, fails, cut: None };
+            // Where jobs can't be looked for, one that was on its way is lost enough.
+            let loses = if moves { 0 } else { loses };
+            (Trouble { luck, loses, lost_did, effect, observable }, moves)
+        })
+}
+
+/// Runs a test on virtual time.
+fn on_virtual_time(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.expect("there are threads").block_on(test);
+}
+
+/// Asks for what a wish is about, if that makes sense now.
+async fn wished(session: &mut Session, wish: &Wish, one: &Topology, other: &Topology) {
+    let snapshot = session.rig.store.load(&assembly_name("t")).await.expect("the store is readable");
+    let pick = |kind: ElementKind| -> Option<ElementName> {
+        let topology = &snapshot.as_ref()?.assembly.topology;
+        let found: Vec<_> = topology.elements().iter().filter(|element| element.kind == kind).collect();
+        let at = usize::from(wish.which) % found.len().max(1);
+        Some(found.get(at)?.name.clone())
+    };
+    let ask = match wish.what {
+        What::One => Ask::Up(Box::new(session.desired(one))),
+        What::Other => Ask::Up(Box::new(session.desired(other))),
+        What::Down => Ask::Down,
+        What::Out | What::In => {
+            let Some(cluster) = pick(ElementKind::Group) else { return };
+            let out = matches!(wish.what, What::Out);
+            Ask::Scale { cluster, scale: if out { Scale::Out } else { Scale::In } }
+        }
+        What::Heal => match pick(ElementKind::Resource) {
+            Some(resource) => Ask::Heal(resource),
+            None => return,
+        },
+        What::Back => Ask::Rollback(None),
+        What::Set(rank) => Ask::SetState(State::LADDER[usize::from(rank)]),
+        What::Retry => Ask::Retry { assume: None },
+    };
+    match session.ask_and_answer("t", &ask, wish.death).await {
+        Fate::Refused(
+            EngineError::Unknown { .. }
+            | EngineError::Scale(_)
+            | EngineError::NoVersion { .. }
+            | EngineError::GoingDown(_),
+        ) => {}
+        Fate::Refused(error) if session.lost.is_empty() => panic!("{error}"),
+        _ => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(few(CASES))]
+
+    /// Whatever is asked, whatever goes wrong, wherever it is cut: in the end it is as it was asked to be, and then gone.
+    #[test]
+    fn any_wishes((a, b) in versions(), (trouble, moves) in trouble(), wishes in proptest::collection::vec(wish(), 1..6)) {
+        let (one, other) = (a.topology(), b.topology());
+        prop_assume!(has_order(&one) && has_order(&other));
+        on_virtual_time(async {
+            let mut session = Session::new(trouble, moves);
+            session.luck(false);
+            for wish in &wishes {
+                wished(&mut session, wish, &one, &other).await;
+            }
+            session.settles(&one).await;
+            session.goes("t").await;
+        });
+    }
+
+    /// From one version to another and back.
+    #[test]
+    fn an_upgrade_and_its_way_back((a, b) in versions(), (trouble, moves) in trouble(), deaths in [death(), death(), death()]) {
+        let (one, other) = (a.topology(), b.topology());
+        prop_assume!(has_order(&one) && has_order(&other));
+        on_virtual_time(to_and_fro(&a, &b, trouble, moves, deaths));
+    }
+}
+
+/// Goes from one version to another and back, with bad luck on the way and good luck at the end.
+async fn to_and_fro(a: &Spec, b: &Spec, trouble: Trouble, moves: bool, deaths: [Option<Death>; 3]) {
+    let (one, other) = (a.topology(), b.topology());
+    let mut session = Session::new(trouble, moves);
+    session.settles(&one).await;
+    for (round, death) in deaths.into_iter().enumerate() {
+        session.luck(false);
+        // Turned round half way, the last time.
+        let wanted = if round == 1 { &one } else { &other };
+        let ask = Ask::Up(Box::new(session.desired(wanted)));
+        session.ask_and_answer("t", &ask, death).await;
+        if round == 0 {
+            session.settles(&other).await;
+        }
+    }
+    session.settles(&one).await;
+    session.goes("t").await;
+}

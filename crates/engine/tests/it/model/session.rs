@@ -1,0 +1,209 @@
+//! A user who asks for things, in processes that may die, until they are there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use windlass_engine::{Ask, Desired, EngineError, Manner, Stop};
+use windlass_model::assembly::ElementKind;
+use windlass_model::record::{CallRecord, Effect, ProcessStatus};
+use windlass_model::{Action, ElementName, State, Topology, Transition};
+use windlass_store::Store as _;
+
+use super::driver::{Hand, KIND};
+use super::world::{Trouble, World};
+use crate::support::{Rig, assembly_name, package_of};
+
+/// When a process dies: at this batch, just before or just after it is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Death {
+    pub(super) batch: u64,
+    pub(super) keeps_last: bool,
+}
+
+/// What became of what was asked.
+#[derive(Debug)]
+pub(super) enum Fate {
+    Ended(ProcessStatus, Option<String>),
+    Died,
+    /// A person must say what happened to these calls.
+    Undecided(Vec<CallRecord>),
+    /// It can't be asked now.
+    Refused(EngineError),
+}
+
+pub(super) struct Session {
+    pub(super) rig: Rig,
+    pub(super) world: World,
+    trouble: Trouble,
+    /// Whether each process runs from somewhere else, where the jobs of others can't be looked for.
+    moves: bool,
+    asked: u32,
+    /// What was launched by a call that was lost and that nobody could look at: what it publishes is not known, so it has to
+    /// be replaced.
+    pub(super) lost: BTreeSet<ElementName>,
+}
+
+impl Session {
+    pub(super) fn new(trouble: Trouble, moves: bool) -> Self {
+        let world = World::new(trouble);
+        let mut rig = Rig::in_world(Hand(world.clone()), std::sync::Arc::new(world.clone()));
+        // What a process did last is known to nobody: a person is asked about one call at a time.
+        if moves {
+            rig.options.parallelism = 1;
+        }
+        Self { rig, world, trouble, moves, asked: 0, lost: BTreeSet::new() }
+    }
+
+    /// Lets nothing go wrong from now on, or as much as at first.
+    pub(super) fn luck(&self, good: bool) {
+        let Trouble { luck, loses, .. } = self.trouble;
+        if good { self.world.trouble(0, 0) } else { self.world.trouble(luck.fails, loses) }
+    }
+
+    /// Describes what is asked to be there.
+    pub(super) fn desired(&self, topology: &Topology) -> Desired {
+        let kinds = ["resource::k0::1.0", "resource::k1::1.0"];
+        let operations = ["Join1", "Leave1", "Join2", "Leave2"];
+        let replace = self.lost.iter().filter(|name| topology.get(name).is_some()).cloned().collect();
+        Desired {
+            topology: topology.clone(),
+            descriptor: "assembly::any::1.0".parse().expect("valid"),
+            parameters: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+            packages: kinds.map(|kind| package_of(kind, KIND, &operations)).into(),
+            manner: Manner { replace, ..Manner::default() },
+            expected: None,
+        }
+    }
+
+    /// Asks for something in a process that may die.
+    pub(super) async fn ask(&mut self, root: &str, ask: Ask, death: Option<Death>) -> Fate {
+        self.asked += 1;
+        if self.moves {
+            self.rig.home = format!("home {}", self.asked);
+        }
+        let Death { batch, keeps_last } = death.unwrap_or(Death { batch: u64::MAX, keeps_last: true });
+        // What may be made twice is made before its record is written: with the record lost, nobody would know of it.
+        let keeps_last = keeps_last || self.trouble.effect != Some(Effect::Once);
+        let (engine, holder, cut) = self.rig.mortal(batch, keeps_last);
+        let (name, stop) = (assembly_name(root), Stop::default());
+        let heals = matches!(ask, Ask::Heal(_));
+        let whole = async {
+            let prepared = match engine.prepare(&name, ask, &holder, &stop).await {
+                Ok(prepared) => prepared,
+                Err(EngineError::NeedsDecision { calls, .. }) => return Fate::Undecided(calls),
+                Err(error) => return Fate::Refused(error),
+            };
+            let snapshot = self.rig.look(root).await;
+            let unwell = |state| matches!(state, State::Failed | State::Broken);
+            let unwell = snapshot.elements.values().filter(|record| unwell(record.state));
+            let unwell = unwell.map(|record| record.name.clone()).collect();
+            let goal = snapshot.assembly.goal;
+            let topology = &snapshot.assembly.topology;
+            self.world.begin(topology, goal == State::Absent, goal == State::Active && !heals, unwell);
+            let ended = prepared.run(&stop).await.expect("the store is well");
+            if ended.process.status == ProcessStatus::Completed && !heals {
+                self.world.complete(&name);
+            }
+            Fate::Ended(ended.process.status, ended.process.reason)
+        };
+        let fate = tokio::select! {
+            biased;
+            () = cut.dead() => Fate::Died,
+            fate = whole => fate,
+        };
+        if matches!(fate, Fate::Died) {
+            self.rig.bury(&holder);
+            if self.moves {
+                // From elsewhere nobody sees what still runs.
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
+        assert_eq!(self.world.wrong(), [""; 0], "at request {}", self.asked);
+        fate
+    }
+
+    /// Asks for something, and answers what a person is asked.
+    pub(super) async fn ask_and_answer(&mut self, root: &str, ask: &Ask, death: Option<Death>) -> Fate {
+        let mut fate = self.ask(root, ask.clone(), death).await;
+        for _ in 0..200 {
+            let Fate::Undecided(calls) = fate else { return fate };
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let mut truths = calls.iter().map(|call| self.world.did(&call.id.to_string()));
+            let truth = truths.next().expect("there is a question");
+            assert!(truths.all(|other| other == truth), "one answer can't be true of all: {calls:?}");
+            let launches = |call: &&CallRecord| {
+                let of = [Transition::Create, Transition::Install].map(Action::Transition);
+                truth && of.contains(&call.action)
+            };
+            self.lost.extend(calls.iter().filter(launches).map(|call| call.element.clone()));
+            match self.ask(root, Ask::Retry { assume: Some(truth) }, death).await {
+                undecided @ Fate::Undecided(_) => fate = undecided,
+                Fate::Refused(error) if self.lost.is_empty() => panic!("{error}"),
+                _ => fate = self.ask(root, ask.clone(), None).await,
+            }
+        }
+        panic!("a person is asked again and again")
+    }
+
+    /// Brings an assembly up without any trouble, whatever was before, and looks at it.
+    pub(super) async fn settles(&mut self, topology: &Topology) {
+        self.luck(true);
+        let root = topology.name().to_string();
+        let mut rounds = 0;
+        loop {
+            let lost = self.lost.clone();
+            let ask = Ask::Up(Box::new(self.desired(topology)));
+            let fate = self.ask_and_answer(&root, &ask, None).await;
+            self.lost = self.lost.difference(&lost).cloned().collect();
+            match fate {
+                Fate::Ended(ProcessStatus::Completed, _) if self.lost.is_empty() => break,
+                // What is not known of a launch that was lost is known after the next.
+                _ if !self.lost.is_empty() && rounds < 5 => rounds += 1,
+                other => panic!("{other:?}: {:?}", self.failures(&root).await),
+            }
+        }
+        let snapshot = self.rig.look(&root).await;
+        let desired = &snapshot.assembly.topology;
+        let [seen, expected] = self.world.compare(desired);
+        assert_eq!(seen, expected);
+        let resources = desired.elements().iter().filter(|element| element.kind == ElementKind::Resource);
+        let states: BTreeMap<&ElementName, State> =
+            resources.map(|element| (&element.name, snapshot.elements[&element.name].state)).collect();
+        assert!(states.values().all(|state| *state == State::Active), "{states:?}");
+        let made: BTreeSet<_> =
+            snapshot.pairs.values().filter(|pair| pair.created).map(|pair| pair.key.clone()).collect();
+        let calling = desired.relationships().iter().filter(|of| !of.create.is_empty());
+        let pairs = calling.flat_map(|of| windlass_lifecycle::testing::all_pairs(desired, of));
+        assert!(pairs.into_iter().all(|key| made.contains(&key)), "{made:?}");
+        let again = Ask::Up(Box::new(self.desired(topology)));
+        let preview =
+            self.rig.engine().0.preview(&assembly_name(&root), again).await.expect("there is a plan");
+        assert!(preview.plan.is_empty() && preview.diff.is_empty(), "{}", preview.diff);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(self.rig.jobs.left(), 0);
+    }
+
+    /// Returns what is on record of what has failed.
+    async fn failures(&self, root: &str) -> Vec<String> {
+        let elements = self.rig.look(root).await.elements.into_values();
+        elements.filter_map(|of| Some(format!("{} {}: {}", of.name, of.state, of.failure?.message))).collect()
+    }
+
+    /// Takes an assembly down without any trouble, and sees that nothing is left of it.
+    pub(super) async fn goes(&mut self, root: &str) {
+        self.luck(true);
+        let fate = self.ask_and_answer(root, &Ask::Down, None).await;
+        match fate {
+            Fate::Ended(ProcessStatus::Completed, _) | Fate::Refused(EngineError::Unknown { .. }) => {}
+            other => panic!("{other:?}"),
+        }
+        assert!(self.rig.store.load(&assembly_name(root)).await.expect("it is readable").is_none());
+        let (states, pairs) = self.world.left();
+        let states: Vec<_> = states.iter().filter(|(name, _)| name.assembly().as_str() == root).collect();
+        assert!(states.is_empty(), "{states:?}");
+        assert_eq!(pairs, 0);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(self.rig.jobs.left(), 0);
+    }
+}
