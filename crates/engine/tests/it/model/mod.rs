@@ -19,7 +19,7 @@ use self::world::Trouble;
 use crate::support::assembly_name;
 
 /// How many cases of each kind CI tries.
-const CASES: u32 = 60;
+const CASES: u32 = 40;
 
 /// Something that is asked, and when its process dies.
 #[derive(Debug, Clone)]
