@@ -82,7 +82,7 @@ impl Driver for Hand {
 
     async fn observe(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
         let look = |call: &Call| {
-            let (done, natural, out) = self.0.look(&call.id.to_string());
+            let (done, natural, out) = self.0.look(call.id.as_str());
             let observation = if done { Observation::Reached } else { Observation::Absent };
             let report = report(natural.as_deref(), &out.map_or(Value::Null, Value::from));
             Ok(Observed { observation, report: if done { report } else { Report::settled() } })

@@ -88,7 +88,7 @@ impl Session {
         let (engine, holder, cut) = self.rig.mortal(batch, keeps_last);
         let (name, stop) = (assembly_name(root), Stop::default());
         let heals = matches!(ask, Ask::Heal(_));
-        let whole = async {
+        let whole = Box::pin(async {
             let prepared = match engine.prepare(&name, ask, &holder, &stop).await {
                 Ok(prepared) => prepared,
                 Err(EngineError::NeedsDecision { calls, .. }) => return Fate::Undecided(calls),
@@ -106,7 +106,7 @@ impl Session {
                 self.world.complete(&name);
             }
             Fate::Ended(ended.process.status, ended.process.reason)
-        };
+        });
         let fate = tokio::select! {
             biased;
             () = cut.dead() => Fate::Died,
@@ -129,7 +129,7 @@ impl Session {
         for _ in 0..200 {
             let Fate::Undecided(calls) = fate else { return fate };
             tokio::time::sleep(Duration::from_secs(1)).await;
-            let mut truths = calls.iter().map(|call| self.world.did(&call.id.to_string()));
+            let mut truths = calls.iter().map(|call| self.world.did(call.id.as_str()));
             let truth = truths.next().expect("there is a question");
             assert!(truths.all(|other| other == truth), "one answer can't be true of all: {calls:?}");
             let launches = |call: &&CallRecord| {
@@ -160,7 +160,8 @@ impl Session {
                 Fate::Ended(ProcessStatus::Completed, _) if self.lost.is_empty() => break,
                 // What is not known of a launch that was lost is known after the next.
                 _ if !self.lost.is_empty() && rounds < 5 => rounds += 1,
-                other => panic!("{other:?}: {:?}", self.failures(&root).await),
+                Fate::Ended(status, why) => panic!("{status:?}, {why:?}: {:?}", self.failures(&root).await),
+                other => panic!("{other:?}"),
             }
         }
         let snapshot = self.rig.look(&root).await;

@@ -176,12 +176,11 @@ impl World {
 impl Inner {
     /// Forgets what came to nothing.
     fn tidy(&mut self) {
-        let came_to_nothing = |(name, thing): (&ElementName, _)| {
-            let thing: &windlass_lifecycle::testing::Thing = thing;
-            (thing.state == State::Failed && !self.present.contains(name)).then(|| name.clone())
-        };
-        let nothing: Vec<ElementName> = self.ground.things().iter().filter_map(came_to_nothing).collect();
-        nothing.iter().for_each(|name| self.ground.set(name, State::Absent));
+        let failed = self.ground.things().iter().filter(|(_, thing)| thing.state == State::Failed);
+        let nothing = failed.map(|(name, _)| name.clone()).filter(|name| !self.present.contains(name));
+        for name in nothing.collect::<Vec<ElementName>>() {
+            self.ground.set(&name, State::Absent);
+        }
     }
 
     fn begins(&mut self, id: &str) -> Result<(), String> {
@@ -286,8 +285,10 @@ impl Inner {
         let peer = call.arguments.iter().find(|(name, _)| name.as_str() == "peer");
         let source = self.ground.things().get(&key.source).and_then(|thing| thing.input.as_ref());
         match (peer, source) {
-            (Some((_, peer)), Some(input)) if made && peer.value.to_string() != *input => {
-                Err(format!("{key:?} is made with {}, and its source has {input}", peer.value))
+            (Some((_, peer)), Some(input)) if made => {
+                let given = peer.value.to_string();
+                let wrong = || format!("{key:?} is made with {given}, and its source has {input}");
+                if given == *input { Ok(()) } else { Err(wrong()) }
             }
             _ => Ok(()),
         }
