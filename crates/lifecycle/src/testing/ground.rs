@@ -51,9 +51,12 @@ struct End {
 }
 
 impl Ground {
-    /// Notes that a process begins that makes an assembly like this.
-    pub fn begin(&mut self, desired: Option<&Topology>) {
-        self.before = self.things.iter().map(|(name, thing)| (name.clone(), thing.state)).collect();
+    /// Notes that a process begins that makes an assembly of this name like this.
+    pub fn begin(&mut self, root: &str, desired: Option<&Topology>) {
+        let own = |name: &ElementName| name.assembly().as_str() == root;
+        self.before.retain(|name, _| !own(name));
+        let now = self.things.iter().filter(|(name, _)| own(name));
+        self.before.extend(now.map(|(name, thing)| (name.clone(), thing.state)));
         if let Some(desired) = desired {
             self.versions.push(desired.clone());
         }

@@ -3,6 +3,7 @@
 
 mod driver;
 mod session;
+mod two;
 mod world;
 
 use proptest::prelude::*;

@@ -8,9 +8,10 @@ use serde_json::json;
 use windlass_driver::Call;
 use windlass_executor::Job;
 use windlass_lifecycle::testing::{Ground, Luck};
-use windlass_model::record::{Effect, PairKey};
+use windlass_model::record::{Effect, ElementRecord, PairKey};
 use windlass_model::{Action, AssemblyName, ElementName, State, Topology, Transition};
 use windlass_plan::Direction;
+use windlass_store::Snapshot;
 
 use crate::support::runtime::{self, Ending};
 
@@ -57,6 +58,8 @@ struct Known {
     deed: Deed,
     /// Whether it has done what it should.
     done: bool,
+    /// How many of its jobs were lost.
+    lost: u64,
 }
 
 /// What a call does.
@@ -103,19 +106,27 @@ impl World {
         self.lock().trouble.observable
     }
 
-    /// Notes that a process begins: what it is to make, whether of all parts, and what it takes for broken.
-    pub(super) fn begin(&self, desired: &Topology, goes: bool, whole: bool, unwell: BTreeSet<ElementName>) {
+    /// Notes that a process begins, of whose assembly the records say this: whether it is to make all parts Active.
+    pub(super) fn begin(&self, records: &Snapshot, whole: bool) {
         let mut inner = self.lock();
+        let desired = &records.assembly.topology;
+        let goes = records.assembly.goal == State::Absent;
         let name = desired.name().clone();
+        // What came to nothing is forgotten when it is known to have.
+        let state = |name: &ElementName| records.elements.get(name).map(|record| record.state);
+        inner.tidy(|name| state(name) == Some(State::Absent));
         inner.ground.forget();
-        inner.ground.begin((!goes).then_some(desired));
+        inner.ground.begin(name.as_str(), (!goes).then_some(desired));
         inner.desired.insert(name.clone(), desired.clone());
-        if whole && !goes {
+        if whole && records.assembly.goal == State::Active {
             inner.whole.insert(name);
         } else {
             inner.whole.remove(&name);
         }
-        inner.unwell = unwell;
+        let unwell = |record: &&ElementRecord| matches!(record.state, State::Failed | State::Broken);
+        let unwell = records.elements.values().filter(unwell).map(|record| record.name.clone());
+        inner.unwell.retain(|other| other.assembly() != *desired.name());
+        inner.unwell.extend(unwell);
     }
 
     /// Notes that a process has reached its end.
@@ -149,7 +160,7 @@ impl World {
             (Action::Transition(transition), _) => Deed::Move(call.element.clone(), *transition),
             other => panic!("no plan asks for {other:?}"),
         };
-        inner.calls.entry(id).or_insert_with(|| Known { call: call.clone(), deed, done });
+        inner.calls.entry(id).or_insert_with(|| Known { call: call.clone(), deed, done, lost: 0 });
     }
 
     /// Returns what was wrong so far.
@@ -160,24 +171,26 @@ impl World {
     /// Returns what there is of an assembly, with what should be there.
     pub(super) fn compare(&self, desired: &Topology) -> [impl PartialEq + std::fmt::Debug + use<>; 2] {
         let mut inner = self.lock();
-        inner.tidy();
+        inner.tidy(|_| true);
         [inner.ground.seen(desired), Ground::expected(desired)]
     }
 
-    /// Returns the states of what exists, and how many relationships there are.
-    pub(super) fn left(&self) -> (BTreeMap<ElementName, State>, usize) {
+    /// Returns what exists of an assembly: states and relationships.
+    pub(super) fn left(&self, root: &AssemblyName) -> (Vec<(ElementName, State)>, Vec<PairKey>) {
         let mut inner = self.lock();
-        inner.tidy();
-        let states = inner.ground.things().iter().map(|(name, thing)| (name.clone(), thing.state));
-        (states.collect(), inner.ground.pairs().count())
+        inner.tidy(|_| true);
+        let things = inner.ground.things().iter().filter(|(name, _)| name.assembly() == *root);
+        let pairs = inner.ground.pairs().filter(|key| key.assembly.assembly() == *root);
+        (things.map(|(name, thing)| (name.clone(), thing.state)).collect(), pairs.cloned().collect())
     }
 }
 
 impl Inner {
     /// Forgets what came to nothing.
-    fn tidy(&mut self) {
+    fn tidy(&mut self, known: impl Fn(&ElementName) -> bool) {
         let failed = self.ground.things().iter().filter(|(_, thing)| thing.state == State::Failed);
-        let nothing = failed.map(|(name, _)| name.clone()).filter(|name| !self.present.contains(name));
+        let nothing =
+            failed.map(|(name, _)| name.clone()).filter(|name| !self.present.contains(name) && known(name));
         for name in nothing.collect::<Vec<ElementName>>() {
             self.ground.set(&name, State::Absent);
         }
@@ -282,6 +295,12 @@ impl Inner {
             return Err(format!("{direction:?} of {key:?}, which is so already"));
         }
         self.ground.check_tie(key, direction)?;
+        if made && call.element.assembly() != key.assembly.assembly() {
+            let state = self.ground.state(&call.element);
+            if state == State::Absent {
+                return Err(format!("{key:?} is made with {}, which is {state}", call.element));
+            }
+        }
         let peer = call.arguments.iter().find(|(name, _)| name.as_str() == "peer");
         let source = self.ground.things().get(&key.source).and_then(|thing| thing.input.as_ref());
         match (peer, source) {
@@ -305,7 +324,10 @@ impl Inner {
         let fails = self.trouble.luck.fails();
         let lost = self.trouble.luck.one_of(self.trouble.loses);
         let did = self.trouble.lost_did;
-        let Some(known) = self.calls.get(id) else { return Ending::Lost };
+        let Some(known) = self.calls.get_mut(id) else { return Ending::Lost };
+        // One that is lost each time counts as failed, whatever it has done.
+        let lost = lost && known.lost < 3;
+        known.lost += u64::from(lost);
         if lost && !did {
             return Ending::Lost;
         }

@@ -72,7 +72,7 @@ impl World {
         let planned = self.plan(desired, options).unwrap_or_else(|error| panic!("{error}"));
         let installed = self.installed();
         self.process += 1;
-        self.ground.begin(desired);
+        self.ground.begin("t", desired);
         self.versions.extend(desired.cloned());
         let well = Run::new(self, &planned.plan, (installed, desired.cloned()), luck).run();
         if well && options.target.is_empty() {

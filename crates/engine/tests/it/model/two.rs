@@ -1,0 +1,165 @@
+//! Two assemblies, one of which references the other and calls operations on its parts, under two leases.
+
+use proptest::prelude::*;
+use windlass_engine::{Ask, EngineError};
+use windlass_lifecycle::testing::{Spec, few, has_order, versions};
+use windlass_model::assembly::{
+    Element, ElementKind, Endpoint, Operation, OperationCall, Referent, Relationship,
+};
+use windlass_model::record::ProcessStatus;
+use windlass_model::template::End;
+use windlass_model::{Modifier, OperationName, State, Topology};
+use windlass_store::StoreError;
+
+use super::session::{Death, Fate, Session};
+use super::{death, on_virtual_time, trouble};
+use crate::support::{assembly_name, element};
+
+/// How many cases CI tries.
+const CASES: u32 = 30;
+
+/// Puts an assembly `t` together that references another: made with its first component before that is Active, or after.
+fn linked(spec: &Spec, other: &Topology, pre: bool) -> Option<Topology> {
+    let own = spec.topology();
+    let called = other.elements().iter().find(|element| element.kind == ElementKind::Resource)?;
+    let target = own.elements().get(1)?.name.clone();
+    let mut reference = Element { kind: ElementKind::Reference, ..own.root()?.clone() };
+    reference.name = element("t__other");
+    reference.parent = Some(element("t"));
+    reference.referent = Some(Referent::Assembly(other.name().clone()));
+    for operation in ["Join1", "Leave1"] {
+        let operation: OperationName = operation.parse().expect("valid");
+        let leads_to = Operation { element: called.name.clone(), operation: operation.clone() };
+        reference.operations.insert(operation, leads_to);
+    }
+    let end = |element| vec![Endpoint { element, capability: None }];
+    let call = |operation: &str| {
+        vec![OperationCall { end: End::Source, operation: operation.parse().expect("valid") }]
+    };
+    let link = Relationship {
+        name: "link".parse().expect("valid"),
+        assembly: element("t"),
+        sources: end(reference.name.clone()),
+        targets: end(target),
+        source_state: State::Active,
+        source_modifier: Modifier::Post,
+        target_state: State::Active,
+        target_modifier: if pre { Modifier::Pre } else { Modifier::Post },
+        properties: indexmap::IndexMap::new(),
+        create: call("Join1"),
+        cease: call("Leave1"),
+        origin: None,
+    };
+    let elements = own.elements().iter().cloned().chain([reference]).collect();
+    let relationships = own.relationships().iter().cloned().chain([link]).collect();
+    Some(Topology::new(assembly_name("t"), elements, relationships))
+}
+
+/// What is asked of both at once, and when each process dies.
+#[derive(Debug, Clone)]
+struct Round {
+    one: u8,
+    other: u8,
+    which: u8,
+    deaths: (Option<Death>, Option<Death>),
+}
+
+fn round() -> impl Strategy<Value = Round> {
+    (0..4_u8, 0..4_u8, any::<u8>(), (death(), death())).prop_map(|(one, other, which, deaths)| Round {
+        one,
+        other,
+        which,
+        deaths,
+    })
+}
+
+/// Makes what a number asks for.
+fn ask(session: &Session, what: u8, which: u8, topology: &Topology) -> Ask {
+    let resources = topology.elements().iter().filter(|element| element.kind == ElementKind::Resource);
+    let resources: Vec<_> = resources.map(|element| element.name.clone()).collect();
+    match what {
+        0 => Ask::Down,
+        1 => Ask::Heal(resources[usize::from(which) % resources.len()].clone()),
+        2 => Ask::SetState(State::Inactive),
+        _ => Ask::Up(Box::new(session.desired(topology))),
+    }
+}
+
+/// Tells whether somebody is told to wait for the other, or that nothing is there.
+fn is_told_to_wait(error: &EngineError) -> bool {
+    use EngineError as E;
+    matches!(
+        error,
+        E::Referenced { .. }
+            | E::Entangled { .. }
+            | E::Interrupted(_)
+            | E::ReferenceGone { .. }
+            | E::Unknown { .. }
+            | E::GoingDown(_)
+            | E::Store(StoreError::Held { .. })
+    )
+}
+
+/// Brings both up without any trouble, each as soon as the other lets it.
+async fn both_arrive(session: &mut Session, order: [&Topology; 2]) {
+    for _ in 0..6 {
+        let mut arrived = 0;
+        for topology in order {
+            let ask = Ask::Up(Box::new(session.desired(topology)));
+            match session.ask_and_answer(topology.name().as_str(), &ask, None).await {
+                Fate::Ended(ProcessStatus::Completed, _) => arrived += 1,
+                Fate::Refused(error) if is_told_to_wait(&error) || !session.lost.is_empty() => {}
+                Fate::Ended(..) if !session.lost.is_empty() => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        if arrived == 2 && session.replaced_all() {
+            return;
+        }
+    }
+    panic!("they wait for each other");
+}
+
+proptest! {
+    #![proptest_config(few(CASES))]
+
+    /// Whoever dies at whatever batch, and whoever goes on first: both end where they should.
+    #[test]
+    fn two_assemblies_under_two_leases(
+        (a, b) in versions(),
+        (trouble, _) in trouble(),
+        rounds in proptest::collection::vec(round(), 1..4),
+        pre in any::<bool>(),
+        other_first in any::<bool>(),
+    ) {
+        let other = b.topology_of("o");
+        let one = linked(&a, &other, pre);
+        prop_assume!(one.is_some());
+        let one = one.expect("it is there");
+        prop_assume!(has_order(&one) && has_order(&other));
+        on_virtual_time(async {
+            let mut session = Session::new(trouble, false);
+            session.settles(&other).await;
+            for round in &rounds {
+                session.luck(false);
+                let asks = (ask(&session, round.one, round.which, &one), ask(&session, round.other, round.which, &other));
+                let fates = futures::join!(
+                    session.ask("t", asks.0, round.deaths.0),
+                    session.ask("o", asks.1, round.deaths.1)
+                );
+                for fate in [fates.0, fates.1] {
+                    match fate {
+                        Fate::Refused(error) if !is_told_to_wait(&error) && session.lost.is_empty() => panic!("{error}"),
+                        _ => {}
+                    }
+                }
+            }
+            session.luck(true);
+            both_arrive(&mut session, if other_first { [&other, &one] } else { [&one, &other] }).await;
+            session.is_as_asked(&one).await;
+            session.is_as_asked(&other).await;
+            session.goes("t").await;
+            session.goes("o").await;
+        });
+    }
+}
