@@ -115,6 +115,7 @@ impl Session {
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }
+        assert_eq!(self.world.wrong(), [""; 0], "at request {number}");
         fate
     }
 
