@@ -321,7 +321,7 @@ mod tests {
             descriptor: "resource::r::1.0".parse().unwrap(),
             properties: IndexMap::new(),
             metrics,
-            transitions: Vec::new(),
+            transitions: windlass_model::Transitions::default(),
             operations: IndexMap::new(),
             cluster: None,
             referent: None,

@@ -586,7 +586,7 @@ fn not_known(name: &PropertyName, missing: &windlass_model::resolve::Awaited) ->
     let what: Vec<String> = missing
         .iter()
         .map(|missing| match missing {
-            windlass_model::resolve::Missing::Output { element, property } => {
+            windlass_model::resolve::Missing::Output { element, property, .. } => {
                 format!("`{property}` of `{}`", element.local())
             }
             windlass_model::resolve::Missing::InstanceId(element) => {

@@ -1,6 +1,6 @@
 //! The steps of each resource on its way down and up.
 
-use windlass_model::{Element, State, Transition};
+use windlass_model::{Element, State, Transition, Transitions};
 use windlass_plan::{Side, Why, Work};
 
 use crate::graph::{At, Graph, Phase};
@@ -99,7 +99,7 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
     let base = down_base(part);
     let mut above = None;
     for stair in stairs(element, part, low) {
-        let calls = stair.calls.iter().copied().filter(|t| element.declares(*t)).collect();
+        let calls = element.transitions.and(stair.calls);
         let work = Work::Transition {
             element: part.name.clone(),
             from: stair.from,
@@ -130,7 +130,7 @@ fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
         if to == State::Created && !element.has_created() {
             continue;
         }
-        let calls = calls_into(to).iter().copied().filter(|t| element.declares(*t)).collect();
+        let calls = element.transitions.and(calls_into(to));
         let work =
             Work::Transition { element: part.name.clone(), from: state, to, calls, side: Side::Desired };
         let step = graph.step(base + rank, work);
@@ -173,35 +173,40 @@ struct Stair {
     to: State,
     /// The highest rank that is left with it.
     above: u8,
-    calls: &'static [Transition],
+    calls: Transitions,
 }
 
 /// Returns the steps from a part's state down to a rank.
 fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
     let below = if element.has_created() { State::Created } else { State::Absent };
-    let stop =
-        |from| Stair { offset: phase::STOP, from, to: State::Inactive, above: 4, calls: &[Transition::Stop] };
+    let stop = |from| Stair {
+        offset: phase::STOP,
+        from,
+        to: State::Inactive,
+        above: 4,
+        calls: [Transition::Stop].into(),
+    };
     let uninstall = |from: State| Stair {
         offset: phase::UNINSTALL,
         from,
         to: below,
         above: from.rank().unwrap_or(4),
-        calls: &[Transition::Uninstall],
+        calls: [Transition::Uninstall].into(),
     };
     let delete = Stair {
         offset: phase::DELETE,
         from: State::Created,
         to: State::Absent,
         above: 1,
-        calls: &[Transition::Delete],
+        calls: [Transition::Delete].into(),
     };
     let cleared = |offset, calls| Stair { offset, from: State::Failed, to: State::Absent, above: 4, calls };
     let mut stairs = match part.now.state {
         State::Absent => return Vec::new(),
-        State::Failed if !part.now.present => return vec![cleared(phase::DELETE, &[])],
+        State::Failed if !part.now.present => return vec![cleared(phase::DELETE, Transitions::default())],
         State::Failed => {
-            let all = &[Transition::Uninstall, Transition::Delete];
-            return vec![cleared(phase::UNINSTALL, all)];
+            let all = [Transition::Uninstall, Transition::Delete];
+            return vec![cleared(phase::UNINSTALL, all.into())];
         }
         State::Created => Vec::new(),
         State::Installed | State::Inactive => vec![uninstall(part.now.state)],
@@ -216,12 +221,12 @@ fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
 }
 
 /// Returns the transitions that together take an element up into a state.
-fn calls_into(state: State) -> &'static [Transition] {
+fn calls_into(state: State) -> Transitions {
     match state {
-        State::Created => &[Transition::Create],
-        State::Installed => &[Transition::Install],
-        State::Inactive => &[Transition::Configure],
-        State::Active => &[Transition::Start, Transition::Integrity],
-        State::Absent | State::Broken | State::Failed => &[],
+        State::Created => [Transition::Create].into(),
+        State::Installed => [Transition::Install].into(),
+        State::Inactive => [Transition::Configure].into(),
+        State::Active => [Transition::Start, Transition::Integrity].into(),
+        State::Absent | State::Broken | State::Failed => Transitions::default(),
     }
 }

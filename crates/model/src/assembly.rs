@@ -21,7 +21,7 @@ use crate::name::{
     RelationshipName,
 };
 use crate::policy::{Metric, Policy};
-use crate::state::{Modifier, State, Transition};
+use crate::state::{Modifier, State, Transition, Transitions};
 use crate::template::{End, Template};
 
 /// Where something was declared: file, line and column, both from 1.
@@ -161,7 +161,7 @@ pub struct Element {
     /// Its properties, in the order of declaration.
     pub properties: IndexMap<PropertyName, Property>,
     /// The transitions that its resource declares, in the order of a life.
-    pub transitions: Vec<Transition>,
+    pub transitions: Transitions,
     /// The operations that can be called on it, and where each leads.
     pub operations: IndexMap<OperationName, Operation>,
     /// The metrics that it publishes or, as an assembly, promotes.
@@ -179,7 +179,7 @@ pub struct Element {
 impl Element {
     /// Tells whether the resource declares `transition`.
     pub fn declares(&self, transition: Transition) -> bool {
-        self.transitions.contains(&transition)
+        self.transitions.contains(transition)
     }
 
     /// Tells whether `Created` is a state of its own: the resource declares Create or Delete.

@@ -24,6 +24,12 @@ pub trait Lookup {
     /// Returns what the driver of `element` has published as its property.
     fn output(&self, element: &ElementName, property: &PropertyName) -> Output;
 
+    /// Returns the same for who knows things by their places: that of the element in the topology that is asked about.
+    fn output_at(&self, place: usize, element: &ElementName, property: &PropertyName) -> Output {
+        let _ = place;
+        self.output(element, property)
+    }
+
     /// Returns the engine's id of the element, once it has one.
     fn instance_id(&self, element: &ElementName) -> Option<InstanceId>;
 
@@ -97,6 +103,8 @@ pub enum Missing {
         element: ElementName,
         /// The property.
         property: PropertyName,
+        /// The part's place in the topology.
+        place: usize,
     },
     /// The engine's id of an element that isn't there yet.
     InstanceId(ElementName),
@@ -111,20 +119,30 @@ pub enum Answer {
     Waiting(Awaited),
 }
 
-/// What a value waits for, sorted and each once: at least one thing. Who reads the value shares the list.
+/// What a value waits for, sorted and each once: at least one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Awaited(Arc<[Missing]>);
+pub struct Awaited(Sorted);
+
+/// Most values wait for one thing. Who reads one that waits for many shares its list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Sorted {
+    One(Missing),
+    Many(Arc<[Missing]>),
+}
 
 impl Awaited {
     /// Returns what is missing, sorted.
     pub fn iter(&self) -> std::slice::Iter<'_, Missing> {
-        self.0.iter()
+        match &self.0 {
+            Sorted::One(missing) => std::slice::from_ref(missing).iter(),
+            Sorted::Many(missing) => missing.iter(),
+        }
     }
 
     /// Returns how many things are missing.
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.iter().len()
     }
 }
 
@@ -139,7 +157,20 @@ impl<'a> IntoIterator for &'a Awaited {
 
 impl From<Missing> for Awaited {
     fn from(missing: Missing) -> Self {
-        Self(Arc::new([missing]))
+        Self(Sorted::One(missing))
+    }
+}
+
+impl Awaited {
+    /// Makes a list of what is missing; none of nothing.
+    fn of(mut missing: Vec<Missing>) -> Option<Self> {
+        missing.sort_unstable();
+        missing.dedup();
+        match missing.len() {
+            0 => None,
+            1 => missing.pop().map(Self::from),
+            _ => Some(Self(Sorted::Many(missing.into()))),
+        }
     }
 }
 
@@ -210,7 +241,7 @@ impl<'a> Resolver<'a> {
     ) -> Result<Answer, ResolveError> {
         match self.key(element, property) {
             Some(key) => self.evaluate(key).cloned(),
-            None => self.published(self.element(element)?, property),
+            None => self.published(self.place(element)?, property),
         }
     }
 
@@ -236,7 +267,7 @@ impl<'a> Resolver<'a> {
         for (key, element, property) in &read {
             match key {
                 Some(key) => drop(self.evaluate(*key)?),
-                None => undeclared = self.published(self.element(element)?, property).map(drop),
+                None => undeclared = self.published(self.place(element)?, property).map(drop),
             }
             std::mem::replace(&mut undeclared, Ok(()))?;
         }
@@ -244,8 +275,8 @@ impl<'a> Resolver<'a> {
         self.fill(template, &mut read.iter())
     }
 
-    fn element(&self, name: &ElementName) -> Result<&'a Element, ResolveError> {
-        self.topology.get(name).ok_or_else(|| ResolveError::UnknownElement(name.clone()))
+    fn place(&self, element: &ElementName) -> Result<usize, ResolveError> {
+        self.topology.position(element).ok_or_else(|| ResolveError::UnknownElement(element.clone()))
     }
 
     /// Finds a property that is declared.
@@ -289,9 +320,9 @@ impl<'a> Resolver<'a> {
 
     /// Looks at what a property reads. The first is visited first, so it lies on top.
     fn enter(&mut self, key: Key) {
-        let (element, name, property) = self.at(key);
-        let Some(template) = self.template_of(element, name, property) else {
-            return self.answered(key, self.published(element, name));
+        let Some(template) = self.template_of(key) else {
+            let (_, name, _) = self.at(key);
+            return self.answered(key, self.published(key.element as usize, name));
         };
         self.known.set(self.topology, key, Found::Open);
         let start = self.read.len();
@@ -312,14 +343,11 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the template that decides, if one does: a read-only property's own output comes before it.
-    fn template_of(
-        &self,
-        element: &Element,
-        name: &PropertyName,
-        property: &'a Property,
-    ) -> Option<&'a Template> {
+    fn template_of(&self, key: Key) -> Option<&'a Template> {
+        let (element, name, property) = self.at(key);
         let template = property.value.as_ref()?;
-        let published = || matches!(self.lookup.output(&element.name, name), Output::Published(_));
+        let output = || self.lookup.output_at(key.element as usize, &element.name, name);
+        let published = || matches!(output(), Output::Published(_));
         (!property.read_only || !published()).then_some(template)
     }
 
@@ -341,14 +369,15 @@ impl<'a> Resolver<'a> {
     }
 
     /// Answers for a property without a value of its own.
-    fn published(&self, element: &Element, name: &PropertyName) -> Result<Answer, ResolveError> {
+    fn published(&self, place: usize, name: &PropertyName) -> Result<Answer, ResolveError> {
+        let element = &self.topology.elements()[place];
         let property = element.properties.get(name);
         let sensitive = property.is_some_and(|p| p.sensitive);
         let read_only = property.is_none_or(|p| p.read_only);
         if element.kind != ElementKind::Resource {
             return Ok(Answer::Known(Resolved { value: Value::Null, sensitive }));
         }
-        match self.lookup.output(&element.name, name) {
+        match self.lookup.output_at(place, &element.name, name) {
             Output::Published(mut resolved) => {
                 resolved.sensitive |= sensitive;
                 Ok(Answer::Known(resolved))
@@ -358,8 +387,8 @@ impl<'a> Resolver<'a> {
             }
             Output::Nothing => Ok(Answer::Known(Resolved { value: Value::Null, sensitive })),
             Output::NotYet => {
-                let missing = Missing::Output { element: element.name.clone(), property: name.clone() };
-                Ok(Answer::Waiting(missing.into()))
+                let (element, property) = (element.name.clone(), name.clone());
+                Ok(Answer::Waiting(Missing::Output { element, property, place }.into()))
             }
         }
     }
@@ -400,7 +429,7 @@ impl<'a> Resolver<'a> {
             Part::Property { element, property } => {
                 match read.next().copied().flatten().map(|key| self.known.get(key)) {
                     Some(Found::Answer(answer)) => answer.clone(),
-                    _ => self.published(self.element(element)?, property),
+                    _ => self.published(self.place(element)?, property),
                 }
             }
             Part::Instance { element, field } => self.instance(element, *field),
@@ -416,7 +445,10 @@ impl<'a> Resolver<'a> {
     fn instance(&self, name: &ElementName, field: InstanceField) -> Result<Answer, ResolveError> {
         let value = match field {
             InstanceField::Name => Value::from(name.as_str()),
-            InstanceField::Index => Value::from(self.element(name)?.index.unwrap_or(1).to_string()),
+            InstanceField::Index => {
+                let element = &self.topology.elements()[self.place(name)?];
+                Value::from(element.index.unwrap_or(1).to_string())
+            }
             InstanceField::Id => match self.lookup.instance_id(name) {
                 Some(id) => Value::from(id.as_str()),
                 None => return Ok(Answer::Waiting(Missing::InstanceId(name.clone()).into())),
@@ -450,12 +482,9 @@ fn gather(answers: Vec<Answer>, join: impl FnOnce(Vec<Value>) -> Value) -> Answe
             Answer::Waiting(more) => missing.extend(more.iter().cloned()),
         }
     }
-    if missing.is_empty() {
-        Answer::Known(Resolved { value: join(values), sensitive })
-    } else {
-        missing.sort_unstable();
-        missing.dedup();
-        Answer::Waiting(Awaited(missing.into()))
+    match Awaited::of(missing) {
+        Some(missing) => Answer::Waiting(missing),
+        None => Answer::Known(Resolved { value: join(values), sensitive }),
     }
 }
 

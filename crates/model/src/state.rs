@@ -266,15 +266,35 @@ impl Transitions {
         self.0 & 1 << transition as u16 != 0
     }
 
+    /// Adds one.
+    pub fn insert(&mut self, transition: Transition) {
+        self.0 |= 1 << transition as u16;
+    }
+
+    /// Returns those that are also among others.
+    pub fn and(self, others: Self) -> Self {
+        Self(self.0 & others.0)
+    }
+
     /// Returns them, in the order of a life.
     pub fn iter(self) -> impl Iterator<Item = Transition> {
         Transition::ALL.into_iter().filter(move |transition| self.contains(*transition))
     }
 }
 
+impl Extend<Transition> for Transitions {
+    fn extend<I: IntoIterator<Item = Transition>>(&mut self, transitions: I) {
+        for transition in transitions {
+            self.insert(transition);
+        }
+    }
+}
+
 impl FromIterator<Transition> for Transitions {
     fn from_iter<I: IntoIterator<Item = Transition>>(transitions: I) -> Self {
-        Self(transitions.into_iter().fold(0, |all, transition| all | 1 << transition as u16))
+        let mut all = Self::default();
+        all.extend(transitions);
+        all
     }
 }
 

@@ -24,6 +24,7 @@ use windlass_model::name::RelationshipName;
 use windlass_model::policy::Policy;
 use windlass_model::{
     AssemblyName, ComponentName, DescriptorName, ElementName, OperationName, Origin, PropertyName,
+    Transitions,
 };
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_source::{Code, Diagnostic, Diagnostics, Place, Source, Span};
@@ -258,7 +259,7 @@ impl Seat {
             index: self.index,
             descriptor,
             properties: IndexMap::new(),
-            transitions: Vec::new(),
+            transitions: Transitions::default(),
             operations: IndexMap::new(),
             metrics: IndexMap::new(),
             cluster: None,
@@ -552,8 +553,7 @@ impl<'a> Composer<'a> {
     ) {
         let Some(descriptor) = resource.name.as_ref().map(|name| name.value.clone()) else { return };
         self.resources.insert(descriptor.clone());
-        let mut transitions: Vec<_> = resource.transitions.keys().copied().collect();
-        transitions.sort();
+        let transitions = resource.transitions.keys().copied().collect();
         let operations = own_operations(resource, &seat.name);
         let metrics = self.metrics(resource, &seat.name);
         self.push(Element {

@@ -79,10 +79,10 @@ impl Means {
     /// Looks whether there is a driver for each transition that a resource declares.
     fn served(&self, world: &World, element: &Element, location: &Location) -> Result<(), String> {
         let package = world.package(element, Side::Desired).map_err(|failure| failure.message)?;
-        for transition in &element.transitions {
+        for transition in element.transitions.iter() {
             let binding = package
                 .bindings()
-                .find(&Action::Transition(*transition), &location.infrastructure)
+                .find(&Action::Transition(transition), &location.infrastructure)
                 .ok_or_else(|| {
                     format!("no driver for {transition} at infrastructure type `{}`", location.infrastructure)
                 })?;

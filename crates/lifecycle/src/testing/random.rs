@@ -7,7 +7,7 @@ use windlass_model::assembly::{
 };
 use windlass_model::resolve::NothingYet;
 use windlass_model::template::End;
-use windlass_model::{Modifier, Part, State, Template, Topology, Transition};
+use windlass_model::{Modifier, Part, State, Template, Topology, Transition, Transitions};
 
 use super::{name, property};
 use crate::{Current, LifecycleError, Options, Situation, Version, plan};
@@ -144,7 +144,7 @@ fn element(at: &str, kind: ElementKind, parent: Option<&str>) -> Element {
         index: None,
         descriptor: "assembly::any::1.0".parse().expect("valid"),
         properties: IndexMap::new(),
-        transitions: Vec::new(),
+        transitions: Transitions::default(),
         operations: IndexMap::new(),
         cluster: None,
         referent: None,
@@ -270,10 +270,10 @@ impl Draft<'_> {
         resource.descriptor = format!("resource::k{}::1.0", component.kind % 2).parse().expect("valid");
         let usual = [Transition::Install, Transition::Configure, Transition::Start, Transition::Stop];
         resource.transitions.extend(usual);
-        resource.transitions.push(Transition::Uninstall);
+        resource.transitions.insert(Transition::Uninstall);
         match component.kind {
             1 => resource.transitions.extend([Transition::Create, Transition::Delete]),
-            2 => resource.transitions.push(Transition::Reconfigure),
+            2 => resource.transitions.insert(Transition::Reconfigure),
             _ => {}
         }
         promote(&mut resource, at);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windlass_model::assembly::{Element, ElementKind, Property, Topology};
 use windlass_model::resolve::{Answer, Lookup, NothingYet, Output, ResolveError, Resolved, Resolver};
 use windlass_model::template::InstanceField;
-use windlass_model::{ElementName, InstanceId, Part, PropertyName, Template};
+use windlass_model::{ElementName, InstanceId, Part, PropertyName, Template, Transitions};
 use windlass_secret::{SecretRef, Sensitive};
 
 fn name(name: &str) -> ElementName {
@@ -42,7 +42,7 @@ fn topology(elements: &[Sketch<'_>]) -> Topology {
         index: None,
         descriptor: "resource::r::1.0".parse().expect("valid"),
         properties: properties.iter().map(|(key, value)| (property(key), value.clone())).collect(),
-        transitions: Vec::new(),
+        transitions: Transitions::default(),
         operations: IndexMap::new(),
         metrics: IndexMap::new(),
         cluster: None,

@@ -17,7 +17,7 @@ use windlass_model::assembly::{
 use windlass_model::record::Effect;
 use windlass_model::template::End;
 use windlass_model::{
-    AssemblyName, Clock, ElementName, Modifier, Part, State, Template, Timestamp, Transition,
+    AssemblyName, Clock, ElementName, Modifier, Part, State, Template, Timestamp, Transition, Transitions,
 };
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::testing::{CountingEntropy, Cut, Graveyard, MemoryStore};
@@ -227,7 +227,7 @@ impl Sketch {
             let mut element = part(&name, ElementKind::Resource, "resource::r::1.0");
             element.parent = Some(self::element("t"));
             element.component = Some(resource.parse().expect("valid"));
-            element.transitions = TRANSITIONS.to_vec();
+            element.transitions = TRANSITIONS.into();
             for operation in ["Join", "Leave"] {
                 let target =
                     Operation { element: element.name.clone(), operation: operation.parse().expect("valid") };
@@ -244,14 +244,14 @@ impl Sketch {
 
     /// Lets a resource declare Reconfigure.
     pub(crate) fn reconfigurable(mut self, resource: &str) -> Self {
-        self.resource(resource).transitions.push(Transition::Reconfigure);
+        self.resource(resource).transitions.insert(Transition::Reconfigure);
         self
     }
 
     /// Lets all resources declare Adopt.
     pub(crate) fn adoptable(mut self) -> Self {
         let resources = self.elements.iter_mut().filter(|e| e.kind == ElementKind::Resource);
-        resources.for_each(|element| element.transitions.push(Transition::Adopt));
+        resources.for_each(|element| element.transitions.insert(Transition::Adopt));
         self
     }
 
@@ -267,7 +267,7 @@ impl Sketch {
             let mut node = part(group_name.node(index).as_str(), ElementKind::Resource, "resource::r::1.0");
             node.parent = Some(group_name.clone());
             node.index = Some(index);
-            node.transitions = TRANSITIONS.to_vec();
+            node.transitions = TRANSITIONS.into();
             self.elements.push(node);
         }
         self
@@ -342,7 +342,7 @@ fn part(name: &str, kind: ElementKind, descriptor: &str) -> Element {
         index: None,
         descriptor: descriptor.parse().expect("valid"),
         properties: IndexMap::new(),
-        transitions: Vec::new(),
+        transitions: Transitions::default(),
         operations: IndexMap::new(),
         metrics: IndexMap::new(),
         cluster: None,
