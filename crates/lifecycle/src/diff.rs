@@ -44,7 +44,7 @@ pub struct ElementChange {
     /// Its state after.
     pub to: State,
     /// Its descriptor before, where it was there and is another one.
-    pub replaces: Option<DescriptorName>,
+    pub replaces: Option<Box<DescriptorName>>,
     /// Its descriptor; none when it goes.
     pub descriptor: Option<DescriptorName>,
     /// Whether its package has another content.
@@ -301,8 +301,8 @@ fn change(part: Part<'_>, options: &Options) -> Option<ElementChange> {
         Fate::Remove => ElementChangeKind::Removed,
     };
     let replaces = match (part.before, part.after) {
-        (Some(before), Some(after)) if before.descriptor != after.descriptor && part.is_there() => {
-            Some(before.descriptor.clone())
+        (Some(before), Some(after)) if part.is_there() && before.descriptor != after.descriptor => {
+            Some(Box::new(before.descriptor.clone()))
         }
         _ => None,
     };

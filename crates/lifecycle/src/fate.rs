@@ -238,7 +238,7 @@ fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> 
     readers
 }
 
-/// Knows what has been published, but for the parts that publish anew.
+/// Knows what has been published, but for the parts that publish anew. It is for the desired topology.
 pub(crate) struct Later<'a, 'p> {
     pub(crate) lookup: &'a dyn Lookup,
     pub(crate) parts: &'p Parts<'a>,
@@ -249,6 +249,15 @@ impl Lookup for Later<'_, '_> {
         match self.parts.get(element) {
             Some(part) if part.publishes_anew() => Output::NotYet,
             _ => self.lookup.output(element, property),
+        }
+    }
+
+    fn output_at(&self, place: usize, element: &ElementName, property: &PropertyName) -> Output {
+        match self.parts.at(place) {
+            Some(part) if part.publishes_anew() => Output::NotYet,
+            Some(_) => self.lookup.output_at(place, element, property),
+            // What is no resource now may have been one.
+            None => self.output(element, property),
         }
     }
 

@@ -6,7 +6,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 use windlass_model::ElementName;
 use windlass_model::links::Links;
-use windlass_plan::{Direction, Draft, Plan, PlanBuilder, PlanError, Reason, WaitKind, Why, Work};
+use windlass_plan::{Direction, Draft, Gate, Plan, PlanBuilder, PlanError, Reason, WaitKind, Why, Work};
 
 use crate::planner::Firmness;
 
@@ -196,43 +196,47 @@ impl Graph {
     pub(crate) fn build(mut self, label: impl Fn(Phase) -> String) -> Result<Plan, PlanError> {
         // Where there is a circle without phases, it is told of without them.
         if let Some(demanded) = self.demanded() {
-            let barriers = self.add_barriers(label);
-            self.wait_for_phases(&demanded, &barriers);
+            let gates = self.add_gates(label);
+            self.wait_for_phases(&demanded, &gates);
         }
         self.builder.build()
     }
 
-    /// Adds a barrier behind each phase but the last, behind which nothing waits.
-    fn add_barriers(&mut self, label: impl Fn(Phase) -> String) -> BTreeMap<Phase, (Draft, Why)> {
-        let mut phases: BTreeSet<Phase> = self.phases.iter().copied().flatten().collect();
-        phases.pop_last();
-        let barrier = |phase| {
+    /// Adds a gate behind each phase but the last, behind which nothing waits.
+    fn add_gates(&mut self, label: impl Fn(Phase) -> String) -> BTreeMap<Phase, Gate> {
+        let mut phases = [false; Phase::MAX as usize + 1];
+        self.phases.iter().flatten().for_each(|phase| phases[usize::from(*phase)] = true);
+        let mut phases: Vec<Phase> =
+            (0..=Phase::MAX).zip(phases).filter(|(_, used)| *used).map(|(phase, _)| phase).collect();
+        phases.pop();
+        let gate = |phase| {
             let why = self.builder.note(Reason::Phase { label: label(phase) });
-            (phase, (self.builder.barrier(label(phase)), why))
+            Some((phase, self.builder.gate(label(phase), WaitKind::After, why)?))
         };
-        let barriers: BTreeMap<Phase, (Draft, Why)> = phases.into_iter().map(barrier).collect();
-        let barrier_of = by_phase(|phase| barriers.get(&phase).copied());
+        let gates: BTreeMap<Phase, Gate> = phases.into_iter().filter_map(gate).collect();
+        let gate_of = by_phase(|phase| gates.get(&phase).copied());
         for (step, phase) in Draft::all().zip(&self.phases) {
-            if let Some((barrier, why)) = phase.and_then(|phase| barrier_of[usize::from(phase)]) {
-                self.builder.wait_because(barrier, step, WaitKind::After, why);
+            if let Some(gate) = phase.and_then(|phase| gate_of[usize::from(phase)]) {
+                self.builder.before(step, gate);
             }
         }
-        barriers
+        gates
     }
 
-    /// Lets steps wait for the last barrier before the phase in which they are demanded.
+    /// Lets steps wait for the last gate before the phase in which they are demanded.
     ///
     /// Only what a driver is called for waits for phases by itself: making a relationship waits for its ends.
-    fn wait_for_phases(&mut self, demanded: &[Phase], barriers: &BTreeMap<Phase, (Draft, Why)>) {
-        let before = by_phase(|phase| barriers.range(..phase).next_back().map(|(_, barrier)| *barrier));
+    fn wait_for_phases(&mut self, demanded: &[Phase], gates: &BTreeMap<Phase, Gate>) {
+        let gate_before = by_phase(|phase| gates.range(..phase).next_back().map(|(_, gate)| *gate));
         for (step, demanded) in Draft::all().zip(demanded) {
+            let Some(gate) = gate_before[usize::from(*demanded)] else { continue };
             let is_patient = match self.builder.work(step) {
                 Work::Transition { .. } => true,
                 Work::Relate(relate) => relate.direction == Direction::Cease,
                 _ => false,
             };
-            if let Some((barrier, why)) = before[usize::from(*demanded)].filter(|_| is_patient) {
-                self.builder.wait_because(step, barrier, WaitKind::After, why);
+            if is_patient {
+                self.builder.behind(step, gate);
             }
         }
     }

@@ -28,8 +28,8 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     let mut parts = Parts::new(situation);
     parts.set_ends(situation.desired.map(|version| version.topology), options);
     fate::decide(&mut parts, situation, options);
-    // Most parts take three steps, each after the one before it and a barrier, and before a barrier.
-    let mut graph = Graph::with_capacity(4 * parts.list.len(), 8 * parts.list.len());
+    // Most parts take three steps, each after the one before it, and read something.
+    let mut graph = Graph::with_capacity(4 * parts.list.len(), 4 * parts.list.len());
     for part in &mut parts.list {
         steps::add(&mut graph, part);
     }
@@ -133,7 +133,7 @@ impl<'a> Planner<'a> {
             let first = part.first_up().or(part.reconfigure);
             let (Some(step), Some(element)) = (first, part.after) else { continue };
             for read in reads.element(part.after_at, element)? {
-                if let Some(published) = self.parts.get(&read.producer).and_then(Part::publishing) {
+                if let Some(published) = self.parts.at(read.place).and_then(Part::publishing) {
                     let why = self.graph.note(read.by_element(part.name));
                     self.graph.need(step, published, why);
                 }

@@ -15,6 +15,8 @@ pub(crate) struct Reads<'a> {
 /// A value that a producer has still to publish, and the first property that is read for.
 pub(crate) struct Read<'a> {
     pub(crate) producer: ElementName,
+    /// The producer's place in the topology.
+    pub(crate) place: usize,
     output: PropertyName,
     property: &'a PropertyName,
     origin: Option<&'a Origin>,
@@ -131,10 +133,11 @@ fn collect<'a>(
 ) {
     let Answer::Waiting(missing) = answer else { return };
     for missing in missing {
-        if let Missing::Output { element, property: output } = missing
+        if let Missing::Output { element, property: output, place } = missing
             && element != reader
         {
-            found.push(Read { producer: element.clone(), output: output.clone(), property, origin });
+            let (producer, output) = (element.clone(), output.clone());
+            found.push(Read { producer, place: *place, output, property, origin });
         }
     }
 }

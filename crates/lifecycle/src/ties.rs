@@ -71,7 +71,7 @@ impl<'a> Planner<'a> {
                 };
                 known.insert((&new.assembly, &new.name));
                 let waits = reads.relationship(new)?.iter().filter_map(|read| {
-                    let published = self.parts.get(&read.producer)?.publishing()?;
+                    let published = self.parts.at(read.place)?.publishing()?;
                     Some((published, read.by_relationship(new)))
                 });
                 ties.push((Tie { old, new: Some(new), changed }, waits.collect()));

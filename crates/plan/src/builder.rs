@@ -1,18 +1,13 @@
 //! Steps and waits in any order become a plan.
 //!
-//! A large plan is mostly waits, and what they cost is the memory that they go through. So they are kept as numbers in one list,
-//! and put in order by counting: first by the step that is waited for, then by the one that waits. Nothing is sorted,
-//! and no step has an allocation of its own. (A graph of petgraph has both edges of each node linked through one list, in
-//! which a walk jumps about; where no order exists, it is still what finds the circle.)
+//! A large plan is mostly waits, and what they cost is the memory that they go through. So they are kept as numbers in
+//! one list, and no step has an allocation of its own.
 
-use std::num::NonZeroU32;
-
-use windlass_model::StepId;
-use windlass_model::links::Links;
+use std::num::{NonZeroU8, NonZeroU32};
 
 use crate::circle::{self, PlanError};
-use crate::earliest::Earliest;
-use crate::plan::{Link, Node, Plan, Why, length};
+use crate::order::Order;
+use crate::plan::{Cause, Plan, Why, length};
 use crate::step::{Reason, WaitKind, Work};
 
 /// A step that has been added and has no number yet.
@@ -45,8 +40,36 @@ impl Draft {
 pub(crate) struct Edge {
     pub(crate) step: u32,
     pub(crate) on: u32,
-    pub(crate) why: Why,
-    pub(crate) kind: WaitKind,
+    pub(crate) cause: Cause,
+}
+
+/// A barrier between what is before it and what is behind it, each told once a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gate(NonZeroU8);
+
+impl Gate {
+    /// The most gates that a plan can have.
+    pub const MOST: usize = 255;
+
+    pub(crate) fn place(self) -> u32 {
+        u32::from(self.0.get()) - 1
+    }
+}
+
+/// A gate as it is kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Between {
+    pub(crate) barrier: u32,
+    pub(crate) cause: Cause,
+}
+
+/// The gates that a step has to do with.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sides {
+    /// The one that waits for it.
+    pub(crate) before: Option<Gate>,
+    /// The one that it waits for.
+    pub(crate) behind: Option<Gate>,
 }
 
 /// Collects steps and waits.
@@ -56,6 +79,11 @@ pub struct PlanBuilder {
     pub(crate) works: Vec<Work>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) reasons: Vec<Reason>,
+    /// The places of the barriers.
+    pub(crate) barriers: Vec<u32>,
+    pub(crate) gates: Vec<Between>,
+    /// For each step its gates; none for steps behind the end of the list.
+    pub(crate) sides: Vec<Sides>,
 }
 
 impl PlanBuilder {
@@ -66,19 +94,48 @@ impl PlanBuilder {
 
     /// Makes room for steps and waits, where it is known about how many there will be.
     pub fn with_capacity(steps: usize, waits: usize) -> Self {
-        Self { works: Vec::with_capacity(steps), edges: Vec::with_capacity(waits), reasons: Vec::new() }
+        Self { works: Vec::with_capacity(steps), edges: Vec::with_capacity(waits), ..Self::default() }
     }
 
     /// Adds a step. Where waits leave a choice, steps keep the order in which they were added.
     pub fn step(&mut self, work: Work) -> Draft {
-        let draft = Draft::at(length(&self.works));
+        let place = length(&self.works);
+        if work.is_barrier() {
+            self.barriers.push(place);
+        }
         self.works.push(work);
-        draft
+        Draft::at(place)
     }
 
     /// Adds a barrier.
     pub fn barrier(&mut self, label: impl Into<String>) -> Draft {
         self.step(Work::Barrier { label: label.into() })
+    }
+
+    /// Adds a barrier that much of a plan is on one of the two sides of: two bytes a step instead of two waits. Nothing
+    /// when there are [`Gate::MOST`].
+    pub fn gate(&mut self, label: impl Into<String>, kind: WaitKind, why: Why) -> Option<Gate> {
+        let number = u8::try_from(self.gates.len() + 1).ok().and_then(NonZeroU8::new)?;
+        let barrier = self.barrier(label).number();
+        self.gates.push(Between { barrier, cause: Cause::new(kind, why) });
+        Some(Gate(number))
+    }
+
+    /// Lets a gate wait for a step, instead of the one that did so before.
+    pub fn before(&mut self, step: Draft, gate: Gate) {
+        self.sides_of(step).before = Some(gate);
+    }
+
+    /// Lets a step wait for a gate, instead of the one for which it did so before.
+    pub fn behind(&mut self, step: Draft, gate: Gate) {
+        self.sides_of(step).behind = Some(gate);
+    }
+
+    fn sides_of(&mut self, step: Draft) -> &mut Sides {
+        if self.sides.len() < self.works.len() {
+            self.sides.resize(self.works.len(), Sides::default());
+        }
+        &mut self.sides[step.place()]
     }
 
     /// Notes a reason that several waits share.
@@ -95,7 +152,7 @@ impl PlanBuilder {
 
     /// Lets `step` wait for `on` for a reason that this builder knows.
     pub fn wait_because(&mut self, step: Draft, on: Draft, kind: WaitKind, why: Why) {
-        self.edges.push(Edge { step: step.number(), on: on.number(), why, kind });
+        self.edges.push(Edge { step: step.number(), on: on.number(), cause: Cause::new(kind, why) });
     }
 
     /// Returns all steps so far, in the order in which they were added.
@@ -104,7 +161,7 @@ impl PlanBuilder {
         self.works.iter().enumerate().map(move |(place, work)| (draft(place), work))
     }
 
-    /// Returns all waits so far: who waits for whom.
+    /// Returns all waits so far but those at gates: who waits for whom.
     pub fn waits(&self) -> impl Iterator<Item = (Draft, Draft)> + Clone {
         self.edges.iter().map(|edge| (Draft::at(edge.step), Draft::at(edge.on)))
     }
@@ -114,23 +171,26 @@ impl PlanBuilder {
         &self.works[step.place()]
     }
 
-    /// Drops all steps but some, with their waits. The others move up: what drafts were before is void.
+    /// Drops all steps but some, with their waits. The others move up: what drafts were before is void. Gates stay.
     pub fn retain(&mut self, keep: impl Fn(Draft) -> bool) {
-        let keep: Vec<bool> = (0..length(&self.works)).map(|place| keep(Draft::at(place))).collect();
-        let mut kept = 0;
-        let places: Vec<Option<u32>> = keep
-            .iter()
-            .map(|keep| {
-                kept += u32::from(*keep);
-                keep.then(|| kept - 1)
-            })
-            .collect();
-        let mut keep = keep.into_iter();
-        self.works.retain(|_| keep.next().unwrap_or_default());
+        self.sides.resize(self.works.len(), Sides::default());
+        let mut keeps: Vec<bool> = (0..length(&self.works)).map(|place| keep(Draft::at(place))).collect();
+        self.gates.iter().for_each(|gate| keeps[gate.barrier as usize] = true);
+        let mut next = 0;
+        let place = |keep: &bool| {
+            next += u32::from(*keep);
+            keep.then(|| next - 1)
+        };
+        let places: Vec<Option<u32>> = keeps.iter().map(place).collect();
+        let moved = |place: u32| places[place as usize];
+        retain(&mut self.works, &keeps);
+        retain(&mut self.sides, &keeps);
+        self.barriers = self.barriers.iter().filter_map(|place| moved(*place)).collect();
+        for gate in &mut self.gates {
+            gate.barrier = moved(gate.barrier).unwrap_or_default();
+        }
         self.edges.retain_mut(|edge| {
-            let (Some(step), Some(on)) = (places[edge.step as usize], places[edge.on as usize]) else {
-                return false;
-            };
+            let (Some(step), Some(on)) = (moved(edge.step), moved(edge.on)) else { return false };
             (edge.step, edge.on) = (step, on);
             true
         });
@@ -141,82 +201,31 @@ impl PlanBuilder {
     /// # Errors
     ///
     /// [`PlanError::Cycle`] with a shortest circle when steps wait for each other.
-    pub fn build(self) -> Result<Plan, PlanError> {
-        let by_on = (0..).zip(&self.edges).map(|(at, edge): (u32, _)| (edge.on, at));
-        let dependents = Links::group(self.works.len(), by_on);
-        let order = self.order(&dependents);
-        if order.len() < self.works.len() {
-            return Err(PlanError::Cycle(circle::find(&self)));
-        }
-        let (nodes, links) = self.number(order, &dependents);
+    pub fn build(mut self) -> Result<Plan, PlanError> {
+        self.sides.resize(self.works.len(), Sides::default());
+        let order = Order::of(&self);
+        let Some(steps) = order.steps() else { return Err(PlanError::Cycle(circle::find(&self))) };
+        let (nodes, links) = order.number(steps);
         Ok(Plan { version: 1, works: self.works, nodes, links, reasons: self.reasons })
     }
 
-    /// Kahn's order, the earliest added of the free steps first. Steps in a circle, and what waits for them, are left
-    /// out.
-    fn order(&self, dependents: &Links<u32>) -> Vec<u32> {
-        let mut open = self.wait_counts();
-        let mut free = Earliest::below(self.works.len());
-        open.iter().enumerate().filter(|(_, open)| **open == 0).for_each(|(place, _)| free.insert(place));
-        let mut order = Vec::with_capacity(open.len());
-        while let Some(place) = free.pop() {
-            let place = u32::try_from(place).expect("places of steps are as small");
-            order.push(place);
-            for edge in dependents.of(place) {
-                let step = self.edges[*edge as usize].step as usize;
-                open[step] -= 1;
-                if open[step] == 0 {
-                    free.insert(step);
-                }
-            }
-        }
-        order
+    /// Returns all waits, those at gates last.
+    pub(crate) fn all_edges(&self) -> impl Iterator<Item = Edge> {
+        let between = |gate: Gate| self.gates[gate.place() as usize];
+        let sides = || (0..).zip(&self.sides);
+        let before = sides().filter_map(move |(on, sides)| {
+            let Between { barrier, cause } = between(sides.before?);
+            Some(Edge { step: barrier, on, cause })
+        });
+        let behind = sides().filter_map(move |(step, sides)| {
+            let Between { barrier, cause } = between(sides.behind?);
+            Some(Edge { step, on: barrier, cause })
+        });
+        self.edges.iter().copied().chain(before).chain(behind)
     }
+}
 
-    /// Returns for each step how many waits it has.
-    fn wait_counts(&self) -> Vec<u32> {
-        let mut counts = vec![0; self.works.len()];
-        self.edges.iter().for_each(|edge| counts[edge.step as usize] += 1);
-        counts
-    }
-
-    /// Gives the steps their numbers, barriers the last ones, and gathers the waits of each.
-    ///
-    /// What is waited for is gone through by number, so each step gets its waits by number. Of several on one step, the
-    /// strongest is kept, with the reason that was added first.
-    fn number(&self, order: Vec<u32>, dependents: &Links<u32>) -> (Vec<Node>, Vec<Link>) {
-        let counts = self.wait_counts();
-        let is_barrier = |place: &u32| self.works[*place as usize].is_barrier();
-        let barriers: Vec<u32> = order.iter().copied().filter(is_barrier).collect();
-        let mut numbered = order;
-        numbered.retain(|place| !is_barrier(place));
-        numbered.extend(barriers);
-
-        let mut end = 0;
-        let mut numbers = vec![0_u32; numbered.len()];
-        let mut nodes = Vec::with_capacity(numbered.len());
-        for (number, place) in (0..).zip(&numbered) {
-            numbers[*place as usize] = number;
-            nodes.push(Node { work: *place, waits: (end, end) });
-            end += counts[*place as usize];
-        }
-        // For each step, what it was last seen to wait for.
-        let mut last = counts;
-        last.fill(0);
-        let nothing = Link { on: StepId(0), why: Why::noted(0), kind: WaitKind::After };
-        let mut links = vec![nothing; self.edges.len()];
-        for (on, place) in (1..).zip(&numbered) {
-            for edge in dependents.of(*place).iter().map(|edge| self.edges[*edge as usize]) {
-                let link = Link { on: StepId(on), why: edge.why, kind: edge.kind };
-                let end = &mut nodes[numbers[edge.step as usize] as usize].waits.1;
-                if std::mem::replace(&mut last[edge.step as usize], on) != on {
-                    links[*end as usize] = link;
-                    *end += 1;
-                } else if links[*end as usize - 1].kind < link.kind {
-                    links[*end as usize - 1] = link;
-                }
-            }
-        }
-        (nodes, links)
-    }
+fn retain<T>(list: &mut Vec<T>, keeps: &[bool]) {
+    let mut keeps = keeps.iter();
+    list.retain(|_| keeps.next().copied().unwrap_or_default());
 }

@@ -10,7 +10,7 @@ use petgraph::graph::{DiGraph, EdgeIndex, NodeIndex};
 use petgraph::visit::EdgeRef;
 use thiserror::Error;
 
-use crate::builder::PlanBuilder;
+use crate::builder::{Edge, PlanBuilder};
 use crate::step::{Reason, Work};
 
 /// A set of steps that can't be put in order.
@@ -77,8 +77,8 @@ fn lines(edges: &[CycleEdge]) -> String {
     edges.iter().map(|edge| format!("  {edge}")).collect::<Vec<_>>().join("\n")
 }
 
-/// The steps of a draft, with an edge from each step to those that wait for it; its weight is the wait's place.
-type Drawn = DiGraph<(), usize>;
+/// The steps of a draft, with an edge from each step to those that wait for it.
+type Drawn = DiGraph<(), Edge>;
 
 /// Finds a shortest circle in the first knot of steps that wait for each other.
 pub(crate) fn find(draft: &PlanBuilder) -> Vec<CycleEdge> {
@@ -86,8 +86,8 @@ pub(crate) fn find(draft: &PlanBuilder) -> Vec<CycleEdge> {
     for _ in &draft.works {
         drawn.add_node(());
     }
-    for (at, edge) in draft.edges.iter().enumerate() {
-        drawn.add_edge(node(edge.on), node(edge.step), at);
+    for edge in draft.all_edges() {
+        drawn.add_edge(node(edge.on), node(edge.step), edge);
     }
     let knot = kosaraju_scc(&drawn)
         .into_iter()
@@ -102,10 +102,9 @@ fn node(place: u32) -> NodeIndex {
     NodeIndex::from(place)
 }
 
-fn told(draft: &PlanBuilder, edge: usize) -> CycleEdge {
-    let edge = draft.edges[edge];
+fn told(draft: &PlanBuilder, edge: Edge) -> CycleEdge {
     let (step, on) = (&draft.works[edge.step as usize], &draft.works[edge.on as usize]);
-    let reason = edge.why.reason(step, &draft.reasons).into_owned();
+    let reason = edge.cause.why().reason(step, &draft.reasons).into_owned();
     CycleEdge { step: step.clone(), on: on.clone(), reason }
 }
 

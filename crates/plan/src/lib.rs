@@ -16,12 +16,13 @@ pub mod builder;
 pub mod circle;
 pub mod draw;
 mod earliest;
+mod order;
 pub mod plan;
 pub mod shape;
 pub mod step;
 pub mod why;
 
-pub use builder::{Draft, PlanBuilder};
+pub use builder::{Draft, Gate, PlanBuilder};
 pub use circle::{CycleEdge, PlanError};
 pub use plan::{Plan, Step, Wait, Why};
 pub use step::{Direction, Reason, Relate, WaitKind, Work};

@@ -41,8 +41,27 @@ pub(crate) struct Node {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Link {
     pub(crate) on: StepId,
-    pub(crate) why: Why,
-    pub(crate) kind: WaitKind,
+    pub(crate) cause: Cause,
+}
+
+/// Why a step waits and what it asks, in one number: there are millions of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cause(u32);
+
+impl Cause {
+    const NEEDS: u32 = 1 << 31;
+
+    pub(crate) fn new(kind: WaitKind, Why(why): Why) -> Self {
+        Self(if kind == WaitKind::Needs { why | Self::NEEDS } else { why })
+    }
+
+    pub(crate) fn kind(self) -> WaitKind {
+        if self.0 & Self::NEEDS == 0 { WaitKind::After } else { WaitKind::Needs }
+    }
+
+    pub(crate) fn why(self) -> Why {
+        Why(self.0 & !Self::NEEDS)
+    }
 }
 
 /// A reason that a plan or its builder knows: a number, so that a copy costs nothing.
@@ -62,7 +81,8 @@ impl Why {
 
     /// The reason at a place in the list of those that were noted.
     pub(crate) fn noted(place: usize) -> Self {
-        Self(u32::try_from(place).expect("there are less than 2^32 reasons") + Self::STATES)
+        let number = u32::try_from(place).ok().and_then(|place| place.checked_add(Self::STATES));
+        Self(number.filter(|number| *number < Cause::NEEDS).expect("there are less than 2^31 reasons"))
     }
 
     /// Tells a reason of the list from the order of an element's states.
@@ -145,7 +165,11 @@ impl<'p> Step<'p> {
     /// Returns what it waits for, the lowest number first.
     pub fn waits(self) -> impl ExactSizeIterator<Item = Wait<'p>> + DoubleEndedIterator + Clone {
         let Self { work, plan, .. } = self;
-        self.links.iter().map(move |&Link { on, why, kind }| Wait { on, kind, why, work, plan })
+        let wait = move |link: &Link| {
+            let Link { on, cause } = *link;
+            Wait { on, kind: cause.kind(), why: cause.why(), work, plan }
+        };
+        self.links.iter().map(wait)
     }
 }
 
@@ -272,7 +296,8 @@ impl TryFrom<Saved> for Plan {
                     return Err(SavedError::Wait { step: id, on });
                 }
                 plan.reasons.push(reason);
-                plan.links.push(Link { on, why: Why::noted(plan.reasons.len() - 1), kind });
+                let why = Why::noted(plan.reasons.len() - 1);
+                plan.links.push(Link { on, cause: Cause::new(kind, why) });
             }
             plan.nodes.push(Node { work: length(&plan.works), waits: (start, length(&plan.links)) });
             plan.works.push(work);

@@ -1,0 +1,127 @@
+//! A draft in order: Kahn's algorithm by counting.
+//!
+//! Waits are grouped by the step that is waited for, and then by the one that waits. Nothing is sorted, and each list is
+//! gone through from one end to the other as far as that can be. (A graph of petgraph has the edges of each node linked
+//! through one list, in which a walk jumps about; where no order exists, it is still what finds the circle.)
+
+use windlass_model::StepId;
+use windlass_model::links::Links;
+
+use crate::builder::{Between, Gate, PlanBuilder};
+use crate::earliest::Earliest;
+use crate::plan::{Cause, Link, Node, Why, length};
+
+/// A draft, by what its steps are waited for.
+pub(crate) struct Order<'b> {
+    draft: &'b PlanBuilder,
+    /// For each step the places of the waits for it.
+    dependents: Links<u32>,
+    /// For each gate the steps behind it.
+    behind: Links<u32>,
+    /// Which steps are barriers.
+    barriers: Vec<bool>,
+}
+
+impl<'b> Order<'b> {
+    pub(crate) fn of(draft: &'b PlanBuilder) -> Self {
+        let by_on = (0..).zip(&draft.edges).map(|(at, edge): (u32, _)| (edge.on, at));
+        let by_gate = (0..).zip(&draft.sides).filter_map(|(step, sides)| Some((sides.behind?.place(), step)));
+        let mut barriers = vec![false; draft.works.len()];
+        draft.barriers.iter().for_each(|place| barriers[*place as usize] = true);
+        Self {
+            draft,
+            dependents: Links::group(draft.works.len(), by_on),
+            behind: Links::group(draft.gates.len(), by_gate),
+            barriers,
+        }
+    }
+
+    /// Returns the steps in Kahn's order, the earliest added of the free ones first. Nothing when there is a circle.
+    pub(crate) fn steps(&self) -> Option<Vec<u32>> {
+        let mut open = self.wait_counts();
+        let mut free = Earliest::below(open.len());
+        (0..).zip(&open).filter(|(_, open)| **open == 0).for_each(|(place, _)| free.insert(place));
+        let mut steps = Vec::with_capacity(open.len());
+        while let Some(place) = free.pop() {
+            steps.push(u32::try_from(place).expect("places of steps are as small"));
+            self.for_each_dependent(steps[steps.len() - 1], |step, _| {
+                open[step as usize] -= 1;
+                if open[step as usize] == 0 {
+                    free.insert(step as usize);
+                }
+            });
+        }
+        (steps.len() == open.len()).then_some(steps)
+    }
+
+    /// Calls `tell` with who waits for a step, and why; gates and who is behind one come last.
+    fn for_each_dependent(&self, place: u32, mut tell: impl FnMut(u32, Cause)) {
+        for edge in self.dependents.of(place).iter().map(|edge| self.draft.edges[*edge as usize]) {
+            tell(edge.step, edge.cause);
+        }
+        if let Some(Between { barrier, cause }) =
+            self.draft.sides[place as usize].before.map(|gate| self.gate(gate))
+        {
+            tell(barrier, cause);
+        }
+        if self.barriers[place as usize] {
+            for (gate, between) in (0..).zip(&self.draft.gates).filter(|(_, gate)| gate.barrier == place) {
+                self.behind.of(gate).iter().for_each(|step| tell(*step, between.cause));
+            }
+        }
+    }
+
+    fn gate(&self, gate: Gate) -> Between {
+        self.draft.gates[gate.place() as usize]
+    }
+
+    /// Returns for each step how many waits it has.
+    fn wait_counts(&self) -> Vec<u32> {
+        let mut counts: Vec<u32> =
+            self.draft.sides.iter().map(|sides| u32::from(sides.behind.is_some())).collect();
+        self.draft.edges.iter().for_each(|edge| counts[edge.step as usize] += 1);
+        for gate in self.draft.sides.iter().filter_map(|sides| sides.before) {
+            counts[self.gate(gate).barrier as usize] += 1;
+        }
+        counts
+    }
+
+    /// Gives the steps their numbers, barriers the last ones, and gathers the waits of each.
+    ///
+    /// What is waited for is gone through by number, so each step gets its waits by number. Of several on one step, the
+    /// strongest is kept, with the reason that was added first.
+    pub(crate) fn number(&self, mut steps: Vec<u32>) -> (Vec<Node>, Vec<Link>) {
+        let is_barrier = |place: &u32| self.barriers[*place as usize];
+        let barriers: Vec<u32> = steps.iter().copied().filter(is_barrier).collect();
+        steps.retain(|place| !is_barrier(place));
+        steps.extend(barriers);
+
+        let mut waits = self.wait_counts();
+        let mut end = 0;
+        let mut numbers = vec![0_u32; steps.len()];
+        let mut nodes = Vec::with_capacity(steps.len());
+        for (number, place) in (0..).zip(&steps) {
+            numbers[*place as usize] = number;
+            nodes.push(Node { work: *place, waits: (end, end) });
+            end += waits[*place as usize];
+        }
+        let nothing = Link { on: StepId(0), cause: Cause::new(crate::WaitKind::After, Why::noted(0)) };
+        let mut links = vec![nothing; end as usize];
+        // For each step, what it was last seen to wait for.
+        waits.fill(0);
+        let mut last = waits;
+        for (on, place) in (1..=length(&steps)).zip(&steps) {
+            self.for_each_dependent(*place, |step, cause| {
+                let link = Link { on: StepId(on), cause };
+                let end = &mut nodes[numbers[step as usize] as usize].waits.1;
+                if std::mem::replace(&mut last[step as usize], on) != on {
+                    links[*end as usize] = link;
+                    *end += 1;
+                } else if links[*end as usize - 1].cause.kind() < cause.kind() {
+                    links[*end as usize - 1] = link;
+                }
+            });
+        }
+        (nodes, links)
+    }
+}
