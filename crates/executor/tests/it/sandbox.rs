@@ -27,20 +27,22 @@ use crate::{
 /// The name of the image that all of these tests run in.
 const IMAGE: &str = "windlass-test/busybox:1";
 
-/// A store with that image, made once; or why there can't be sandboxes here.
-static STORE: LazyLock<Result<TempDir, String>> = LazyLock::new(|| {
+/// A store with that image, which stays for the next run; or why there can't be sandboxes here.
+static STORE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
     probe(Path::new("bwrap"))?;
     let made = Made::busybox().ok_or("there is no static busybox (package busybox-static)")?;
-    let dir = tempfile::Builder::new().prefix("windlass-sandbox-store").tempdir().unwrap();
-    made.docker_archive(&dir.path().join("busybox.tar"), IMAGE);
-    Store::open(dir.path().join("store")).unwrap().import(&dir.path().join("busybox.tar"), None).unwrap();
-    Ok(dir)
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("busybox.tar");
+    made.docker_archive(&archive, IMAGE);
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sandbox-store");
+    Store::open(&place).unwrap().import(&archive, None).unwrap();
+    Ok(place)
 });
 
 /// Where the image is, or a loud line and nothing.
 fn store() -> Option<PathBuf> {
     match &*STORE {
-        Ok(dir) => Some(dir.path().join("store")),
+        Ok(place) => Some(place.clone()),
         Err(why) => {
             assert!(!is_required(), "WINDLASS_REQUIRE_SANDBOX is set, but {why}");
             crate::skipped(why);
