@@ -126,16 +126,63 @@ fn steps_of_one_element_share_the_reason_of_their_order() {
 }
 
 #[test]
+fn a_gate_is_a_barrier_that_each_step_is_told_of_once() {
+    let mut builder = PlanBuilder::new();
+    let [d, c, b, a] = ["d", "c", "b", "a"].map(|name| start(&mut builder, name));
+    let why = builder.note(Reason::Phase { label: "both are up".into() });
+    let gate = builder.gate("a and b are up", WaitKind::After, why).unwrap();
+    for step in [a, b] {
+        builder.before(step, gate);
+    }
+    for step in [c, d] {
+        builder.behind(step, gate);
+    }
+    builder.wait(b, a, WaitKind::Needs, reads("b", "a"));
+    builder.wait(c, d, WaitKind::Needs, reads("c", "d"));
+    assert_snapshot!(show(&builder.build().unwrap()), @r"
+    s1 a Start, Integrity
+    s2 b Start, Integrity [s1 Needs: b reads `peer` from a (`address`), known once a is installed]
+    s3 d Start, Integrity [s5 After: both are up]
+    s4 c Start, Integrity [s3 Needs: c reads `peer` from d (`address`), known once d is installed] [s5 After: both are up]
+    s5 a and b are up [s1 After: both are up] [s2 After: both are up]
+    ");
+}
+
+#[test]
+fn a_circle_through_a_gate_is_told() {
+    let mut builder = PlanBuilder::new();
+    let [a, b] = ["a", "b"].map(|name| start(&mut builder, name));
+    let why = builder.note(Reason::Phase { label: "all are up".into() });
+    let gate = builder.gate("a is up", WaitKind::After, why).unwrap();
+    builder.before(a, gate);
+    builder.behind(b, gate);
+    builder.wait(a, b, WaitKind::Needs, reads("a", "b"));
+    assert_snapshot!(builder.build().unwrap_err(), @"
+    there is no order in which this can be done: 3 steps wait for each other
+      a Start, Integrity waits for b Start, Integrity: a reads `peer` from b (`address`), known once b is installed (shop.yaml:7:5)
+      b Start, Integrity waits for a is up: all are up
+      a is up waits for a Start, Integrity: all are up
+    help: give `peer` of a a value that is known beforehand
+    ");
+}
+
+#[test]
 fn steps_that_are_dropped_take_their_waits_along() {
     let mut builder = PlanBuilder::new();
     let [a, b, c] = ["a", "b", "c"].map(|name| start(&mut builder, name));
     builder.wait(b, a, WaitKind::Needs, reads("b", "a"));
     builder.wait(c, a, WaitKind::Needs, reads("c", "a"));
     builder.wait(c, b, WaitKind::Needs, reads("c", "b"));
+    let why = builder.note(Reason::Phase { label: "ready".into() });
+    let gate = builder.gate("a and b are ready", WaitKind::After, why).unwrap();
+    builder.before(a, gate);
+    builder.before(b, gate);
+    builder.behind(c, gate);
     builder.retain(|draft| draft != b);
-    assert_snapshot!(show(&builder.build().unwrap()), @r"
+    assert_snapshot!(show(&builder.build().unwrap()), @"
     s1 a Start, Integrity
-    s2 c Start, Integrity [s1 Needs: c reads `peer` from a (`address`), known once a is installed]
+    s2 c Start, Integrity [s1 Needs: c reads `peer` from a (`address`), known once a is installed] [s3 After: ready]
+    s3 a and b are ready [s1 After: ready]
     ");
 }
 
