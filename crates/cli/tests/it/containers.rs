@@ -122,6 +122,13 @@ fn up_and_down_in_containers(#[case] assembly: &str, #[case] pool: &str) {
     assert!(!env.path(".windlass/pool").exists(), "nothing is left of the pool");
 }
 
+/// How often commands are killed in all: as often as `WINDLASS_TEST_CONTAINER_KILLS` says, else a usual number.
+fn kills(usual: usize) -> usize {
+    #[expect(clippy::disallowed_methods, reason = "how a test is run is no setting of the program")]
+    let given = std::env::var("WINDLASS_TEST_CONTAINER_KILLS").ok();
+    given.map_or(usual, |given| given.parse().expect("a number of kills"))
+}
+
 /// The command is killed while its jobs run in containers; the next takes them over by their ids, and none runs twice.
 #[test]
 fn killed_it_takes_its_containers_over() {
@@ -129,20 +136,17 @@ fn killed_it_takes_its_containers_over() {
         return;
     }
     let env = project("h_bta", "");
-    for moment in [700, 1500, 2300] {
-        let up = env.spawn(&["up", "h_bta", "-p", "pause=0.3"]);
-        thread::sleep(Duration::from_millis(moment));
-        up.kill();
+    // Spread over the time that it takes, and never the same again.
+    let moments: Vec<u64> = (0..kills(3)).map(|number| 700 + number as u64 * 837 % 2400).collect();
+    for moments in moments.chunks(3) {
+        for moment in moments {
+            let up = env.spawn(&["up", "h_bta", "-p", "pause=0.3"]);
+            thread::sleep(Duration::from_millis(*moment));
+            up.kill();
+        }
+        comes_up_and_goes(&env);
+        until("its containers are gone", || containers(&env).is_empty());
     }
-    env.ok(&["up", "h_bta", "-p", "pause=0.3"]);
-    assert_eq!(env.json(&["status", "h_bta"])["assemblies"][0]["state"], "Active");
-    let mut done = succeeded(&env, "h_bta");
-    let count = done.len();
-    done.sort();
-    done.dedup();
-    assert_eq!(done.len(), count, "a step was done twice: {done:?}");
-    env.ok(&["down", "h_bta"]);
-    until("its containers are gone", || containers(&env).is_empty());
 }
 
 /// The same with sandboxes, killed whenever another job of theirs runs.
@@ -155,22 +159,31 @@ fn killed_it_takes_its_sandboxes_over() {
         let names = entries.map(|entry| entry.file_name().into_string().unwrap());
         names.filter(|name| !name.starts_with('.')).collect()
     };
-    let mut seen: Vec<String> = Vec::new();
-    for _ in 0..5 {
-        let up = env.spawn(&["up", "h_bta", "-p", "pause=0.3"]);
-        until("another job runs", || jobs().iter().any(|job| !seen.contains(job)));
-        up.kill();
-        seen.extend(jobs());
+    let mut left = kills(5);
+    while left > 0 {
+        let mut seen: Vec<String> = Vec::new();
+        for _ in 0..left.min(5) {
+            let up = env.spawn(&["up", "h_bta", "-p", "pause=0.3"]);
+            until("another job runs", || jobs().iter().any(|job| !seen.contains(job)));
+            up.kill();
+            seen.extend(jobs());
+        }
+        left = left.saturating_sub(5);
+        comes_up_and_goes(&env);
+        // Also the note of where their control groups are, which goes when these are gone.
+        until("nothing is left of the jobs", || !rooms.exists());
+        until("no process is left", || processes(&env.path(".windlass")).is_empty());
     }
+}
+
+/// Goes on to the end, and takes all of it down again.
+fn comes_up_and_goes(env: &TestEnv) {
     env.ok(&["up", "h_bta", "-p", "pause=0.3"]);
     assert_eq!(env.json(&["status", "h_bta"])["assemblies"][0]["state"], "Active");
-    let done = succeeded(&env, "h_bta");
+    let done = succeeded(env, "h_bta");
     let once: std::collections::BTreeSet<_> = done.iter().collect();
     assert_eq!(once.len(), done.len(), "a step was done twice: {done:?}");
     env.ok(&["down", "h_bta"]);
-    // Also the note of where their control groups are, which goes when these are gone.
-    until("nothing is left of the jobs", || !rooms.exists());
-    until("no process is left", || processes(&env.path(".windlass")).is_empty());
 }
 
 /// The processes in whose environment this folder is named.
