@@ -135,10 +135,10 @@ fn killed_it_takes_its_containers_over() {
     if !engine("killed_it_takes_its_containers_over") {
         return;
     }
-    let env = project("h_bta", "");
     // Spread over the time that it takes, and never the same again.
     let moments: Vec<u64> = (0..kills(3)).map(|number| 700 + number as u64 * 837 % 2400).collect();
     for moments in moments.chunks(3) {
+        let env = project("h_bta", "");
         for moment in moments {
             let up = env.spawn(&["up", "h_bta", "-p", "pause=0.3"]);
             thread::sleep(Duration::from_millis(*moment));
@@ -152,15 +152,15 @@ fn killed_it_takes_its_containers_over() {
 /// The same with sandboxes, killed whenever another job of theirs runs.
 #[test]
 fn killed_it_takes_its_sandboxes_over() {
-    let Some(env) = sandboxed("h_bta") else { return };
-    let rooms = env.path(".windlass/rooms");
-    let jobs = || -> Vec<String> {
-        let entries = std::fs::read_dir(&rooms).into_iter().flatten().flatten();
-        let names = entries.map(|entry| entry.file_name().into_string().unwrap());
-        names.filter(|name| !name.starts_with('.')).collect()
-    };
     let mut left = kills(5);
     while left > 0 {
+        let Some(env) = sandboxed("h_bta") else { return };
+        let rooms = env.path(".windlass/rooms");
+        let jobs = || -> Vec<String> {
+            let entries = std::fs::read_dir(&rooms).into_iter().flatten().flatten();
+            let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+            names.filter(|name| !name.starts_with('.')).collect()
+        };
         let mut seen: Vec<String> = Vec::new();
         for _ in 0..left.min(5) {
             let up = env.spawn(&["up", "h_bta", "-p", "pause=0.3"]);
