@@ -42,6 +42,9 @@ const LINK: &str = "room";
 const OF_A_KIND: usize = 4;
 const ALL: usize = 8;
 
+/// With more jobs than this at a time the processors have enough to do, and rooms made ahead would only be more of it.
+const FEW: usize = 2;
+
 /// A series of jobs is over when none has come for this long.
 const SERIES: Duration = Duration::from_secs(5);
 
@@ -114,6 +117,9 @@ impl Spares {
     /// Says that a job of this kind has come. When it is one of a series, a room is made for the next.
     pub(crate) fn expect_more(context: &Rc<Context>, plan: &RoomPlan) {
         let spares = &context.spares;
+        if context.jobs.borrow().len() > FEW {
+            return;
+        }
         if plan.network != RoomNetwork::None || !plan.volumes.is_empty() || !spares.is_wanted(plan) {
             return;
         }
