@@ -110,7 +110,7 @@ async fn what_a_job_leaves_is_gone_before_the_next_begins() {
 async fn a_runner_that_dies_loses_its_job_and_nothing_else() {
     let world = World::new(1);
     let outcome =
-        world.pool.run(&id("kills"), &sh("echo said; sleep 0.1; kill -9 $PPID; sleep 600")).await.unwrap();
+        world.pool.run(&id("kills"), &sh("echo said; sleep 0.1; kill -9 $PPID; sleep 2")).await.unwrap();
     assert!(
         matches!(&outcome.end, End::Lost(why) if why.contains("its runner has gone")),
         "{:?}",
