@@ -9,8 +9,7 @@ use windlass_model::name::NameError;
 use windlass_model::version::VersionError;
 use windlass_model::{ComponentName, Origin};
 use windlass_source::{
-    Code, Diagnostic, Diagnostics, Entry, Fix, Key, Mapping, Node, Place, Source, Span, suggest,
-    suggest_unique,
+    Code, Diagnostic, Diagnostics, Entry, Fix, Key, Mapping, Node, Place, Source, Span, nearest, suggest,
 };
 
 use crate::codes;
@@ -286,10 +285,8 @@ pub(crate) fn did_you_mean<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Diagnostic {
-    let candidates: Vec<&str> = candidates.into_iter().collect();
-    let Some(near) = suggest(name, candidates.iter().copied()) else { return diagnostic };
+    let Some((near, unique)) = nearest(name, candidates) else { return diagnostic };
     let diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-    let unique = suggest_unique(name, candidates.iter().copied()) == Some(near);
     match diagnostic.place().and_then(|place| word_in(place, name)).filter(|_| unique) {
         Some(span) => diagnostic.fix(Fix::replace(format!("write `{near}`"), span, near)),
         None => diagnostic,

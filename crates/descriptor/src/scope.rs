@@ -72,19 +72,30 @@ impl<'a> Scope<'a> {
 
     /// Finds what a reference means, or says why it means nothing.
     pub(crate) fn meaning(&self, reference: &Reference) -> Result<Meaning, Box<Diagnostic>> {
-        let text = &reference.text;
+        self.look_up(reference).map_err(|wrong| match wrong {
+            Wrong::Said(diagnostic) => diagnostic,
+            Wrong::Field(field) => self.unknown_field(reference, field),
+            Wrong::Name => self.unknown(reference),
+        })
+    }
+
+    /// Finds what a reference means. Where it means nothing, nobody looks for what was meant perhaps.
+    pub(crate) fn find(&self, reference: &Reference) -> Option<Meaning> {
+        self.look_up(reference).ok()
+    }
+
+    fn look_up<'r>(&self, reference: &'r Reference) -> Result<Meaning, Wrong<'r>> {
         match reference.split() {
-            ("instance", Some(field)) => match InstanceField::from_word(field) {
-                Some(field) => Ok(Meaning::Instance(field)),
-                None => Err(self.unknown_field(reference, field)),
-            },
-            ("source", Some(property)) => self.end(End::Source, property, reference),
-            ("target", Some(property)) => self.end(End::Target, property, reference),
+            ("instance", Some(field)) => {
+                InstanceField::from_word(field).map(Meaning::Instance).ok_or(Wrong::Field(field))
+            }
+            ("source", Some(property)) => Ok(self.end(End::Source, property, reference)?),
+            ("target", Some(property)) => Ok(self.end(End::Target, property, reference)?),
             (part, property) => match (property, self.part(part)) {
                 (Some(property), Some(part)) => {
                     Ok(Meaning::Part(part.clone(), self.parse(property, reference)?))
                 }
-                _ => self.own_property(text).map(Meaning::Own).ok_or_else(|| self.unknown(reference)),
+                _ => self.own_property(&reference.text).map(Meaning::Own).ok_or(Wrong::Name),
             },
         }
     }
@@ -166,6 +177,22 @@ impl<'a> Scope<'a> {
     fn parts(&self) -> Vec<&'a str> {
         let Some(assembly) = self.assembly else { return Vec::new() };
         part_names(assembly)
+    }
+}
+
+/// Why a reference means nothing.
+enum Wrong<'r> {
+    /// What is to be said of it.
+    Said(Box<Diagnostic>),
+    /// No instance knows this of itself.
+    Field(&'r str),
+    /// There is nothing of this name.
+    Name,
+}
+
+impl From<Box<Diagnostic>> for Wrong<'_> {
+    fn from(diagnostic: Box<Diagnostic>) -> Self {
+        Self::Said(diagnostic)
     }
 }
 

@@ -100,5 +100,5 @@ pub use node::{Entry, Key, Kind, Mapping, Node, Scalar, Style};
 pub use parse::Located;
 pub use reading::Reading;
 pub use spiff::SpiffScalar;
-pub use suggest::{suggest, suggest_unique};
+pub use suggest::{nearest, suggest, suggest_unique};
 pub use text::{Place, Position, Source, Span};

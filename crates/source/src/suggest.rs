@@ -30,20 +30,21 @@ pub fn suggest_unique<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     nearest(name, candidates).filter(|&(_, unique)| unique).map(|(candidate, _)| candidate)
 }
 
-/// The nearest candidate, and whether no other is as near.
-fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, bool)> {
-    let folded = fold(name);
-    let length = folded.chars().count();
+/// As [`suggest`], with whether no other candidate is as near: both in one search.
+///
+/// It takes a fraction of a microsecond a candidate, so that many wrong names among many right ones are told in time.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, bool)> {
+    let wanted = Wanted::new(name);
+    let length = wanted.length;
     let limit = if length <= 4 { 1 } else { length / 3 };
     let mut best: Option<((usize, usize), &str, bool)> = None;
     for candidate in candidates.into_iter().filter(|&candidate| candidate != name) {
-        let other = fold(candidate);
-        if other.chars().count().abs_diff(length) > limit {
+        let least = best.as_ref().map_or(limit, |((least, _), ..)| *least);
+        if wanted.fewest_edits(candidate) > least {
             continue;
         }
-        let folded_distance = strsim::osa_distance(&folded, &other);
-        let is_worse = best.as_ref().is_some_and(|((least, _), ..)| folded_distance > *least);
-        if folded_distance > limit || folded_distance >= length || is_worse {
+        let folded_distance = strsim::osa_distance(&wanted.folded, &fold(candidate));
+        if folded_distance > least || folded_distance >= length {
             continue;
         }
         // Spelling decides between names that differ in nothing else.
@@ -57,6 +58,50 @@ fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Opt
     best.map(|(_, candidate, unique)| (candidate, unique))
 }
 
+/// The wrong name, made ready for many comparisons.
+struct Wanted {
+    folded: String,
+    length: usize,
+    /// How often each character is in it; characters that share a place count as one.
+    counts: [u32; Self::PLACES],
+}
+
+impl Wanted {
+    const PLACES: usize = 128;
+
+    fn new(name: &str) -> Self {
+        let folded = fold(name);
+        let mut counts = [0; Self::PLACES];
+        folded.chars().for_each(|c| counts[Self::place(c)] += 1);
+        Self { length: folded.chars().count(), folded, counts }
+    }
+
+    fn place(c: char) -> usize {
+        c as usize % Self::PLACES
+    }
+
+    /// Returns how many edits are needed at the least: each brings or takes one character at most, and a swap none. Most
+    /// candidates are told apart by that, which costs far less than the distance.
+    fn fewest_edits(&self, candidate: &str) -> usize {
+        let mut left = self.counts;
+        let (mut length, mut strange) = (0, 0);
+        for c in folded(candidate) {
+            length += 1;
+            match &mut left[Self::place(c)] {
+                0 => strange += 1,
+                count => *count -= 1,
+            }
+        }
+        let lacking = self.length - (length - strange);
+        lacking.max(strange)
+    }
+}
+
 fn fold(name: &str) -> String {
-    name.chars().filter(|c| !matches!(c, '-' | '_' | '.')).flat_map(char::to_lowercase).collect()
+    folded(name).collect()
+}
+
+/// Returns the characters that count, in lower case.
+fn folded(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|c| !matches!(c, '-' | '_' | '.')).flat_map(char::to_lowercase)
 }

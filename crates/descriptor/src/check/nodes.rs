@@ -36,13 +36,13 @@ impl<'a> Check<'a, '_> {
             return;
         }
         let scope = Scope::assembly(self.assembly);
-        value.for_each_reference(&mut |reference| match scope.meaning(reference) {
-            Ok(Meaning::Part(..)) => {
+        value.for_each_reference(&mut |reference| match scope.find(reference) {
+            Some(Meaning::Part(..)) => {
                 let message =
                     format!("{what} can't depend on a component: it must be known before any is made");
                 self.said.error(codes::BAD_NUMBER, reference.span, message);
             }
-            Ok(Meaning::Own(property)) => {
+            Some(Meaning::Own(property)) => {
                 if let Some(late) = self.late(property) {
                     let message = format!(
                         "{what} depends on a component through `${{{}}}`: it must be known before any is made",
@@ -68,11 +68,11 @@ impl<'a> Check<'a, '_> {
         while let Some(property) = open.pop() {
             let fixed = assembly.properties.get(&property).and_then(|decl| decl.value.as_ref());
             let Some(fixed) = fixed else { continue };
-            fixed.for_each_reference(&mut |reference| match scope.meaning(reference) {
-                Ok(Meaning::Part(part, _)) if assembly.composition.contains_key(&part) => {
+            fixed.for_each_reference(&mut |reference| match scope.find(reference) {
+                Some(Meaning::Part(part, _)) if assembly.composition.contains_key(&part) => {
                     late = late.or(Some(reference));
                 }
-                Ok(Meaning::Own(read)) if seen.insert(read.clone()) => open.push(read),
+                Some(Meaning::Own(read)) if seen.insert(read.clone()) => open.push(read),
                 _ => {}
             });
         }

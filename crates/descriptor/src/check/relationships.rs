@@ -65,7 +65,7 @@ impl<'a> Check<'a, '_> {
         let scope = Scope::relationship(self.assembly);
         let Some(value) = decl.effective() else { return };
         value.for_each_reference(&mut |reference| {
-            let Ok(Meaning::End(end, property)) = scope.meaning(reference) else { return };
+            let Some(Meaning::End(end, property)) = scope.find(reference) else { return };
             if InstanceField::from_word(property.as_str()).is_some() {
                 return;
             }

@@ -45,7 +45,9 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
 fn references(resource: &ResourceDescriptor, value: &Value, said: &mut Said<'_>) {
     let scope = Scope::resource(resource);
     value.for_each_reference(&mut |reference| {
-        if let Err(diagnostic) = scope.meaning(reference) {
+        if !said.is_full()
+            && let Err(diagnostic) = scope.meaning(reference)
+        {
             said.push(*diagnostic);
         }
     });

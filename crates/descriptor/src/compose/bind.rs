@@ -69,16 +69,16 @@ impl Composer<'_> {
             Segment::Literal(text) => return Part::Literal(text.to_string()),
             Segment::Reference(reference) => reference,
         };
-        match binder.scope.meaning(reference) {
-            Ok(Meaning::Own(property)) => Part::Property { element: binder.owner.clone(), property },
-            Ok(Meaning::Part(component, property)) => {
+        match binder.scope.find(reference) {
+            Some(Meaning::Own(property)) => Part::Property { element: binder.owner.clone(), property },
+            Some(Meaning::Part(component, property)) => {
                 let element = self.part_element(binder, &component, reference.span);
                 Part::Property { element, property }
             }
-            Ok(Meaning::Instance(field)) => Part::Instance { element: binder.instance.clone(), field },
-            Ok(Meaning::End(end, property)) => Part::End { end, property },
+            Some(Meaning::Instance(field)) => Part::Instance { element: binder.instance.clone(), field },
+            Some(Meaning::End(end, property)) => Part::End { end, property },
             // The check has reported it.
-            Err(_) => Part::Literal(format!("${{{}}}", reference.text)),
+            None => Part::Literal(format!("${{{}}}", reference.text)),
         }
     }
 

@@ -325,18 +325,18 @@ impl<'a> Values<'a> {
         let what = self.parts[spot.scope].what.clone();
         let meaning = match &what {
             What::Described(Descriptor::Assembly(assembly)) if spot.ends.is_some() => {
-                Scope::relationship(assembly).meaning(reference)
+                Scope::relationship(assembly).find(reference)
             }
-            What::Described(Descriptor::Assembly(assembly)) => Scope::assembly(assembly).meaning(reference),
-            What::Described(Descriptor::Resource(resource)) => Scope::resource(resource).meaning(reference),
+            What::Described(Descriptor::Assembly(assembly)) => Scope::assembly(assembly).find(reference),
+            What::Described(Descriptor::Resource(resource)) => Scope::resource(resource).find(reference),
             _ => return Ok(Found::unknown("it means nothing here")),
         };
         match meaning {
-            Ok(Meaning::Own(property)) => Err((spot.scope, property)),
-            Ok(Meaning::Part(component, property)) => Err((self.part(spot.scope, &component), property)),
-            Ok(Meaning::Instance(field)) => Ok(self.instance(spot.instance, field)),
-            Ok(Meaning::End(end, property)) => self.end(spot, end, property),
-            Err(_) => Ok(Found::unknown("it means nothing here")),
+            Some(Meaning::Own(property)) => Err((spot.scope, property)),
+            Some(Meaning::Part(component, property)) => Err((self.part(spot.scope, &component), property)),
+            Some(Meaning::Instance(field)) => Ok(self.instance(spot.instance, field)),
+            Some(Meaning::End(end, property)) => self.end(spot, end, property),
+            None => Ok(Found::unknown("it means nothing here")),
         }
     }
 

@@ -26,3 +26,28 @@ fn a_unique_suggestion_has_no_rival() {
     assert_eq!(suggest("porp", ["port", "pork"]), Some("port"));
     assert_eq!(suggest_unique("porp", ["port", "port"]), Some("port"));
 }
+
+/// What is told apart cheaply is what the distance tells apart: names are compared one by one, with no filter.
+#[test]
+fn the_nearest_is_the_one_that_the_distance_says() {
+    let fold = |name: &str| {
+        let kept = name.chars().filter(|c| !matches!(c, '-' | '_' | '.'));
+        kept.flat_map(char::to_lowercase).collect::<String>()
+    };
+    let letters = ['a', 'b', '_', 'B', '1', 'é', '中'];
+    let names: Vec<String> = (0..2401_usize)
+        .map(|number| (0..4).map(|place| letters[number / 7_usize.pow(place) % 7]).collect())
+        .map(|name: String| format!("{name}{}", &name[..name.chars().next().map_or(0, char::len_utf8)]))
+        .collect();
+    let wrong = ["ab1", "aB1aB", "bab_1", "éa1éb", "中中1中a", "x", "abcdefghi", "1_1_1"];
+    for wrong in wrong {
+        let length = fold(wrong).chars().count();
+        let limit = if length <= 4 { 1 } else { length / 3 };
+        let distance =
+            |name: &str| (strsim::osa_distance(&fold(wrong), &fold(name)), strsim::osa_distance(wrong, name));
+        let near = names.iter().filter(|name| *name != wrong).map(|name| (distance(name), name));
+        let near = near.filter(|((folded, _), _)| *folded <= limit && *folded < length);
+        let expected = near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name.as_str());
+        assert_eq!(suggest(wrong, names.iter().map(String::as_str)), expected, "{wrong}");
+    }
+}
