@@ -130,7 +130,7 @@ fn print_step_end(title: &str, end: &StepEnd, millis: u64) {
         StepEnd::Failed(failure) => {
             say!("{} {title}: {failure}", styled(BAD, "failed   "));
             if let Some(detail) = &failure.detail {
-                crate::output::print(&indent(detail, "          | "));
+                crate::output::print(&indent(&ending(detail), "          | "));
             }
         }
         StepEnd::Skipped { because } => {
@@ -141,5 +141,15 @@ fn print_step_end(title: &str, end: &StepEnd, millis: u64) {
             say!("{} {title}: nobody knows whether it was done", styled(BAD, "undecided"));
         }
         _ => {}
+    }
+}
+
+/// Returns the end of what a script has written, as much as belongs on a screen. `windlass log` shows all that is kept.
+pub(crate) fn ending(detail: &str) -> String {
+    const LINES: usize = 20;
+    let lines: Vec<&str> = detail.lines().collect();
+    match lines.len().checked_sub(LINES) {
+        None | Some(0) => detail.to_owned(),
+        Some(left_out) => format!("[…]\n{}", lines[left_out..].join("\n")),
     }
 }

@@ -118,7 +118,10 @@ fn missing(package: &Package, action: &Action, role: &Role) -> Diagnostic {
 
 /// The script whose name is nearest to a wanted one.
 fn near<'p>(package: &'p Package, wanted: &str) -> Option<&'p str> {
-    let stem = suggest(wanted, scripts::scripts(package).map(|script| script.stem()))?;
+    // A script that bears the name of another action serves that: `Uninstall` is no misspelled `Install`.
+    let taken = |stem: &str| actions(package).any(|(action, _)| action.as_str() == stem);
+    let free = scripts::scripts(package).map(|script| script.stem()).filter(|stem| !taken(stem));
+    let stem = suggest(wanted, free)?;
     scripts::scripts(package).find(|script| script.stem() == stem).map(|script| script.name())
 }
 

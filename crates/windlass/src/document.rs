@@ -15,7 +15,7 @@ const VERSION: u64 = 1;
 #[non_exhaustive]
 pub enum DocumentError {
     /// It is something else.
-    #[error("is no {what} of windlass: {why}")]
+    #[error("is no {what}: {why}")]
     Other {
         /// What it should be.
         what: &'static str,
@@ -54,7 +54,7 @@ pub(crate) fn write(kind: &str, content: &impl Serialize) -> Result<String, serd
 /// Reads a document of a kind.
 pub(crate) fn read<T: DeserializeOwned>(kind: &'static str, text: &str) -> Result<T, DocumentError> {
     let other = |why: String| DocumentError::Other { what: kind, why };
-    let seen: Value = serde_json::from_str(text).map_err(|error| other(error.to_string()))?;
+    let seen: Value = serde_json::from_str(text).map_err(|error| other(format!("it is no JSON: {error}")))?;
     if seen["kind"].as_str() != Some(kind) {
         return Err(other(format!("it does not say `\"kind\": \"{kind}\"`")));
     }

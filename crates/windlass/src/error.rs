@@ -129,6 +129,9 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// A metric was delivered, and is none.
+    #[error("the metric was not taken: {0}")]
+    NoMetric(String),
     /// A file can't be read.
     #[error("can't read `{}`", path.display())]
     File {
@@ -168,6 +171,7 @@ impl Error {
             | Self::NoProcess { .. }
             | Self::NoRequest { .. }
             | Self::NotPending { .. }
+            | Self::NoMetric(_)
             | Self::File { .. } => true,
             Self::Refused { is_input, .. } => *is_input,
             Self::Engine(error) => error.is_input(),

@@ -94,7 +94,13 @@ pub(crate) async fn heal(args: HealArgs) -> ExitCode {
 pub(crate) async fn rollback(args: RollbackArgs) -> ExitCode {
     let RollbackArgs { name, to, force, how } = &args;
     let command = format!("rollback {name}");
-    Change { name, command, how, force: force.force }.run(async |_| Ok(Ask::Rollback(*to))).await
+    let ask = async |windlass: &Windlass| {
+        if let Some(to) = to {
+            windlass.know_process(name, *to).await?;
+        }
+        Ok(Ask::Rollback(*to))
+    };
+    Change { name, command, how, force: force.force }.run(ask).await
 }
 
 pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {

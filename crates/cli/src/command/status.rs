@@ -11,7 +11,7 @@ use super::process::text;
 use super::{fail, open, print_json};
 use crate::args::{Format, StatusArgs};
 use crate::exit;
-use crate::output::{BAD, DIM, ODD, STRONG, age, indent, say, state_style, styled};
+use crate::output::{BAD, DIM, ODD, STRONG, age, ending, indent, say, state_style, styled};
 
 pub(crate) async fn run(args: StatusArgs) -> ExitCode {
     let windlass = match open(None, None, "status") {
@@ -129,7 +129,7 @@ fn print_element(now: Timestamp, element: &ElementView, branch: &str, below: &st
     if let Some(failure) = &element.failure {
         say!("{below}  {}", styled(BAD, failure));
         if let Some(detail) = &failure.detail {
-            crate::output::print(&indent(detail, &format!("{below}  | ")));
+            crate::output::print(&indent(&ending(detail), &format!("{below}  | ")));
         }
     }
 }

@@ -168,7 +168,7 @@ fn it_goes_back_and_its_history_is_told() {
     let env = up();
     assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` was never anything else than it is; `windlass history h_bta` lists what it was");
     env.ok(&["up", "h_bta", "-p", "data=other"]);
-    assert_snapshot!(env.ok(&["diff", "h_bta@p1", "h_bta@p3"]).out(), @"
+    assert_snapshot!(env.ok(&["diff", "h_bta@p1", "h_bta@p2"]).out(), @"
     ~ A reinstalled
         data: data → other
     ~ B__1 reinstalled
@@ -195,7 +195,9 @@ fn it_goes_back_and_its_history_is_told() {
     ");
     let again = env.run(&["up", "h_bta", "--dry-run", "--detailed-exitcode"]);
     assert_eq!(again.code(), Some(0), "it is what it was: {again}");
-    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p0"]), @"error: `h_bta` was nothing yet at p0; `windlass history h_bta` lists what it was");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p0"]), @"error: `h_bta` has no process p0; `windlass ps` lists those that there are");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists those that there are");
+    assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "h_bta@p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists those that there are");
     assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error: `h_bta` and `other` are two assemblies; a diff is between versions of one");
 }
 

@@ -291,3 +291,16 @@ fn a_value_that_a_part_was_not_given_is_given_by_the_next_up() {
           pause: 0.1 → 0
     ");
 }
+
+/// A script that writes much before it fails does not fill the screen; the log has what is kept.
+#[test]
+fn only_the_end_of_what_a_script_wrote_is_shown() {
+    let fails = "i=0; while [ $i -lt 60 ]; do i=$((i + 1)); echo line $i >&2; done; exit 1";
+    let env = TestEnv::small("effect: repeatable", &[("Install", fails), ("Uninstall", "")]);
+    let shown = |text: &str| text.lines().filter(|line| line.contains("| line ")).count();
+    assert_eq!(shown(&env.run(&["up", "small"]).stdout), 20);
+    let status = env.ok(&["status"]);
+    assert_eq!(shown(&status.stdout), 20, "{status}");
+    assert!(status.stdout.contains("| […]") && status.stdout.contains("| line 60"), "{status}");
+    assert_eq!(shown(&env.ok(&["log", "small"]).stdout), 60);
+}

@@ -413,7 +413,7 @@ fn what_is_missing_of_a_package() {
     1 | name: resource::box::1.0
       |       ^^^^^^^^^^^^^^^^^^
       |
-      = help: there is `Uninstall.sh`: did you mean that?
+      = help: add `Lifecycle/script/scripts/Install.sh`, or remove Install from the descriptor
 
     1 error; nothing was changed
     ");

@@ -31,6 +31,8 @@ fn policies_act_on_metrics() {
     assert!(env.ok(&["status"]).stdout.contains("2 Active"), "{}", env.ok(&["status"]));
     let refused = env.run(&["metric", "push", "h_bta__A.load", "101"]);
     assert!(refused.stderr.contains("`load` is a number from 0 to 100"), "{refused}");
+    assert_eq!(refused.code(), Some(2), "{refused}");
+    assert!(!refused.stderr.contains("is `windlass run` running"), "{refused}");
     let refused = env.run(&["metric", "push", "nonsense", "1"]);
     assert!(refused.stderr.contains("`metricKey` and `metricName` are needed"), "{refused}");
     let refused = env.run(&["metric", "push", "h_bta__A.integrity", "WELL"]);

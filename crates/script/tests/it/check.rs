@@ -48,6 +48,16 @@ fn scripts_that_are_missing() {
     ");
 }
 
+/// What serves another action is no misspelling of a missing one.
+#[test]
+fn a_missing_script_is_not_taken_for_another() {
+    let world = World::new().declares(&["Install", "Uninstall"]).script("Uninstall.sh", "");
+    insta::assert_snapshot!(problems(&world), @"
+    error[WL0400]: `resource::web::1.0` declares Install, and `Lifecycle/script/scripts` has no script `Install` or `launch` for it
+        help: add `Lifecycle/script/scripts/Install.sh`, or remove Install from the descriptor
+    ");
+}
+
 #[test]
 fn what_is_not_declared_needs_no_script() {
     assert_eq!(problems(&World::new().declares(&["Configure"]).script("Configure.sh", "")), "");

@@ -126,5 +126,6 @@ pub async fn push(path: &Path, message: &Value) -> Result<(), Error> {
     if status.is_success() {
         return Ok(());
     }
-    Err(unheard(String::from_utf8_lossy(&body).trim().to_owned()))
+    let why = String::from_utf8_lossy(&body).trim().to_owned();
+    Err(if status == StatusCode::BAD_REQUEST { Error::NoMetric(why) } else { unheard(why) })
 }

@@ -181,6 +181,9 @@ impl Windlass {
     /// When there was no such assembly, or it was nothing yet at one of the processes.
     pub async fn diff(&self, name: &AssemblyName, from: ProcessId, to: ProcessId) -> Result<DiffView, Error> {
         let versions = self.versions(name).await?;
+        for process in [from, to] {
+            self.know_process(name, process).await?;
+        }
         let at = |process: ProcessId| {
             let found = versions.iter().rfind(|version| version.process <= process);
             found.ok_or_else(|| windlass_engine::EngineError::NoVersion {
@@ -190,6 +193,19 @@ impl Windlass {
         };
         let changes = difference(Some(at(from)?), at(to)?)?;
         Ok(DiffView { version: 1, assembly: name.clone(), from, to, changes })
+    }
+
+    /// Makes sure that a process was one of an assembly.
+    ///
+    /// # Errors
+    ///
+    /// When it was not.
+    pub async fn know_process(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
+        let known = self.store_of(name).await?.history(name).await?.processes;
+        if known.iter().any(|known| known.process.id == process) {
+            return Ok(());
+        }
+        Err(windlass_store::StoreError::NoProcess { scope: name.clone(), process }.into())
     }
 
     async fn versions(&self, name: &AssemblyName) -> Result<Vec<VersionRecord>, Error> {
