@@ -109,6 +109,10 @@ impl SandboxRuntime {
             Err(error @ ImageError::Io { .. }) if !name.starts_with(['/', '.']) => {
                 Err(unavailable(error.to_string()))
             }
+            // Whose name it is has been said.
+            Err(ImageError::Unknown { .. }) => Ok(Err(missing(
+                "the store hasn't it; bring it in with `windlass image import FILE`".to_owned(),
+            ))),
             Err(error) => Ok(Err(missing(error.to_string()))),
         }
     }

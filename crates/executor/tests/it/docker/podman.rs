@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
 use tokio::sync::OnceCell;
 use windlass_executor::{
     Capability, End, Job, Runtime,
@@ -112,8 +112,19 @@ fn remove_dead(all: &Path) {
         let pid = name.to_str().and_then(|name| name.split('-').next());
         let lives = pid.is_some_and(|pid| Path::new("/proc").join(pid).exists());
         if !lives {
+            end_keeper(&entry.path());
             let _busy = fs::remove_dir_all(entry.path());
         }
+    }
+}
+
+/// Ends the process by which Podman without root keeps its namespaces from one command to the next.
+fn end_keeper(run: &Path) {
+    let noted = fs::read_to_string(run.join("libpod/tmp/pause.pid")).unwrap_or_default();
+    let Some(keeper) = noted.trim().parse().ok().and_then(Pid::from_raw) else { return };
+    let name = fs::read_to_string(format!("/proc/{}/comm", keeper.as_raw_nonzero())).unwrap_or_default();
+    if name.starts_with("podman") {
+        let _gone = kill_process(keeper, Signal::KILL);
     }
 }
 
