@@ -121,7 +121,8 @@ impl CallContext {
         };
         self.keep_for_wiping(outcome.clone());
         let sealed = self.journal.store.secret(&outcome).await.map_err(|error| not_run(error.to_string()))?;
-        let Some(sealed) = sealed else { return Ok(None) };
+        // It must not run once more, whatever has become of what it left.
+        let Some(sealed) = sealed else { return Err(lost("its job has ended, and its outcome is gone")) };
         let outcome = serde_json::from_slice(sealed.expose())
             .map_err(|error| not_run(format!("the outcome of its job can't be read: {error}")))?;
         Ok(Some(outcome))

@@ -61,6 +61,8 @@ pub(crate) struct World {
     pub(crate) pairs: BTreeMap<PairKey, PairRecord>,
     /// How many relationships each element is an end of that are made, or have been begun.
     tied: HashMap<ElementName, usize>,
+    /// The relationships that are still on record and went with what is gone.
+    parted: Vec<PairKey>,
     pub(crate) packages: HashMap<DescriptorName, Arc<Package>>,
     /// Whether the plan is about some of the parts only.
     pub(crate) limited: bool,
@@ -80,6 +82,7 @@ impl World {
             instances: BTreeMap::new(),
             pairs: BTreeMap::new(),
             tied: HashMap::new(),
+            parted: Vec::new(),
             packages: HashMap::new(),
             limited: false,
             guests: BTreeMap::new(),
@@ -98,6 +101,7 @@ impl World {
             instances: snapshot.instances,
             pairs: snapshot.pairs,
             tied: HashMap::new(),
+            parted: Vec::new(),
             packages: HashMap::new(),
             limited: false,
             guests: BTreeMap::new(),
@@ -122,6 +126,7 @@ impl World {
             let PairKey { source, target, .. } = &pair.key;
             if is_gone(&self.elements, source) || is_gone(&self.elements, target) {
                 (pair.created, pair.progress) = (false, 0);
+                self.parted.push(pair.key.clone());
             } else {
                 for end in [source, target] {
                     *tied.entry(end.clone()).or_default() += 1;
@@ -129,6 +134,12 @@ impl World {
             }
         }
         self.tied = tied;
+    }
+
+    /// Returns the records of what went with what is gone, to be written down: an end that comes back has none of it.
+    pub(crate) fn take_parted(&mut self) -> Vec<PairRecord> {
+        let parted = std::mem::take(&mut self.parted);
+        parted.iter().filter_map(|key| self.pairs.get(key).cloned()).collect()
     }
 
     /// Puts the record of a relationship.

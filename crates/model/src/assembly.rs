@@ -304,10 +304,17 @@ struct TopologyData {
 
 /// The places of elements by their names, which stand with the elements alone: a number each, so that a look-up in a
 /// large assembly stays in the caches.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 struct Places {
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
+}
+
+impl std::fmt::Debug for Places {
+    /// Nothing of it is the same in two processes, and all of it follows from the elements.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Places").field("len", &self.table.len()).finish_non_exhaustive()
+    }
 }
 
 impl Places {

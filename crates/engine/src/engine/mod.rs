@@ -342,6 +342,9 @@ fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     for element in std::mem::take(&mut draft.enrolled) {
         batch = batch.put_element(element);
     }
+    for pair in world.take_parted() {
+        batch = batch.put_pair(pair);
+    }
     let steps = u32::try_from(draft.plan.work().count()).unwrap_or(u32::MAX);
     let started = Happening::ProcessStarted { intent: draft.intent.clone(), steps };
     batch = batch.put_process(process.clone()).event(event(world, Some(id), now, started));

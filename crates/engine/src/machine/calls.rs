@@ -268,7 +268,8 @@ impl Machine {
     }
 
     pub(super) fn finish_call(&mut self, id: &CallId, state: CallState) -> Option<CallRun> {
-        let run = self.calls.remove(id)?;
+        let mut run = self.calls.remove(id)?;
+        self.wipe(std::mem::take(&mut run.wipe));
         self.busy.remove(&run.record.element);
         self.active -= 1;
         self.close(run.record.clone(), state);

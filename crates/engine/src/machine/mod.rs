@@ -206,6 +206,8 @@ struct CallRun {
     /// Whether it waits for its next attempt.
     repeats: bool,
     polls: u32,
+    /// The sealed outcomes of its jobs.
+    wipe: Vec<SecretRef>,
 }
 
 impl Machine {
@@ -259,11 +261,11 @@ impl Machine {
             Event::Begin => {}
             Event::Durable(acks) => acks.into_iter().for_each(|ack| self.durable(ack)),
             Event::Performed { call, result, wipe } => {
-                self.wipe(wipe);
+                self.keep_for_wiping(&call, wipe);
                 self.performed(&call, result);
             }
             Event::Observed { call, result, wipe } => {
-                self.wipe(wipe);
+                self.keep_for_wiping(&call, wipe);
                 self.observed(&call, result);
             }
             Event::Assume { calls, done } => calls.into_iter().for_each(|call| self.assume(call, done)),
@@ -273,6 +275,15 @@ impl Machine {
         }
         self.advance();
         self.flush()
+    }
+
+    /// Keeps sealed outcomes until their call has ended: one that was lost is looked at first, and whoever takes that up
+    /// after a crash must find its jobs as they ended.
+    fn keep_for_wiping(&mut self, call: &CallId, secrets: Vec<SecretRef>) {
+        match self.calls.get_mut(call) {
+            Some(run) => run.wipe.extend(secrets),
+            None => self.wipe(secrets),
+        }
     }
 
     fn wipe(&mut self, secrets: Vec<SecretRef>) {

@@ -80,7 +80,16 @@ impl Machine {
             ended: None,
         };
         let call = self.call(&record, driver.family(), Given { package, binding, location })?;
-        Ok(Some(CallRun { record, call, driver, nature, recovering: false, repeats: false, polls: 0 }))
+        Ok(Some(CallRun {
+            record,
+            call,
+            driver,
+            nature,
+            recovering: false,
+            repeats: false,
+            polls: 0,
+            wipe: Vec::new(),
+        }))
     }
 
     /// Makes a look at each part ready that is up and whose driver can look.

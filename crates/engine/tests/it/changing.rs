@@ -71,6 +71,25 @@ async fn parts_that_are_no_longer_wanted_go_and_are_forgotten() {
     assert!(snapshot.pairs.values().all(|pair| pair.created && pair.key.target.local() == "c"));
 }
 
+/// What a change leaves as it is, is of the new version all the same: nothing of the old one is shown, or ended, again.
+#[tokio::test(start_paused = true)]
+async fn a_change_that_is_through_is_not_shown_again() {
+    let rig = Rig::new(Effect::Once);
+    let moved = |source: &str| {
+        let mut desired = Sketch::new(&["a", "b", "c"]).relate(source, "c").desired();
+        let mut relationships = desired.topology.relationships().to_vec();
+        relationships[0].name = "uses".parse().unwrap();
+        let elements = desired.topology.elements().to_vec();
+        desired.topology = windlass_model::Topology::new(assembly_name("t"), elements, relationships);
+        desired
+    };
+    rig.up(moved("a")).await.unwrap();
+    rig.up(moved("b")).await.unwrap();
+    let again = Ask::Up(Box::new(moved("b")));
+    let preview = rig.engine().0.preview(&assembly_name("t"), again).await.unwrap();
+    assert!(preview.plan.is_empty() && preview.diff.is_empty(), "{}", preview.diff);
+}
+
 /// Cut at any moment, an upgrade goes on, or goes back, and nothing is done twice.
 #[tokio::test(start_paused = true)]
 async fn an_upgrade_that_is_cut_goes_on_or_back() {

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use windlass_engine::EngineError;
+use windlass_driver::Observation;
+use windlass_engine::{Ask, EngineError, Stop};
 use windlass_model::record::{Effect, ProcessStatus};
 
 use crate::support::puppet::Act;
-use crate::support::{Rig, Sketch};
+use crate::support::{Rig, Sketch, assembly_name};
 
 /// Everything that bringing this up does, once.
 const ALL: [&str; 12] = [
@@ -114,4 +115,33 @@ async fn killed_while_something_is_on_its_way_it_is_looked_at_again() {
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
     assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Start"]);
     assert_eq!(rig.states("t").await, "a Active");
+}
+
+/// What a lost job has done is looked for. Whoever dies before that is on record, leaves a job that is known to have ended:
+/// it is not handed over once more.
+#[tokio::test(start_paused = true)]
+async fn killed_while_a_lost_job_is_looked_for_it_is_not_handed_over_again() {
+    let mut deaths = 0;
+    for (batch, keeps_last) in (1..40).flat_map(|batch| [(batch, false), (batch, true)]) {
+        let rig = Rig::new(Effect::Once);
+        rig.jobs.lose("a Configure");
+        rig.strings.see("a Configure", Observation::Reached);
+        let (engine, holder, cut) = rig.mortal(batch, keeps_last);
+        let (name, stop) = (assembly_name("t"), Stop::default());
+        let ask = Ask::Up(Box::new(Sketch::new(&["a"]).desired()));
+        let whole = async { engine.prepare(&name, ask, &holder, &stop).await.unwrap().run(&stop).await };
+        tokio::select! {
+            biased;
+            () = cut.dead() => deaths += 1,
+            ended = whole => drop(ended.unwrap()),
+        }
+        rig.bury(&holder);
+        rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+        assert_eq!(rig.states("t").await, "a Active");
+        let submitted = sorted(rig.jobs.submitted());
+        let mut once = submitted.clone();
+        once.dedup();
+        assert_eq!(submitted, once, "killed at batch {batch}");
+    }
+    assert!(deaths > 20, "{deaths} deaths");
 }

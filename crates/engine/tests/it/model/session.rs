@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use windlass_engine::{Ask, Desired, EngineError, Manner, Stop};
 use windlass_model::assembly::ElementKind;
-use windlass_model::record::{CallRecord, Effect, ProcessStatus};
+use windlass_model::record::{CallRecord, Effect, ProcessStatus, StepEnd, StepState};
 use windlass_model::{Action, ElementName, State, Topology, Transition};
 use windlass_store::Store as _;
 
@@ -194,10 +194,15 @@ impl Session {
         std::mem::take(&mut self.lost).is_empty()
     }
 
-    /// Returns what is on record of what has failed.
+    /// Returns the steps of the last process that have failed, and why.
     async fn failures(&self, root: &str) -> Vec<String> {
-        let elements = self.rig.look(root).await.elements.into_values();
-        elements.filter_map(|of| Some(format!("{} {}: {}", of.name, of.state, of.failure?.message))).collect()
+        let history = self.rig.store.history(&assembly_name(root)).await.expect("it is readable");
+        let steps = history.processes.last().map(|process| process.steps.clone()).unwrap_or_default();
+        let failed = steps.into_iter().filter_map(|step| match step.state {
+            StepState::Done(StepEnd::Failed(failure)) => Some(format!("{}: {failure}", step.title)),
+            _ => None,
+        });
+        failed.collect()
     }
 
     /// Takes an assembly down without any trouble, and sees that nothing is left of it.

@@ -102,7 +102,9 @@ fn is_told_to_wait(error: &EngineError) -> bool {
 
 /// Brings both up without any trouble, each as soon as the other lets it.
 async fn both_arrive(session: &mut Session, order: [&Topology; 2]) {
-    for _ in 0..6 {
+    for round in 0..6 {
+        // What is refused because of the other for good, a person insists on.
+        session.rig.options.force = round >= 3;
         let mut arrived = 0;
         for topology in order {
             let ask = Ask::Up(Box::new(session.desired(topology)));
@@ -114,6 +116,7 @@ async fn both_arrive(session: &mut Session, order: [&Topology; 2]) {
             }
         }
         if arrived == 2 && session.replaced_all() {
+            session.rig.options.force = false;
             return;
         }
     }
