@@ -46,11 +46,13 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Finds what the values of a relationship wait for: what it reads; and, where it is made before its ends are there, what
-    /// is read for the values that it reads of them, and for those of whatever is called.
+    /// Finds what the values of a relationship wait for: what it reads; and what is read for the values that it reads of its
+    /// ends, and for those of whatever is called. What an end waits for that is there before, because the plan installs it
+    /// (`installs`), is not told again.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,
+        installs: &dyn Fn(&ElementName) -> bool,
     ) -> Result<&[Read<'a>], ResolveError> {
         self.found.clear();
         for (name, property) in &relationship.properties {
@@ -59,16 +61,19 @@ impl<'a> Reads<'a> {
             let answer = self.resolver.template(template)?;
             collect(&answer, &relationship.assembly, name, origin, &mut self.found);
             for (end, of_end) in read_of_ends(template) {
-                for node in self.early(relationship, end) {
+                let early = is_early(relationship, end);
+                for node in self.nodes(relationship, end).filter(|node| early || !installs(&node.name)) {
                     let answer = self.resolver.property(&node.name, of_end)?;
                     collect(&answer, &node.name, name, origin, &mut self.found);
                 }
             }
         }
         for call in &relationship.create {
-            for node in self.early(relationship, call.end) {
+            let early = is_early(relationship, call.end);
+            for node in self.nodes(relationship, call.end) {
                 let called = node.operations.get(&call.operation);
-                let Some(called) = called.and_then(|to| self.topology.get(&to.element)) else { continue };
+                let called = called.and_then(|to| self.topology.get(&to.element));
+                let Some(called) = called.filter(|of| early || !installs(&of.name)) else { continue };
                 for (name, property) in called.properties.iter().filter(|(_, of)| of.value.is_some()) {
                     let answer = self.resolver.property(&called.name, name)?;
                     collect(&answer, &called.name, name, property.origin.as_ref(), &mut self.found);
@@ -78,17 +83,23 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Returns the nodes of an end of which nothing need be there when the relationship is made.
-    fn early(&self, relationship: &Relationship, end: End) -> Vec<&'a Element> {
-        let (ends, state, modifier) = match end {
-            End::Source => (&relationship.sources, relationship.source_state, relationship.source_modifier),
-            End::Target => (&relationship.targets, relationship.target_state, relationship.target_modifier),
+    fn nodes(&self, relationship: &'a Relationship, end: End) -> impl Iterator<Item = &'a Element> + use<'a> {
+        let topology = self.topology;
+        let ends = match end {
+            End::Source => &relationship.sources,
+            End::Target => &relationship.targets,
         };
-        if crate::least(state, modifier) >= 2 {
-            return Vec::new();
-        }
-        ends.iter().flat_map(|end| self.topology.nodes(&end.element)).collect()
+        ends.iter().flat_map(move |end| topology.nodes(&end.element))
     }
+}
+
+/// Tells whether nothing of an end need be there when a relationship is made.
+fn is_early(relationship: &Relationship, end: End) -> bool {
+    let (state, modifier) = match end {
+        End::Source => (relationship.source_state, relationship.source_modifier),
+        End::Target => (relationship.target_state, relationship.target_modifier),
+    };
+    crate::least(state, modifier) < 2
 }
 
 /// Returns what a template reads of the ends of its relationship.

@@ -59,6 +59,10 @@ impl<'a> Planner<'a> {
         if let Some(desired) = self.situation.desired {
             let later = Later { lookup: desired.lookup, parts: &self.parts };
             let mut reads = Reads::few(desired.topology, &later);
+            // Where nothing publishes anew, nobody waits for anything.
+            let quiet = !self.parts.list.iter().any(|part| part.publishes_anew());
+            let installs =
+                |name: &ElementName| quiet || self.parts.get(name).is_none_or(|part| part.publishes_anew());
             let mut values = self.situation.installed.map(|version| {
                 (Resolver::new(version.topology, version.lookup), Resolver::new(desired.topology, &later))
             });
@@ -70,7 +74,7 @@ impl<'a> Planner<'a> {
                     _ => false,
                 };
                 known.insert((&new.assembly, &new.name));
-                let waits = reads.relationship(new)?.iter().filter_map(|read| {
+                let waits = reads.relationship(new, &installs)?.iter().filter_map(|read| {
                     let published = self.parts.at(read.place)?.publishing()?;
                     Some((published, read.by_relationship(new)))
                 });
