@@ -60,9 +60,10 @@ impl<'a> Planner<'a> {
             let later = Later { lookup: desired.lookup, parts: &self.parts };
             let mut reads = Reads::few(desired.topology, &later);
             // Where nothing publishes anew, nobody waits for anything.
-            let quiet = !self.parts.list.iter().any(|part| part.publishes_anew());
-            let installs =
-                |name: &ElementName| quiet || self.parts.get(name).is_none_or(|part| part.publishes_anew());
+            let quiet = !self.parts.list.iter().any(crate::part::Part::publishes_anew);
+            let installs = |name: &ElementName| {
+                quiet || self.parts.get(name).is_none_or(crate::part::Part::publishes_anew)
+            };
             let mut values = self.situation.installed.map(|version| {
                 (Resolver::new(version.topology, version.lookup), Resolver::new(desired.topology, &later))
             });
