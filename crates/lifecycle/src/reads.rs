@@ -63,8 +63,7 @@ impl<'a> Reads<'a> {
             for (end, of_end) in read_of_ends(template) {
                 let early = is_early(relationship, end);
                 for node in self.nodes(relationship, end).filter(|node| early || !installs(&node.name)) {
-                    let answer = self.resolver.property(&node.name, of_end)?;
-                    collect(&answer, &node.name, name, origin, &mut self.found);
+                    self.of_another(node, of_end, name, origin);
                 }
             }
         }
@@ -74,13 +73,29 @@ impl<'a> Reads<'a> {
                 let called = node.operations.get(&call.operation);
                 let called = called.and_then(|to| self.topology.get(&to.element));
                 let Some(called) = called.filter(|of| early || !installs(&of.name)) else { continue };
-                for (name, property) in called.properties.iter().filter(|(_, of)| of.value.is_some()) {
-                    let answer = self.resolver.property(&called.name, name)?;
-                    collect(&answer, &called.name, name, property.origin.as_ref(), &mut self.found);
+                for (name, property) in &called.properties {
+                    self.of_another(called, name, name, property.origin.as_ref());
                 }
             }
         }
         Ok(one_each(&mut self.found))
+    }
+
+    /// Finds what a property of an end waits for. What the end publishes itself is nobody's to wait for here, and what can't
+    /// come to be is told by the call.
+    fn of_another(
+        &mut self,
+        element: &'a Element,
+        name: &PropertyName,
+        reads: &'a PropertyName,
+        origin: Option<&'a Origin>,
+    ) {
+        if element.properties.get(name).is_none_or(|property| property.value.is_none()) {
+            return;
+        }
+        if let Ok(answer) = self.resolver.property(&element.name, name) {
+            collect(&answer, &element.name, reads, origin, &mut self.found);
+        }
     }
 
     fn nodes(&self, relationship: &'a Relationship, end: End) -> impl Iterator<Item = &'a Element> + use<'a> {
