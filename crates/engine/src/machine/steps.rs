@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use windlass_model::assembly::OperationCall;
 use windlass_model::record::{
-    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, PairKey, StepEnd, StepRecord,
-    StepState,
+    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, PairKey, StepEnd,
+    StepRecord, StepState,
 };
 use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp};
 use windlass_plan::{Direction, Relate, Work};
@@ -123,6 +123,11 @@ impl Machine {
                 }
                 self.attain(&element, pair.as_ref(), then, key.0);
                 continue;
+            }
+            if self.world.is_missed(&element) {
+                let message = format!("`{element}` is not there; bring `{}` up first", element.assembly());
+                let failure = Failure::new(FailureKind::NotFound, message);
+                return self.end_step(key, StepEnd::Failed(failure));
             }
             if self.busy.contains(&element) {
                 self.blocked.push_back(key);

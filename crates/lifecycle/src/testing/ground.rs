@@ -36,6 +36,8 @@ pub struct Ground {
     things: BTreeMap<ElementName, Thing>,
     /// The relationships that are made, each with the version that it was made for.
     pairs: BTreeMap<PairKey, usize>,
+    /// Those of what was cleared away before they could be ended: an end of them is lower than it must be.
+    loose: BTreeSet<PairKey>,
     /// The states in which all was when the process began that runs now.
     before: BTreeMap<ElementName, State>,
     generation: u64,
@@ -96,6 +98,11 @@ impl Ground {
     pub fn set(&mut self, name: &ElementName, state: State) {
         if state != State::Absent {
             self.things.entry(name.clone()).or_default().state = state;
+            let is_low =
+                |end: &End| end.leaves.contains(name) && self.rank(name) < Some(self.floor(name, end.least));
+            let low = |key: &&PairKey| self.ends(key, Direction::Cease).iter().any(is_low);
+            self.loose =
+                self.pairs.keys().filter(|key| self.loose.contains(*key) || low(key)).cloned().collect();
             return;
         }
         self.things.remove(name);
@@ -108,16 +115,17 @@ impl Ground {
         self.pairs.retain(|key, _| !gone.contains(key));
     }
 
-    /// Forgets the relationships of what is not there: one that is made before its end is installed may be left of a
+    /// Forgets the relationships that an assembly has with what is not there: one that is made before its end is installed may be left of a
     /// process that got no further.
-    pub fn forget(&mut self) {
+    pub fn forget(&mut self, root: &str) {
         let (versions, things) = (&self.versions, &self.things);
         let gone = |end: &ElementName| {
             let Some(topology) = versions.iter().rev().find(|t| t.get(end).is_some()) else { return true };
             let leaves = topology.leaves(end);
             !leaves.is_empty() && leaves.iter().all(|leaf| !things.contains_key(&leaf.name))
         };
-        self.pairs.retain(|key, _| !gone(&key.source) && !gone(&key.target));
+        let own = |key: &PairKey| key.assembly.assembly().as_str() == root;
+        self.pairs.retain(|key, _| !own(key) || !gone(&key.source) && !gone(&key.target));
     }
 
     /// Tells whether a resource is in an assembly, as the newest version says that has that assembly.
@@ -172,6 +180,7 @@ impl Ground {
             }
             Direction::Cease => drop(self.pairs.remove(key)),
         }
+        self.loose.remove(key);
     }
 
     /// Checks that a relationship may be made or ended now: both ends are in their least states.
@@ -180,6 +189,9 @@ impl Ground {
     ///
     /// An end is not.
     pub fn check_tie(&self, key: &PairKey, direction: Direction) -> Result<(), String> {
+        if direction == Direction::Cease && self.loose.contains(key) {
+            return Ok(());
+        }
         for end in self.ends(key, direction) {
             for leaf in &end.leaves {
                 let state = self.state(leaf);
@@ -236,7 +248,8 @@ impl Ground {
         key: &PairKey,
         direction: Direction,
     ) -> Result<(), String> {
-        if matches!(from, State::Failed | State::Broken) {
+        let loose = direction == Direction::Cease && self.loose.contains(key);
+        if loose || matches!(from, State::Failed | State::Broken) {
             return Ok(());
         }
         for end in self.ends(key, direction).iter().filter(|end| end.leaves.contains(name)) {
@@ -261,7 +274,7 @@ impl Ground {
         if matches!(from, State::Failed | State::Broken) || to.rank() >= from.rank() {
             return Ok(());
         }
-        for key in self.pairs.keys() {
+        for key in self.pairs.keys().filter(|key| !self.loose.contains(*key)) {
             for end in self.ends(key, Direction::Cease).iter().filter(|end| end.leaves.contains(name)) {
                 if to.rank() < Some(end.least) {
                     return Err(format!("{name} goes from {from} to {to}, and {key:?} is not ended"));

@@ -115,7 +115,7 @@ impl World {
         // What came to nothing is forgotten when it is known to have.
         let state = |name: &ElementName| records.elements.get(name).map(|record| record.state);
         inner.tidy(|name| state(name) == Some(State::Absent));
-        inner.ground.forget();
+        inner.ground.forget(name.as_str());
         inner.ground.begin(name.as_str(), (!goes).then_some(desired));
         inner.desired.insert(name.clone(), desired.clone());
         if whole && records.assembly.goal == State::Active {

@@ -68,7 +68,7 @@ impl World {
 
     /// Plans and carries out. Tells whether everything went well.
     pub(super) fn go(&mut self, desired: Option<&Topology>, options: &Options, luck: Luck) -> bool {
-        self.ground.forget();
+        self.ground.forget("t");
         let planned = self.plan(desired, options).unwrap_or_else(|error| panic!("{error}"));
         let installed = self.installed();
         self.process += 1;
