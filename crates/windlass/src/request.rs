@@ -136,6 +136,8 @@ impl Pending<'_> {
     pub async fn begun(self, stop: &Stop) -> Result<Started, Error> {
         let mut watch = self.store.watch(self.from);
         let mut absence = Absence::default();
+        // Others' events wake the watch too, and must not keep the look from its time.
+        let mut look = tokio::time::interval(LOOK);
         loop {
             match self.state().await? {
                 RequestStatus::Begun(process) => return self.followed(process).await,
@@ -156,7 +158,7 @@ impl Pending<'_> {
                     };
                 }
                 woken = watch.next() => drop(woken?),
-                () = tokio::time::sleep(LOOK) => {
+                _ = look.tick() => {
                     let holder = self.store.holder(&self.request.assembly).await?;
                     if absence.is_long(holder.as_ref()) && let Some(started) = self.begin(stop).await? {
                         return Ok(started);
@@ -223,6 +225,7 @@ impl Theirs {
         let mut watch = self.store.watch(from);
         let mut seen = from;
         let mut absence = Absence::default();
+        let mut look = tokio::time::interval(LOOK);
         let mut asked = false;
         loop {
             let events = self.store.events_of(assembly, seen, usize::MAX).await?;
@@ -237,7 +240,7 @@ impl Theirs {
                     self.store.ask_to_stop(assembly, *id).await?;
                 }
                 woken = watch.next() => drop(woken?),
-                () = tokio::time::sleep(LOOK) => {
+                _ = look.tick() => {
                     let holder = self.store.holder(assembly).await?;
                     if absence.is_long(holder.as_ref()) {
                         return Err(Error::Deserted { assembly: assembly.clone(), process: *id });

@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use rustix::process::Signal;
 
 use crate::env::{TestEnv, until};
+use crate::run::Running;
 use crate::small::SCRIPTS;
 
 /// A script that waits for a file, and takes it away.
@@ -21,6 +22,17 @@ fn gated() -> TestEnv {
     )
 }
 
+/// That assembly, whose box the long-running mode heals: it waits for the gates.
+fn healing() -> (TestEnv, Running) {
+    let env = gated();
+    env.open("start");
+    env.ok(&["up", "small"]);
+    env.ok(&["heal", "small", "box", "--queue"]);
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it heals", || keeper.stdout().contains("heal box"));
+    (env, keeper)
+}
+
 impl TestEnv {
     fn open(&self, gate: &str) {
         self.write(&format!(".windlass/volumes/state/{gate}"), "");
@@ -31,12 +43,7 @@ impl TestEnv {
 /// they had done it.
 #[test]
 fn who_comes_second_is_served_in_turn() {
-    let env = gated();
-    env.open("start");
-    env.ok(&["up", "small"]);
-    env.ok(&["heal", "small", "box", "--queue"]);
-    let keeper = env.spawn(&["run", "--health", "0"]);
-    until("it heals", || keeper.stdout().contains("heal box"));
+    let (env, keeper) = healing();
     let second = env.spawn(&["set-state", "small", "Inactive"]);
     until("it waits", || second.stderr().contains("is at work on `small`"));
     assert_snapshot!(env.ok(&["ps"]).out(), @"
@@ -99,12 +106,7 @@ fn what_is_queued_is_done_when_there_is_somebody() {
 /// What can't be done is said to who asked, with the code that it would have had, and is in the log.
 #[test]
 fn what_is_refused_is_told() {
-    let env = gated();
-    env.open("start");
-    env.ok(&["up", "small"]);
-    env.ok(&["heal", "small", "box", "--queue"]);
-    let keeper = env.spawn(&["run", "--health", "0"]);
-    until("it heals", || keeper.stdout().contains("heal box"));
+    let (env, keeper) = healing();
     let second = env.spawn(&["rollback", "small"]);
     until("it waits", || second.stderr().contains("is at work on `small`"));
     for gate in ["stop", "start"] {
@@ -133,12 +135,7 @@ fn what_is_refused_is_told() {
 /// Who is interrupted while it waits takes its request back; `cancel` takes back what is queued.
 #[test]
 fn what_nobody_has_begun_can_be_taken_back() {
-    let env = gated();
-    env.open("start");
-    env.ok(&["up", "small"]);
-    env.ok(&["heal", "small", "box", "--queue"]);
-    let keeper = env.spawn(&["run", "--health", "0"]);
-    until("it heals", || keeper.stdout().contains("heal box"));
+    let (env, keeper) = healing();
     let second = env.spawn(&["down", "small"]);
     until("it waits", || second.stderr().contains("is at work on `small`"));
     second.signal(Signal::INT);
