@@ -5,7 +5,7 @@ use windlass_lifecycle::{HealError, LifecycleError, ScaleError};
 use windlass_model::assembly::Origin;
 use windlass_model::record::CallRecord;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, RequestId};
-use windlass_store::StoreError;
+use windlass_store::{Holder, StoreError};
 
 /// Why an intent can't be carried out. Nothing has been changed then, except where a variant says so.
 #[derive(Debug, Error)]
@@ -84,6 +84,14 @@ pub enum EngineError {
         by: AssemblyName,
         /// What is the matter, as a sentence fragment.
         why: &'static str,
+    },
+    /// Somebody is at work on it.
+    #[error("`{name}` is held by {by}; wait until it ends, or stop it, and try again")]
+    AtWork {
+        /// The assembly.
+        name: AssemblyName,
+        /// Who.
+        by: Box<Holder>,
     },
     /// There is no earlier version to go back to.
     #[error("{}", no_version(.name, *.process))]

@@ -398,6 +398,19 @@ impl World {
         Ok(arguments)
     }
 
+    /// Returns the lowest state of its parts; none where it has no parts.
+    pub(crate) fn lowest(&self) -> Option<State> {
+        let resources = self.topology().elements().iter();
+        let resources = resources.filter(|element| element.kind == ElementKind::Resource);
+        let state = |name| self.elements.get(name).map(|record| record.state).unwrap_or_default();
+        resources.map(|element| state(&element.name)).min_by_key(|state| state.rank())
+    }
+
+    /// Returns the state that all of its parts have reached; where it has none, what it should be.
+    pub(crate) fn reached(&self) -> State {
+        self.lowest().unwrap_or(self.assembly.goal)
+    }
+
     /// Returns all output properties of the assembly, for people.
     pub(crate) fn outputs(&self) -> BTreeMap<PropertyName, Resolved> {
         let Some(root) = self.topology().root() else { return BTreeMap::new() };

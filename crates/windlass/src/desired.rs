@@ -113,7 +113,6 @@ pub(crate) async fn desired(
         secrets: composed.secrets,
         packages,
         manner: Manner::default(),
-        expected: None,
     };
     Ok((desired, diagnostics))
 }

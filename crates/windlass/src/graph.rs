@@ -39,7 +39,7 @@ impl Windlass {
                 let title = format!("{name}: plan");
                 let preview = match self.store(false).await? {
                     Some(store) => self.engine(store).preview(&name, Ask::Up(Box::new(desired))).await?,
-                    None => self.means().preview_new(desired)?,
+                    None => self.means().preview_new(Ask::Up(Box::new(desired)))?,
                 };
                 Drawing::of_plan(title, &preview.plan)
             }
@@ -64,7 +64,7 @@ impl Windlass {
             GraphView::Properties => draw_properties(topology),
             GraphView::Plan => {
                 let title = format!("{name}: plan of the last process");
-                let last = snapshot.processes.last();
+                let last = store.history(name).await?.processes.pop().map(|known| known.process);
                 match last.and_then(|process| serde_json::from_str::<Plan>(process.plan.as_str()).ok()) {
                     Some(plan) => Drawing::of_plan(title, &plan),
                     None => Drawing::new(title),

@@ -32,7 +32,7 @@ pub struct Order {
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) catalog: Vec<PathBuf>,
     pub(crate) goal: State,
-    adopt: bool,
+    pub(crate) adopt: bool,
     pub(crate) replace: Vec<String>,
     pub(crate) target: Vec<String>,
 }
@@ -255,13 +255,15 @@ impl Windlass {
     /// Everything that stands against it. Nothing has been changed then.
     pub async fn up(&self, order: Order, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = self.desired(&order).await?;
-        self.bring_up(desired, warnings, stop).await
+        let name = desired.topology.name().clone();
+        self.bring_up(&name, Ask::Up(Box::new(desired)), warnings, stop).await
     }
 
-    /// Prepares to make an assembly what is desired.
+    /// Prepares to bring up an assembly that may not be there yet.
     pub(crate) async fn bring_up(
         &self,
-        desired: Desired,
+        name: &AssemblyName,
+        ask: Ask,
         warnings: Diagnostics,
         stop: &Stop,
     ) -> Result<Started, Error> {
@@ -269,11 +271,10 @@ impl Windlass {
             store
         } else {
             // The first assembly of a project: what is refused shall leave no store behind.
-            self.means().preview_new(desired.clone())?;
+            self.means().preview_new(ask.clone())?;
             self.store_or_new().await?
         };
-        let name = desired.topology.name().clone();
-        self.start(store, &name, Ask::Up(Box::new(desired)), warnings, stop).await
+        self.start(store, name, ask, warnings, stop).await
     }
 
     /// Prepares to change an assembly that is there: take it down, go on with it, scale, heal, and so on.
@@ -330,16 +331,15 @@ impl Windlass {
     pub async fn plan(&self, order: &Order) -> Result<(PlanView, Diagnostics), Error> {
         let (desired, warnings) = self.desired(order).await?;
         let name = desired.topology.name().clone();
-        let preview = self.preview_up(desired).await?;
+        let preview = self.preview_up(&name, Ask::Up(Box::new(desired))).await?;
         Ok((PlanView::new(name, &preview.plan, preview.diff), warnings))
     }
 
-    /// Says what making an assembly what is desired would do.
-    pub(crate) async fn preview_up(&self, desired: Desired) -> Result<Preview, Error> {
-        let name = desired.topology.name().clone();
+    /// Says what bringing up an assembly would do that may not be there yet.
+    pub(crate) async fn preview_up(&self, name: &AssemblyName, ask: Ask) -> Result<Preview, Error> {
         Ok(match self.store(false).await? {
-            Some(store) => Box::pin(self.engine(store).preview(&name, Ask::Up(Box::new(desired)))).await?,
-            None => self.means().preview_new(desired)?,
+            Some(store) => Box::pin(self.engine(store).preview(name, ask)).await?,
+            None => self.means().preview_new(ask)?,
         })
     }
 
@@ -436,10 +436,16 @@ impl Windlass {
             catalog: &order.catalog,
         };
         // Large: on the heap.
-        let (mut desired, warnings) = Box::pin(desired(&asked, store)).await?;
+        let (mut desired, warnings) = Box::pin(desired(&asked, store.clone())).await?;
         let topology = &desired.topology;
+        // A cluster that was scaled has nodes that the descriptor doesn't tell of.
+        let is_partial = !(order.replace.is_empty() && order.target.is_empty());
+        let before = match store.filter(|_| is_partial) {
+            Some(store) => store.load(topology.name()).await?.map(|snapshot| snapshot.assembly.topology),
+            None => None,
+        };
         let names = |parts: &[String]| -> Result<_, Error> {
-            parts.iter().map(|part| part_of(topology, part)).collect()
+            parts.iter().map(|part| part_of(topology, before.as_ref(), part)).collect()
         };
         let (replace, target) = (names(&order.replace)?, names(&order.target)?);
         desired.manner = Manner { goal: order.goal, adopt: order.adopt, replace, target };
@@ -460,11 +466,11 @@ impl Windlass {
     }
 }
 
-/// Finds a part of an assembly that may not be there yet.
-fn part_of(topology: &Topology, part: &str) -> Result<ElementName, Error> {
+/// Finds a part of an assembly that may not be there yet, or that is there.
+fn part_of(topology: &Topology, before: Option<&Topology>, part: &str) -> Result<ElementName, Error> {
     let named = |element: &&Element| element.name.local() == part || element.name.as_str() == part;
-    let found = topology.elements().iter().find(named).map(|element| element.name.clone());
-    found.ok_or_else(|| Error::NoPart {
+    let find = |topology: &Topology| topology.elements().iter().find(named).map(|e| e.name.clone());
+    find(topology).or_else(|| before.and_then(find)).ok_or_else(|| Error::NoPart {
         assembly: topology.name().clone(),
         part: part.to_owned(),
         known: topology.elements().iter().skip(1).map(|e| e.name.local().to_owned()).collect(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_engine::{Ask, Desired, Ended, EngineError, Stop, Tally, outputs};
+use windlass_engine::{Ask, Ended, EngineError, Stop, Tally};
 use windlass_model::record::{Event, ProcessRecord, StepState};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{AssemblyName, ProcessId, RequestId, Seq};
@@ -40,18 +40,19 @@ impl Windlass {
     /// against it, is found when it is begun.
     pub async fn ask_up(&self, order: &Order) -> Result<Pending<'_>, Error> {
         let (desired, warnings) = self.desired(order).await?;
-        self.ask_for(desired, warnings).await
+        let name = desired.topology.name().clone();
+        self.ask_for_new(&name, Ask::Up(Box::new(desired)), warnings).await
     }
 
-    /// Leaves it to the long-running mode to make an assembly what is desired.
-    pub(crate) async fn ask_for(
+    /// Leaves it to the long-running mode to do something with an assembly that may not be there yet.
+    pub(crate) async fn ask_for_new(
         &self,
-        desired: Desired,
+        name: &AssemblyName,
+        ask: Ask,
         warnings: Diagnostics,
     ) -> Result<Pending<'_>, Error> {
-        let name = desired.topology.name().clone();
         let store = self.store_or_new().await?;
-        self.leave(store, &name, Ask::Up(Box::new(desired)), warnings).await
+        self.leave(store, name, ask, warnings).await
     }
 
     /// Leaves it to the long-running mode to change an assembly.
@@ -264,6 +265,6 @@ impl Theirs {
             }
         }
         let snapshot: Option<Snapshot> = self.store.load(assembly).await?;
-        Ok(Ended { process: found.process, tally, outputs: snapshot.map(outputs).unwrap_or_default() })
+        Ok(Ended::of(found.process, tally, snapshot))
     }
 }

@@ -1,8 +1,8 @@
 //! Plans that are saved, looked at, and carried out later exactly as they were.
 //!
-//! A saved plan names what it was made from: the descriptor, the parameters, the packages by their digests, the state by
-//! its last process. It is made anew when it is carried out, under the lease, and refused where it would not be the same.
-//! Secrets are not in it: they are given again.
+//! A saved plan names what it was made from: what was asked, the descriptor, the parameters, the packages by their digests,
+//! the state by its last process. It is made anew when it is carried out, under the lease, and refused where it would not be
+//! the same. Secrets are not in it: they are given again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
-use windlass_engine::{Desired, Stop, essence};
+use windlass_driver::Package;
+use windlass_engine::{Ask, Desired, Preview, Stop, essence};
+use windlass_lifecycle::Scale;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
 use windlass_source::Diagnostics;
@@ -55,6 +57,9 @@ pub enum SavedPlanError {
         /// What has happened since, as sentence fragments.
         what: Vec<String>,
     },
+    /// There is nothing to plan.
+    #[error("this can't be planned ahead")]
+    NoPlan,
     /// Other parameters are given than the secrets that it lacks.
     #[error("{}", secrets(missing, unknown))]
     Secrets {
@@ -84,9 +89,10 @@ pub struct SavedPlan {
     assembly: AssemblyName,
     made: Timestamp,
     base: Base,
-    order: Recipe,
+    asked: Asked,
+    /// The packages that come with what is asked.
     packages: BTreeMap<DescriptorName, PackageDigest>,
-    /// The digest of each element and of the relationships, as they should be.
+    /// The digest of each element and of the relationships, as the descriptor says that they should be.
     elements: BTreeMap<String, String>,
     /// The plan, without the places of its reasons.
     plan: Value,
@@ -108,6 +114,41 @@ struct Base {
 
 /// What was asked for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Asked {
+    Up(Recipe),
+    Down,
+    /// By the packages that lie around a descriptor.
+    DownWith {
+        file: PathBuf,
+    },
+    Retry,
+    SetState(State),
+    ScaleOut(ElementName),
+    ScaleIn(ElementName),
+    Heal(ElementName),
+    Rollback(Option<ProcessId>),
+}
+
+impl Asked {
+    /// Writes down what is asked of an assembly that is there, by the packages around a descriptor if by any.
+    fn of(ask: &Ask, around: Option<PathBuf>) -> Option<Self> {
+        Some(match ask {
+            Ask::Down => Self::Down,
+            Ask::DownWith(_) => Self::DownWith { file: around? },
+            Ask::Retry { assume: None } => Self::Retry,
+            Ask::SetState(state) => Self::SetState(*state),
+            Ask::Scale { cluster, scale: Scale::Out } => Self::ScaleOut(cluster.clone()),
+            Ask::Scale { cluster, scale: Scale::In } => Self::ScaleIn(cluster.clone()),
+            Ask::Heal(element) => Self::Heal(element.clone()),
+            Ask::Rollback(process) => Self::Rollback(*process),
+            _ => return None,
+        })
+    }
+}
+
+/// What an assembly should be.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recipe {
     file: PathBuf,
@@ -116,6 +157,7 @@ struct Recipe {
     /// The parameters that are secrets.
     secrets: BTreeSet<String>,
     goal: State,
+    adopt: bool,
     replace: Vec<String>,
     target: Vec<String>,
 }
@@ -145,40 +187,61 @@ impl SavedPlan {
         std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, file)).map_err(failed)
     }
 
+    /// Puts the plan in, and returns it as it is shown.
+    fn fill(&mut self, preview: Preview) -> PlanView {
+        self.plan = essence(&preview.plan);
+        self.changes = serde_json::to_value(&preview.diff).unwrap_or_default();
+        PlanView::new(self.assembly.clone(), &preview.plan, preview.diff)
+    }
+
     /// Returns the assembly.
     pub fn assembly(&self) -> &AssemblyName {
         &self.assembly
     }
 
-    /// Makes the order anew, with the secrets that it lacks.
-    fn order(&self, root: &Path, given: &BTreeMap<String, Value>) -> Result<Order, SavedPlanError> {
-        let recipe = &self.order;
+    /// Refuses parameters that are no secrets of the plan, and secrets of it that are not given.
+    fn check_secrets(&self, given: &BTreeMap<String, Value>) -> Result<(), SavedPlanError> {
+        let none = BTreeSet::new();
+        let secrets = match &self.asked {
+            Asked::Up(recipe) => &recipe.secrets,
+            _ => &none,
+        };
         let missing: Vec<String> =
-            recipe.secrets.iter().filter(|name| !given.contains_key(*name)).cloned().collect();
-        let unknown: Vec<String> =
-            given.keys().filter(|name| !recipe.secrets.contains(*name)).cloned().collect();
-        if !missing.is_empty() || !unknown.is_empty() {
-            return Err(SavedPlanError::Secrets { missing, unknown });
+            secrets.iter().filter(|name| !given.contains_key(*name)).cloned().collect();
+        let unknown: Vec<String> = given.keys().filter(|name| !secrets.contains(*name)).cloned().collect();
+        if missing.is_empty() && unknown.is_empty() {
+            Ok(())
+        } else {
+            Err(SavedPlanError::Secrets { missing, unknown })
         }
+    }
+
+    /// Makes the order of a recipe anew, with the secrets that it lacks.
+    fn order(&self, recipe: &Recipe, root: &Path, given: &BTreeMap<String, Value>) -> Order {
         let mut order = Order::new(root.join(&recipe.file))
             .name(Some(self.assembly.clone()))
             .catalog(recipe.catalog.iter().map(|folder| root.join(folder)))
             .goal(recipe.goal)
+            .adopt(recipe.adopt)
             .replace(recipe.replace.clone())
             .target(recipe.target.clone());
         for (name, value) in recipe.parameters.iter().chain(given) {
             order = order.parameter(name, value.clone());
         }
-        Ok(order)
+        order
+    }
+
+    /// Names the packages that are not what they were.
+    fn moved_packages(&self, packages: &[Package]) -> Vec<String> {
+        let packages = packages_of(packages);
+        let names: BTreeSet<&DescriptorName> = self.packages.keys().chain(packages.keys()).collect();
+        let changed = names.into_iter().filter(|name| self.packages.get(*name) != packages.get(*name));
+        changed.map(|name| format!("the package of `{name}` is another")).collect()
     }
 
     /// Says what of the project's files is not what it was.
     fn moved_files(&self, desired: &Desired) -> Vec<String> {
-        let mut what = Vec::new();
-        let packages = packages_of(desired);
-        let names: BTreeSet<&DescriptorName> = self.packages.keys().chain(packages.keys()).collect();
-        let changed = names.into_iter().filter(|name| self.packages.get(*name) != packages.get(*name));
-        what.extend(changed.map(|name| format!("the package of `{name}` is another")));
+        let mut what = self.moved_packages(&desired.packages);
         let elements = elements_of(&desired.topology);
         let names: BTreeSet<&String> = self.elements.keys().chain(elements.keys()).collect();
         let changed: Vec<String> = names
@@ -203,8 +266,8 @@ impl SavedPlan {
 /// How many changed elements are named before the rest is counted.
 const NAMED: usize = 3;
 
-fn packages_of(desired: &Desired) -> BTreeMap<DescriptorName, PackageDigest> {
-    desired.packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect()
+fn packages_of(packages: &[Package]) -> BTreeMap<DescriptorName, PackageDigest> {
+    packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect()
 }
 
 /// Returns a digest of each element, without the places where things are declared.
@@ -257,33 +320,62 @@ impl Windlass {
         // What the environment has given is among them.
         let (secrets, open): (Vec<_>, Vec<_>) =
             desired.parameters.iter().partition(|(name, _)| is_secret(name.as_str()));
-        let relative = |path: &Path| -> PathBuf {
-            let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-            real.strip_prefix(self.project.root()).map(Path::to_owned).unwrap_or(real)
-        };
         let recipe = Recipe {
-            file: relative(&order.file),
-            catalog: order.catalog.iter().map(|folder| relative(folder)).collect(),
+            file: self.relative(&order.file),
+            catalog: order.catalog.iter().map(|folder| self.relative(folder)).collect(),
             parameters: open.into_iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
             secrets: secrets.into_iter().map(|(name, _)| name.to_string()).collect(),
             goal: order.goal,
+            adopt: order.adopt,
             replace: order.replace.clone(),
             target: order.target.clone(),
         };
-        let base = self.base(&assembly).await?;
-        let (packages, elements) = (packages_of(&desired), elements_of(&desired.topology));
-        let preview = self.preview_up(desired).await?;
-        let saved = SavedPlan {
-            assembly: assembly.clone(),
-            made: self.now(),
-            base,
-            order: recipe,
-            packages,
-            elements,
-            plan: essence(&preview.plan),
-            changes: serde_json::to_value(&preview.diff).unwrap_or_default(),
+        let mut saved = self.saved(assembly, Asked::Up(recipe), &desired.packages).await?;
+        saved.elements = elements_of(&desired.topology);
+        let preview = self.preview_up(&saved.assembly, Ask::Up(Box::new(desired))).await?;
+        Ok((saved.fill(preview), saved, warnings))
+    }
+
+    /// Plans what [`change`](Self::change) would do, to be saved and carried out by [`apply`](Self::apply). `around` is the
+    /// descriptor around which the packages lie that [`Ask::DownWith`] has.
+    ///
+    /// # Errors
+    ///
+    /// Everything that stands against it.
+    pub async fn change_to_save(
+        &self,
+        name: &AssemblyName,
+        ask: Ask,
+        around: Option<&Path>,
+    ) -> Result<(PlanView, SavedPlan), Error> {
+        let asked = Asked::of(&ask, around.map(|file| self.relative(file))).ok_or(SavedPlanError::NoPlan)?;
+        let packages = match &ask {
+            Ask::DownWith(packages) => packages.as_slice(),
+            _ => &[],
         };
-        Ok((PlanView::new(assembly, &preview.plan, preview.diff), saved, warnings))
+        let mut saved = self.saved(name.clone(), asked, packages).await?;
+        let store = self.store_of(name).await?;
+        let preview = Box::pin(self.engine(store).preview(name, ask)).await?;
+        Ok((saved.fill(preview), saved))
+    }
+
+    /// Writes down what a plan is made from; the plan itself comes after.
+    async fn saved(
+        &self,
+        assembly: AssemblyName,
+        asked: Asked,
+        packages: &[Package],
+    ) -> Result<SavedPlan, Error> {
+        let base = self.base(&assembly).await?;
+        let (made, packages) = (self.now(), packages_of(packages));
+        let (elements, plan, changes) = (BTreeMap::new(), Value::Null, Value::Null);
+        Ok(SavedPlan { assembly, made, base, asked, packages, elements, plan, changes })
+    }
+
+    /// Returns a path as seen from the project, where it lies in it.
+    fn relative(&self, path: &Path) -> PathBuf {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        real.strip_prefix(self.project.root()).map(Path::to_owned).unwrap_or(real)
     }
 
     /// Prepares to carry out a saved plan. `given` are the secrets that it was made with.
@@ -298,8 +390,26 @@ impl Windlass {
         given: &BTreeMap<String, Value>,
         stop: &Stop,
     ) -> Result<Started, Error> {
-        let (desired, warnings) = self.saved_desired(saved, given).await?;
-        self.bring_up(desired, warnings, stop).await
+        let (ask, warnings) = self.saved_ask(saved, given).await?;
+        match &saved.asked {
+            Asked::Up(_) => self.bring_up(&saved.assembly, ask, warnings, stop).await,
+            _ => self.change(&saved.assembly, ask, stop).await,
+        }
+    }
+
+    /// Says what [`apply`](Self::apply) would do, if it would do it still.
+    ///
+    /// # Errors
+    ///
+    /// As for [`apply`](Self::apply).
+    pub async fn preview_saved(
+        &self,
+        saved: &SavedPlan,
+        given: &BTreeMap<String, Value>,
+    ) -> Result<(PlanView, Diagnostics), Error> {
+        let (ask, warnings) = self.saved_ask(saved, given).await?;
+        let Preview { plan, diff, .. } = self.preview_up(&saved.assembly, ask).await?;
+        Ok((PlanView::new(saved.assembly.clone(), &plan, diff), warnings))
     }
 
     /// Leaves it to the long-running mode to carry out a saved plan.
@@ -312,16 +422,16 @@ impl Windlass {
         saved: &SavedPlan,
         given: &BTreeMap<String, Value>,
     ) -> Result<Pending<'_>, Error> {
-        let (desired, warnings) = self.saved_desired(saved, given).await?;
-        self.ask_for(desired, warnings).await
+        let (ask, warnings) = self.saved_ask(saved, given).await?;
+        self.ask_for_new(&saved.assembly, ask, warnings).await
     }
 
-    /// Makes what a saved plan was made for, and looks whether it is still the same.
-    async fn saved_desired(
+    /// Asks anew what a saved plan was made for, and looks whether it is still the same.
+    async fn saved_ask(
         &self,
         saved: &SavedPlan,
         given: &BTreeMap<String, Value>,
-    ) -> Result<(Desired, Diagnostics), Error> {
+    ) -> Result<(Ask, Diagnostics), Error> {
         let here = self.base(&saved.assembly).await?;
         let same = match (&saved.base.store, &here.store) {
             (Some(made), Some(here)) => made == here,
@@ -332,20 +442,46 @@ impl Windlass {
             let (made, here) = (shown(&saved.base), shown(&here));
             return Err(SavedPlanError::OtherProject { made, here }.into());
         }
-        let mut what = self.processes_since(saved).await?;
-        let moved =
-            |what| SavedPlanError::MovedOn { assembly: saved.assembly.clone(), made: saved.made, what };
-        if !what.is_empty() {
-            return Err(moved(what).into());
-        }
-        let order = saved.order(self.project.root(), given)?;
-        let (mut desired, warnings) = self.desired(&order).await?;
-        what.extend(saved.moved_files(&desired));
-        if !what.is_empty() {
-            return Err(moved(what).into());
-        }
-        desired.expected = Some(saved.plan.clone());
-        Ok((desired, warnings))
+        let refuse = |what: Vec<String>| {
+            let (assembly, made) = (saved.assembly.clone(), saved.made);
+            if what.is_empty() { Ok(()) } else { Err(SavedPlanError::MovedOn { assembly, made, what }) }
+        };
+        refuse(self.processes_since(saved).await?)?;
+        saved.check_secrets(given)?;
+        let (ask, warnings, moved) = self.asked_anew(saved, given).await?;
+        refuse(moved)?;
+        Ok((Ask::AsPlanned { ask: Box::new(ask), plan: saved.plan.clone() }, warnings))
+    }
+
+    /// Asks anew what was asked; tells what of the project's files is not what it was.
+    async fn asked_anew(
+        &self,
+        saved: &SavedPlan,
+        given: &BTreeMap<String, Value>,
+    ) -> Result<(Ask, Diagnostics, Vec<String>), Error> {
+        let scale = |cluster: &ElementName, scale| Ask::Scale { cluster: cluster.clone(), scale };
+        let ask = match &saved.asked {
+            Asked::Up(recipe) => {
+                let order = saved.order(recipe, self.project.root(), given);
+                let (desired, warnings) = self.desired(&order).await?;
+                let moved = saved.moved_files(&desired);
+                return Ok((Ask::Up(Box::new(desired)), warnings, moved));
+            }
+            Asked::DownWith { file } => {
+                let file = self.project.root().join(file);
+                let packages = self.current_packages(&saved.assembly, &file, &[]).await?;
+                let moved = saved.moved_packages(&packages);
+                return Ok((Ask::DownWith(packages), Diagnostics::default(), moved));
+            }
+            Asked::Down => Ask::Down,
+            Asked::Retry => Ask::Retry { assume: None },
+            Asked::SetState(state) => Ask::SetState(*state),
+            Asked::ScaleOut(cluster) => scale(cluster, Scale::Out),
+            Asked::ScaleIn(cluster) => scale(cluster, Scale::In),
+            Asked::Heal(element) => Ask::Heal(element.clone()),
+            Asked::Rollback(process) => Ask::Rollback(*process),
+        };
+        Ok((ask, Diagnostics::default(), Vec::new()))
     }
 
     async fn base(&self, assembly: &AssemblyName) -> Result<Base, Error> {

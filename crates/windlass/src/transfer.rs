@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
-use windlass_engine::{Bundle, HandOver, Stop};
+use windlass_engine::{Bundle, EngineError, HandOver, Stop};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::Entropy as _;
 use windlass_model::record::{PackageFile, PackageRecord};
@@ -118,9 +118,7 @@ impl Windlass {
     /// it still then.
     pub async fn export(&self, name: &AssemblyName, file: &Path, key: Option<&Path>) -> Result<(), Error> {
         let store = self.store_of(name).await?;
-        if file.exists() {
-            return Err(TransferError::Exists(file.to_owned()).into());
-        }
+        is_free(file)?;
         let hand_over = self.engine(store).hand_over(name, &self.holder()).await?;
         let part = PathBuf::from(format!("{}.part", file.display()));
         if let Err(error) = self.write_down(&hand_over, &part, key) {
@@ -129,6 +127,17 @@ impl Windlass {
         }
         hand_over.complete().await?;
         std::fs::rename(&part, file).map_err(|source| Error::File { path: file.to_owned(), source })
+    }
+
+    /// Looks whether an assembly can be [exported](Self::export) to a file, and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// What stands against it.
+    pub async fn can_export(&self, name: &AssemblyName, file: &Path) -> Result<(), Error> {
+        let store = self.store_of(name).await?;
+        is_free(file)?;
+        Ok(self.engine(store).can_hand_over(name).await?)
     }
 
     fn write_down(&self, hand_over: &HandOver, part: &Path, key: Option<&Path>) -> Result<(), Error> {
@@ -169,6 +178,30 @@ impl Windlass {
     /// When the file is damaged or its secrets can't be opened, when there is an assembly of its name, or what it
     /// references is not here. Nothing has been changed then.
     pub async fn import(&self, file: &Path, key: Option<&Path>, stop: &Stop) -> Result<AssemblyName, Error> {
+        let records = self.exported(file, key)?;
+        let name = records.assembly.name.clone();
+        let store = self.store_or_new().await?;
+        Box::pin(self.engine(store).take_over(records, &self.holder(), stop)).await?;
+        Ok(name)
+    }
+
+    /// Looks whether a file can be [imported](Self::import), and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// What stands against it.
+    pub async fn can_import(&self, file: &Path, key: Option<&Path>) -> Result<AssemblyName, Error> {
+        let records = self.exported(file, key)?;
+        let name = records.assembly.name.clone();
+        match self.store(false).await? {
+            Some(store) => self.engine(store).can_take_over(&records).await?,
+            None => nobody_is_missed(&records)?,
+        }
+        Ok(name)
+    }
+
+    /// Reads an assembly from a file.
+    fn exported(&self, file: &Path, key: Option<&Path>) -> Result<Bundle, Error> {
         let text =
             std::fs::read_to_string(file).map_err(|source| Error::File { path: file.to_owned(), source })?;
         let wrong = |cause| TransferError::File { file: file.to_owned(), cause };
@@ -182,10 +215,7 @@ impl Windlass {
                 records.secrets.insert(name, value);
             }
         }
-        let name = records.assembly.name.clone();
-        let store = self.store_or_new().await?;
-        Box::pin(self.engine(store).take_over(records, &self.holder(), stop)).await?;
-        Ok(name)
+        Ok(records)
     }
 
     fn sealing_key(&self, file: Option<&Path>, make: bool) -> Result<SealingKey, Error> {
@@ -197,6 +227,19 @@ impl Windlass {
             Err(KeyError::Missing { .. }) if file.is_none() && !make => Err(TransferError::OtherKey.into()),
             other => Ok(other.map_err(StoreError::from)?),
         }
+    }
+}
+
+fn is_free(file: &Path) -> Result<(), TransferError> {
+    if file.exists() { Err(TransferError::Exists(file.to_owned())) } else { Ok(()) }
+}
+
+/// Refuses what references others, where there are none yet.
+fn nobody_is_missed(records: &Bundle) -> Result<(), EngineError> {
+    let by = records.assembly.name.clone();
+    match records.assembly.references.first() {
+        Some(name) => Err(EngineError::ReferenceGone { name: name.clone(), by, why: "is not here" }),
+        None => Ok(()),
     }
 }
 

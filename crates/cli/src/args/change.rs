@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use windlass::model::id::IdError;
 use windlass::model::{AssemblyName, ProcessId, RequestId, State};
 
-use super::flags::{AssemblyArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, RunArgs};
+use super::flags::{AssemblyArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, PrintArgs, RunArgs};
 
 /// Bring an assembly up, change it, or repair what of it is not up.
 ///
@@ -33,7 +33,7 @@ pub(crate) struct UpArgs {
     pub(crate) how: HowArgs,
 }
 
-/// Carry out a plan that `windlass plan -o` has saved, or refuse to.
+/// Carry out a plan that `windlass plan -o` or a dry run has saved, or refuse to.
 ///
 /// It is refused when anything was done to the assembly since, and when the descriptor, the packages or what is referenced
 /// have changed. Secrets are not in the plan: give those again that it was made with.
@@ -41,6 +41,7 @@ pub(crate) struct UpArgs {
 #[command(after_help = "\
 Examples:
   windlass apply shop.plan
+  windlass apply shop.plan --dry-run
   windlass apply shop.plan -p password=@/run/secrets/password")]
 pub(crate) struct ApplyArgs {
     /// The saved plan
@@ -52,6 +53,8 @@ pub(crate) struct ApplyArgs {
 
     #[command(flatten)]
     pub(crate) force: ForceArgs,
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
@@ -133,7 +136,8 @@ pub(crate) struct SetStateArgs {
 #[command(after_help = "\
 Examples:
   windlass scale out h_bta B
-  windlass scale in h_bta B --dry-run")]
+  windlass scale in h_bta B --dry-run
+  windlass scale in h_bta B --dry-run -o smaller.plan")]
 pub(crate) struct ScaleArgs {
     /// Which way
     #[arg(value_enum)]
@@ -166,7 +170,7 @@ Examples:
 pub(crate) struct HealArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The part: its name below the assembly, or its id
+    /// The part: its name below the assembly, its id, or its metric key, which is its full name
     pub(crate) part: String,
     #[command(flatten)]
     pub(crate) how: HowArgs,
@@ -223,6 +227,8 @@ pub(crate) struct CancelArgs {
 
     #[command(flatten)]
     pub(crate) dry: DryRunArgs,
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
 }
 
 /// What is cancelled.
@@ -262,6 +268,10 @@ pub(crate) struct ExportArgs {
     pub(crate) key: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) force: ForceArgs,
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
 }
 
 /// Take over an assembly that was exported from another store.
@@ -278,4 +288,8 @@ pub(crate) struct ImportArgs {
     /// Open its secrets with the key in this file; else with this project's
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
 }

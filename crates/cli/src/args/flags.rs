@@ -99,6 +99,10 @@ pub(crate) struct HowArgs {
     #[command(flatten)]
     pub(crate) dry: DryRunArgs,
 
+    /// With --dry-run, save the plan to this file, for `windlass apply`
+    #[arg(short = 'o', long, value_name = "PLAN", requires = "dry_run")]
+    pub(crate) output: Option<PathBuf>,
+
     /// Leave it to `windlass run`, now or when it is next started, and don't wait
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) queue: bool,

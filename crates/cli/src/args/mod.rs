@@ -19,7 +19,7 @@ pub(crate) use describe::{
     CheckArgs, CheckFormat, Deny, ExplainArgs, GraphArgs, GraphFormat, GraphKind, PlanArgs, ResolveArgs,
     SchemaArgs, SchemaOf,
 };
-pub(crate) use flags::{AssemblyArgs, Format, HowArgs, RunArgs};
+pub(crate) use flags::{AssemblyArgs, DryRunArgs, Format, HowArgs, PrintArgs, RunArgs};
 pub(crate) use image::{ImageArgs, ImageBuildArgs, ImageCommand};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs, RuntimeName};

@@ -1,16 +1,19 @@
 //! The commands that change an assembly which is there: down, retry, set-state, scale, heal, rollback, cancel.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use windlass::Windlass;
 use windlass::engine::Ask;
 use windlass::lifecycle::Scale;
 use windlass::model::AssemblyName;
+use windlass::view::ask::CancelView;
+use windlass::view::plan::PlanView;
 
-use super::{fail, grace, open, open_against, plan, process};
+use super::{fail, grace, open, open_against, plan, print_json, process};
 use crate::args::{
-    Assumption, CancelArgs, Cancelled, DownArgs, HealArgs, HowArgs, RetryArgs, RollbackArgs, ScaleArgs,
-    SetStateArgs, Way,
+    Assumption, CancelArgs, Cancelled, DownArgs, Format, HealArgs, HowArgs, RetryArgs, RollbackArgs,
+    ScaleArgs, SetStateArgs, Way,
 };
 use crate::output::say;
 use crate::{exit, signals};
@@ -22,11 +25,13 @@ struct Change<'a> {
     command: String,
     how: &'a HowArgs,
     force: bool,
+    /// The descriptor around which other packages lie.
+    around: Option<&'a Path>,
 }
 
 impl Change<'_> {
     async fn run(self, ask: impl AsyncFnOnce(&Windlass) -> Result<Ask, windlass::Error>) -> ExitCode {
-        let HowArgs { dry, queue, run } = self.how;
+        let HowArgs { dry, output, queue, run } = self.how;
         let windlass = match open_against(None, Some(run), &self.command, self.force) {
             Ok(windlass) => windlass,
             Err(error) => return fail(&error),
@@ -36,8 +41,16 @@ impl Change<'_> {
             Err(error) => return fail(&error),
         };
         if dry.dry_run {
-            return match windlass.preview(self.name, ask).await {
-                Ok(view) => plan::show(&view, run.print.format, dry.detailed_exitcode),
+            let planned = match output {
+                Some(file) => self.save(&windlass, ask, file).await,
+                None => windlass.preview(self.name, ask).await,
+            };
+            return match planned {
+                Ok(view) => {
+                    let code = plan::show(&view, run.print.format, dry.detailed_exitcode);
+                    plan::tell_saved(output.as_deref());
+                    code
+                }
                 Err(error) => fail(&error),
             };
         }
@@ -46,12 +59,20 @@ impl Change<'_> {
         let theirs = async || windlass.ask(self.name, ask).await;
         process::carry_out(&windlass, *queue, own, theirs, &stop, run.print.format).await
     }
+
+    /// Plans, and saves the plan.
+    async fn save(&self, windlass: &Windlass, ask: Ask, file: &Path) -> Result<PlanView, windlass::Error> {
+        let (view, saved) = windlass.change_to_save(self.name, ask, self.around).await?;
+        saved.write(file)?;
+        Ok(view)
+    }
 }
 
 pub(crate) async fn down(args: DownArgs) -> ExitCode {
     let DownArgs { name, current_packages, force, how } = &args;
     let command = format!("down {name}");
-    Change { name, command, how, force: force.force }
+    let around = current_packages.as_deref();
+    Change { name, command, how, force: force.force, around }
         .run(async |windlass| match current_packages {
             None => Ok(Ask::Down),
             Some(file) => Ok(Ask::DownWith(windlass.current_packages(name, file, &[]).await?)),
@@ -63,13 +84,13 @@ pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
     let RetryArgs { name, assume, how } = &args;
     let command = format!("retry {name}");
     let assume = assume.map(|answer| answer == Assumption::Done);
-    Change { name, command, how, force: false }.run(async |_| Ok(Ask::Retry { assume })).await
+    Change { name, command, how, force: false, around: None }.run(async |_| Ok(Ask::Retry { assume })).await
 }
 
 pub(crate) async fn set_state(args: SetStateArgs) -> ExitCode {
     let SetStateArgs { name, to, how } = &args;
     let command = format!("set-state {name} {to}");
-    Change { name, command, how, force: false }.run(async |_| Ok(Ask::SetState(*to))).await
+    Change { name, command, how, force: false, around: None }.run(async |_| Ok(Ask::SetState(*to))).await
 }
 
 pub(crate) async fn scale(args: ScaleArgs) -> ExitCode {
@@ -81,14 +102,14 @@ pub(crate) async fn scale(args: ScaleArgs) -> ExitCode {
     let command = format!("scale {word} {name} {component}");
     let ask =
         async |windlass: &Windlass| Ok(Ask::Scale { cluster: windlass.part(name, component).await?, scale });
-    Change { name, command, how, force: false }.run(ask).await
+    Change { name, command, how, force: false, around: None }.run(ask).await
 }
 
 pub(crate) async fn heal(args: HealArgs) -> ExitCode {
     let HealArgs { name, part, how } = &args;
     let command = format!("heal {name} {part}");
     let ask = async |windlass: &Windlass| Ok(Ask::Heal(windlass.part(name, part).await?));
-    Change { name, command, how, force: false }.run(ask).await
+    Change { name, command, how, force: false, around: None }.run(ask).await
 }
 
 pub(crate) async fn rollback(args: RollbackArgs) -> ExitCode {
@@ -100,7 +121,7 @@ pub(crate) async fn rollback(args: RollbackArgs) -> ExitCode {
         }
         Ok(Ask::Rollback(*to))
     };
-    Change { name, command, how, force: force.force }.run(ask).await
+    Change { name, command, how, force: force.force, around: None }.run(ask).await
 }
 
 pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {
@@ -108,7 +129,7 @@ pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
-    let CancelArgs { name, what, dry } = &args;
+    let CancelArgs { name, what, dry, print } = &args;
     let (done, said) = match (what, dry.dry_run) {
         (Cancelled::Process(process), true) => {
             (windlass.can_cancel(name, *process).await, format!("{process} would be asked to stop"))
@@ -124,11 +145,18 @@ pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {
             (windlass.withdraw(name, *request).await, format!("{request} is withdrawn"))
         }
     };
-    match done {
-        Ok(()) => {
-            say!("{said}");
-            if dry.detailed_exitcode { exit::changes() } else { exit::DONE }
-        }
-        Err(error) => fail(&error),
+    if let Err(error) = done {
+        return fail(&error);
     }
+    let code = if print.format == Format::Json {
+        let (process, request) = match what {
+            Cancelled::Process(process) => (Some(*process), None),
+            Cancelled::Request(request) => (None, Some(*request)),
+        };
+        print_json(&CancelView::new(name.clone(), process, request, !dry.dry_run))
+    } else {
+        say!("{said}");
+        exit::DONE
+    };
+    if dry.detailed_exitcode && code == exit::DONE { exit::changes() } else { code }
 }

@@ -45,17 +45,22 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
                 return why(&plan, step, args.print.format);
             }
             let code = show(&plan, args.print.format, args.detailed_exitcode);
-            if let Some(file) = &args.output {
-                tell!("saved; `windlass apply {}` carries it out", file.display());
-            }
+            tell_saved(args.output.as_deref());
             code
         }
         Err(error) => fail(&error),
     }
 }
 
+/// Tells what becomes of a plan that was saved.
+pub(crate) fn tell_saved(file: Option<&Path>) {
+    if let Some(file) = file {
+        tell!("saved; `windlass apply {}` carries it out", file.display());
+    }
+}
+
 /// Plans, and saves the plan.
-async fn save(
+pub(crate) async fn save(
     windlass: &Windlass,
     order: &Order,
     file: &Path,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use windlass::engine::{Ended, Stop};
 use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
 use windlass::model::request::RequestRecord;
-use windlass::model::{AssemblyName, ProcessId, RequestId, State, StepId};
+use windlass::model::{AssemblyName, ProcessId, RequestId, StepId};
 use windlass::store::Holder;
 use windlass::view::plan::PlanView;
 use windlass::{Following, Pending, Started, Windlass};
@@ -212,12 +212,13 @@ fn print_ended(ended: &Ended) -> ExitCode {
         (ProcessStatus::Completed, Intent::Down) => {
             say!("{} {name} is down ({took})", styled(GOOD, "done:"));
         }
-        (ProcessStatus::Completed, intent) => {
-            let state = match intent {
-                Intent::SetState(state) => *state,
-                _ => State::Active,
-            };
-            say!("{} {name} is {state} ({took})", styled(GOOD, "done:"));
+        (ProcessStatus::Completed, _) => {
+            let done = styled(GOOD, "done:");
+            if ended.reached.rank() < ended.goal.rank() {
+                say!("{done} what was asked for ({took}); {name} as a whole is {}", ended.reached);
+            } else {
+                say!("{done} {name} is {} ({took})", ended.reached);
+            }
             for (output, value) in &ended.outputs {
                 say!("  {output}: {}", text(&value.shown()));
             }

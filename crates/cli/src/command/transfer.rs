@@ -4,40 +4,71 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::{fail, open_against};
-use crate::args::{ExportArgs, ImportArgs};
+use windlass::model::AssemblyName;
+use windlass::view::ask::TransferView;
+
+use super::{fail, open_against, print_json};
+use crate::args::{DryRunArgs, ExportArgs, Format, ImportArgs, PrintArgs};
 use crate::output::say;
 use crate::{exit, signals};
 
 pub(crate) async fn export(args: ExportArgs) -> ExitCode {
-    let ExportArgs { name, output, key, force } = args;
+    let ExportArgs { name, output, key, force, dry, print } = args;
     let windlass = match open_against(None, None, &format!("export {name}"), force.force) {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
     let file = output.unwrap_or_else(|| PathBuf::from(format!("{name}.export")));
-    match windlass.export(&name, &file, key.as_deref()).await {
-        Ok(()) => {
-            let file = file.display();
-            say!("{name} is in {file}, and here no longer; `windlass import {file}` takes it over");
-            exit::DONE
-        }
+    let moved = if dry.dry_run {
+        windlass.can_export(&name, &file).await
+    } else {
+        windlass.export(&name, &file, key.as_deref()).await
+    };
+    let shown = file.display();
+    let said = if dry.dry_run {
+        format!("{name} would be in {shown}, and here no longer")
+    } else {
+        format!("{name} is in {shown}, and here no longer; `windlass import {shown}` takes it over")
+    };
+    match moved {
+        Ok(()) => tell(name, file, &said, &dry, print),
         Err(error) => fail(&error),
     }
 }
 
 pub(crate) async fn import(args: ImportArgs) -> ExitCode {
-    let ImportArgs { file, key } = args;
+    let ImportArgs { file, key, dry, print } = args;
     let windlass = match open_against(None, None, &format!("import {}", file.display()), false) {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
     let stop = signals::listen(Duration::ZERO);
-    match windlass.import(&file, key.as_deref(), &stop).await {
+    let moved = if dry.dry_run {
+        windlass.can_import(&file, key.as_deref()).await
+    } else {
+        windlass.import(&file, key.as_deref(), &stop).await
+    };
+    match moved {
         Ok(name) => {
-            say!("{name} is here now; `windlass status {name}` shows it");
-            exit::DONE
+            let said = if dry.dry_run {
+                format!("{name} would be here")
+            } else {
+                format!("{name} is here now; `windlass status {name}` shows it")
+            };
+            tell(name, file, &said, &dry, print)
         }
         Err(error) => fail(&error),
     }
+}
+
+/// Tells that an assembly has moved, or would.
+fn tell(name: AssemblyName, file: PathBuf, said: &str, dry: &DryRunArgs, print: PrintArgs) -> ExitCode {
+    let code = match print.format {
+        Format::Human => {
+            say!("{said}");
+            exit::DONE
+        }
+        Format::Json => print_json(&TransferView::new(name, file, !dry.dry_run)),
+    };
+    if dry.detailed_exitcode && code == exit::DONE { exit::changes() } else { code }
 }

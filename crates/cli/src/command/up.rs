@@ -22,7 +22,7 @@ pub(crate) async fn adopt(args: AdoptArgs) -> ExitCode {
 async fn bring_up(
     verb: &str,
     assembly: &AssemblyArgs,
-    HowArgs { dry, queue, run }: &HowArgs,
+    HowArgs { dry, output, queue, run }: &HowArgs,
     force: bool,
     manner: impl FnOnce(Order) -> Order,
 ) -> ExitCode {
@@ -36,12 +36,17 @@ async fn bring_up(
         Err(error) => return fail(&error),
     };
     if dry.dry_run {
-        let planned = windlass.plan(&order).await;
+        let planned = match output {
+            Some(file) => plan::save(&windlass, &order, file).await,
+            None => windlass.plan(&order).await,
+        };
         let closed = windlass.close().await;
         return match planned.and_then(|planned| closed.map(|()| planned)) {
             Ok((view, warnings)) => {
                 diagnostics::print(warnings.iter());
-                plan::show(&view, run.print.format, dry.detailed_exitcode)
+                let code = plan::show(&view, run.print.format, dry.detailed_exitcode);
+                plan::tell_saved(output.as_deref());
+                code
             }
             Err(error) => fail(&error),
         };
@@ -66,6 +71,15 @@ pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
+    if args.dry.dry_run {
+        return match windlass.preview_saved(&saved, &given).await {
+            Ok((view, warnings)) => {
+                diagnostics::print(warnings.iter());
+                plan::show(&view, args.run.print.format, args.dry.detailed_exitcode)
+            }
+            Err(error) => fail(&error),
+        };
+    }
     let stop = signals::listen(grace(&args.run));
     let own = windlass.apply(&saved, &given, &stop);
     let theirs = async || windlass.ask_to_apply(&saved, &given).await;

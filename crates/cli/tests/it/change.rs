@@ -76,6 +76,9 @@ fn a_part_is_replaced_or_left_alone_on_demand() {
     let trace = env.trace();
     assert!(trace.iter().any(|line| line.starts_with("Install h_bta__B__1")), "{trace:?}");
     assert!(!trace.iter().any(|line| line.starts_with("Install h_bta__A")), "{trace:?}");
+    // Where the rest is not there, the whole is not called Active.
+    let part = env.ok(&["up", "h_bta", "--name", "other", "--target", "A"]);
+    assert!(part.stdout.contains("; other as a whole is Absent"), "{part}");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--target", "C"]), @"error: `h_bta` has no part `C`; there are `internal-network`, `public-network`, `xenial-image`, `A`, `B`, `B__1`");
 }
 
@@ -154,6 +157,11 @@ fn all_parts_go_to_a_state() {
         env.ok(&["status"]).stdout.starts_with("h_bta Installed"),
         "a retry goes for what was asked last"
     );
+    // What else is done says how it is in the end, not how it might be.
+    for intent in [&["retry", "h_bta"][..], &["heal", "h_bta", "A"], &["scale", "out", "h_bta", "B"]] {
+        let run = env.ok(intent);
+        assert!(run.stdout.contains("done: h_bta is Installed"), "{run}");
+    }
     env.ok(&["up", "h_bta"]);
     assert!(env.ok(&["status"]).stdout.starts_with("h_bta Active"));
     assert_snapshot!(env.refuses(&["set-state", "h_bta", "Created"]), @"
@@ -195,6 +203,11 @@ fn it_goes_back_and_its_history_is_told() {
     ");
     let again = env.run(&["up", "h_bta", "--dry-run", "--detailed-exitcode"]);
     assert_eq!(again.code(), Some(0), "it is what it was: {again}");
+    // What was there before it was taken down is no version of what is there now.
+    env.ok(&["down", "h_bta"]);
+    env.ok(&["up", "h_bta"]);
+    assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` was never anything else than it is; `windlass history h_bta` lists what it was");
+    assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p2"]), @"error: `h_bta` was nothing yet at p2; `windlass history h_bta` lists what it was");
     assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p0"]), @"error: `h_bta` has no process p0; `windlass ps` lists those that there are");
     assert_snapshot!(env.refuses(&["rollback", "h_bta", "--to", "p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists those that there are");
     assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "h_bta@p99"]), @"error: `h_bta` has no process p99; `windlass ps` lists those that there are");
@@ -212,6 +225,15 @@ fn a_process_is_cancelled() {
     assert_snapshot!(env.ok(&["ps"]).out(), @"   p1 small up WHEN in progress, run by `windlass up small` (process PID on HOST)");
     let dry = env.run(&["cancel", "small", "p1", "--dry-run", "--detailed-exitcode"]);
     assert_eq!((dry.code(), dry.stdout.trim()), (Some(3), "p1 would be asked to stop"), "{dry}");
+    assert_snapshot!(env.ok(&["cancel", "small", "p1", "--dry-run", "--format", "json"]).out(), @r#"
+    {
+      "version": 1,
+      "assembly": "small",
+      "process": 1,
+      "request": null,
+      "done": false
+    }
+    "#);
     assert_snapshot!(env.ok(&["cancel", "small", "p1"]).out(), @"p1 is asked to stop; what runs may end");
     let run = running.end();
     assert_eq!(run.code(), Some(130), "{run}");

@@ -15,7 +15,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
 
     Commands:
       up           Bring an assembly up, change it, or repair what of it is not up
-      apply        Carry out a plan that `windlass plan -o` has saved, or refuse to
+      apply        Carry out a plan that `windlass plan -o` or a dry run has saved, or refuse to
       down         Take an assembly down and forget it
       set-state    Take all parts of an assembly to a state, from above or below
       scale        Add nodes to a cluster, or remove some, by its scaling-increment

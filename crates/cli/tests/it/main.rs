@@ -16,6 +16,7 @@ mod existing;
 mod failing;
 mod fix;
 mod formats;
+mod graph;
 mod help;
 mod image;
 mod input;

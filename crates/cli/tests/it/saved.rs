@@ -1,6 +1,7 @@
 //! Plans that are saved, and carried out later or refused.
 
 use insta::assert_snapshot;
+use rstest::rstest;
 
 use crate::env::TestEnv;
 
@@ -152,4 +153,68 @@ fn a_change_of_a_secret_is_masked_in_every_form() {
     let replaced =
         env.ok(&["plan", "shop", "-p", "password=@second", "-p", "size=large", "--replace", "web__1"]);
     assert!(replaced.stdout.contains("web__1 reinstalled"), "{replaced}");
+}
+
+/// Whatever can be tried can be saved, and is done later as it was shown, once.
+#[rstest]
+#[case::scale_out(&["scale", "out", "shop", "web"], "web__3")]
+#[case::scale_in(&["scale", "in", "shop", "web"], "web__2")]
+#[case::heal(&["heal", "shop", "web__1"], "web__1")]
+#[case::set_state(&["set-state", "shop", "Inactive"], "web__1")]
+#[case::rollback(&["rollback", "shop"], "web__2")]
+#[case::rollback_to(&["rollback", "shop", "--to", "p1"], "web__2")]
+#[case::retry(&["retry", "shop"], "")]
+#[case::up(&["up", "shop", "-p", "size=large"], "web__1")]
+#[case::up_replace(&["up", "shop", "--replace", "web__2"], "web__2")]
+#[case::down(&["down", "shop"], "web__1")]
+#[case::down_by_other_packages(&["down", "shop", "--current-packages", "shop"], "web__1")]
+fn every_intent_can_be_saved(#[case] intent: &[&str], #[case] part: &str) {
+    let env = shop();
+    env.ok(&["up", "shop"]);
+    env.ok(&["scale", "out", "shop", "web"]);
+    let dry = [intent, &["--dry-run"]].concat();
+    let before = env.json(&["status"]);
+    let plan = env.ok(&[&dry[..], &["-o", "saved.plan"]].concat());
+    assert_eq!(
+        plan.stderr.lines().last(),
+        Some("saved; `windlass apply saved.plan` carries it out"),
+        "{plan}"
+    );
+    assert!(plan.stdout.contains(part), "{plan}");
+    let told = env.ok(&["apply", "saved.plan", "--dry-run"]);
+    assert_eq!(told.stdout, plan.stdout, "it is told again as it was");
+    let code = if part.is_empty() { 0 } else { 3 };
+    let detailed = env.run(&["apply", "saved.plan", "--dry-run", "--detailed-exitcode"]);
+    assert_eq!(detailed.code(), Some(code), "{detailed}");
+    assert_eq!(env.json(&["status"]), before, "nothing was changed");
+    let applied = env.ok(&["apply", "saved.plan"]);
+    assert!(applied.stdout.contains(part), "{applied}");
+    let again = env.refuses(&["apply", "saved.plan"]);
+    assert!(again.contains("is out of date: p3 ") && again.contains("was completed"), "{again}");
+}
+
+#[test]
+fn a_saved_intent_is_refused_when_something_else_was_done() {
+    let env = shop();
+    env.ok(&["up", "shop"]);
+    env.ok(&["scale", "out", "shop", "web", "--dry-run", "-o", "out.plan"]);
+    env.ok(&["down", "shop", "--current-packages", "shop", "--dry-run", "-o", "down.plan"]);
+    assert_snapshot!(env.refuses(&["apply", "out.plan", "-p", "size=huge"]), @"error: the plan has its parameters; only secrets are given again, and `size` is none of its");
+    env.edit("shop/Contains/web/resource.yaml", "Stop, Uninstall", "Stop, Uninstall, Delete");
+    assert_snapshot!(env.refuses(&["apply", "down.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: the package of `resource::web::1.0` is another; plan anew");
+    env.ok(&["heal", "shop", "web__1"]);
+    assert_snapshot!(env.refuses(&["apply", "out.plan"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p2 heal web__1 was completed; plan anew");
+    assert_snapshot!(env.refuses(&["apply", "out.plan", "--dry-run"]), @"error: the plan for `shop` was made at WHEN, and is out of date: p2 heal web__1 was completed; plan anew");
+    let unsaved = env.refuses(&["scale", "out", "shop", "web", "-o", "out.plan"]);
+    assert!(unsaved.contains("--dry-run"), "{unsaved}");
+}
+
+#[test]
+fn a_saved_adoption_is_carried_out() {
+    let env = shop();
+    env.edit("shop/Contains/web/resource.yaml", "lifecycle: [", "lifecycle: [Adopt, ");
+    let plan = env.ok(&["adopt", "shop", "--dry-run", "-o", "adopt.plan"]);
+    assert!(!env.path(".windlass").exists(), "planning makes no store: {plan}");
+    let applied = env.ok(&["apply", "adopt.plan"]);
+    assert!(applied.stdout.contains("(p1 adopt)") && applied.stdout.contains("web__1 Adopt"), "{applied}");
 }

@@ -43,6 +43,12 @@ fn it_moves_and_goes_on() {
     here.ok(&["up", "small", "-p", "password=@secret"]);
     here.edit("small/assembly.yaml", "name: assembly::small::1.0", "name: assembly::small::1.1");
     here.ok(&["up", "small", "-p", "password=@secret"]);
+    let dry = here.run(&["export", "small", "--key", "small.key", "--dry-run", "--detailed-exitcode"]);
+    assert_eq!(
+        (dry.code(), dry.stdout.trim()),
+        (Some(3), "small would be in small.export, and here no longer")
+    );
+    assert!(!here.path("small.export").exists() && !here.path("small.key").exists(), "nothing is written");
     assert_snapshot!(here.ok(&["export", "small", "--key", "small.key"]).out(), @"small is in small.export, and here no longer; `windlass import small.export` takes it over");
     assert_snapshot!(here.ok(&["status"]).out(), @"nothing is up here; `windlass up FILE` brings an assembly up");
     let text = here.read("small.export");
@@ -61,8 +67,24 @@ fn it_moves_and_goes_on() {
     std::fs::copy(here.path("small.key"), there.path("small.key")).unwrap();
     there.write("damaged.export", text.replace("Uninstall", "Unimstall"));
     assert_snapshot!(there.refuses(&["import", "damaged.export", "--key", "small.key"]), @"error: `damaged.export` is damaged: its content is not what was written; make it anew");
+    let import = ["import", "small.export", "--key", "small.key", "--dry-run"];
+    let damaged = there.refuses(&["import", "damaged.export", "--key", "small.key", "--dry-run"]);
+    assert!(damaged.contains("is damaged"), "{damaged}");
+    assert_snapshot!(there.ok(&[&import[..], &["--format", "json"]].concat()).out(), @r#"
+    {
+      "version": 1,
+      "assembly": "small",
+      "file": "small.export",
+      "done": false
+    }
+    "#);
+    assert!(
+        there.refuses(&["status", "small"]).contains("there is no assembly `small`"),
+        "nothing was changed"
+    );
     assert_snapshot!(there.ok(&["import", "small.export", "--key", "small.key"]).out(), @"small is here now; `windlass status small` shows it");
     assert_snapshot!(there.refuses(&["import", "small.export", "--key", "small.key"]), @"error: there is an assembly `small` here already; take that down or export it first");
+    assert!(there.refuses(&import).contains("there is an assembly `small` here already"));
     assert_snapshot!(there.ok(&["status", "small"]).out(), @"
     small Active assembly::small::1.1, AGE
     └─ box Active AGE
@@ -113,6 +135,11 @@ fn what_is_in_use_stays() {
     env.edit(&format!("{SCRIPTS}/Uninstall.sh"), "exit 9", "exit 0");
     let running = env.spawn(&["up", "small"]);
     until("the script has begun", || env.trace() == ["Install"]);
+    assert_snapshot!(env.run(&["export", "small", "--dry-run"]), @"
+    exit 1
+    ----- stderr -----
+    error: `small` is held by `windlass up small` (process PID on HOST); wait until it ends, or stop it, and try again
+    ");
     assert_snapshot!(env.run(&["export", "small"]), @"
     exit 1
     ----- stderr -----
@@ -135,9 +162,25 @@ fn what_is_in_use_stays() {
     );
     env.ok(&["up", "user"]);
     assert_snapshot!(env.refuses(&["export", "small", "-o", "moved"]), @"error: it would be gone from here, and `user` references `small`; take that down first, or use `--force`");
-    env.ok(&["export", "user"]);
+    assert!(
+        env.refuses(&["export", "small", "-o", "moved", "--dry-run"]).contains("`user` references `small`")
+    );
+    assert_snapshot!(env.ok(&["export", "user", "--format", "json"]).out(), @r#"
+    {
+      "version": 1,
+      "assembly": "user",
+      "file": "user.export",
+      "done": true
+    }
+    "#);
     let there = TestEnv::new();
     there.write("user.export", env.read("user.export"));
+    assert!(
+        there
+            .refuses(&["import", "user.export", "--dry-run"])
+            .contains("`small`, which `user` references, is not here")
+    );
+    assert!(!there.path(".windlass").exists(), "a dry run makes no store");
     let run = there.run(&["import", "user.export"]);
     assert_eq!(run.code(), Some(2), "{run}");
     assert_snapshot!(run.stderr, @"error: `small`, which `user` references, is not here");

@@ -38,6 +38,13 @@ pub enum Ask {
     Heal(ElementName),
     /// It should be again what a process had made it; none means what it was before the last change.
     Rollback(Option<ProcessId>),
+    /// Something of the above, if what it comes to is still what somebody has looked at; else nothing.
+    AsPlanned {
+        /// What is asked.
+        ask: Box<Ask>,
+        /// The plan that must come of it, as [`essence`](super::essence) has it.
+        plan: Value,
+    },
 }
 
 /// An assembly as it should be, with all that is needed to make it so.
@@ -55,8 +62,6 @@ pub struct Desired {
     pub packages: Vec<Package>,
     /// How to get there.
     pub manner: Manner,
-    /// The plan that must come of it, as [`essence`](super::essence) has it; none where any will do.
-    pub expected: Option<Value>,
 }
 
 /// How an assembly is brought up.
@@ -80,6 +85,22 @@ impl Default for Manner {
 }
 
 impl Ask {
+    /// Returns what is asked, whatever plan must come of it.
+    pub(super) fn bare(&self) -> &Self {
+        match self {
+            Self::AsPlanned { ask, .. } => ask.bare(),
+            ask => ask,
+        }
+    }
+
+    /// Takes apart what is asked, and the plan that must come of it.
+    pub(super) fn apart(self) -> (Self, Option<Value>) {
+        match self {
+            Self::AsPlanned { ask, plan } => (ask.apart().0, Some(plan)),
+            ask => (ask, None),
+        }
+    }
+
     /// Returns the intent that is recorded, where `goal` is the state that the assembly should have had so far.
     pub(super) fn intent(&self, goal: State) -> Intent {
         match self {
@@ -93,6 +114,7 @@ impl Ask {
             Self::Scale { cluster, scale: Scale::In } => Intent::ScaleIn(cluster.clone()),
             Self::Heal(element) => Intent::Heal(element.clone()),
             Self::Rollback(process) => Intent::Rollback(process.unwrap_or(ProcessId(0))),
+            Self::AsPlanned { ask, .. } => ask.intent(goal),
         }
     }
 }

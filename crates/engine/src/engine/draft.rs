@@ -67,7 +67,6 @@ struct Target {
     packages: Vec<Arc<Package>>,
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
     options: Options,
-    expected: Option<Value>,
 }
 
 impl Means {
@@ -79,6 +78,7 @@ impl Means {
         former: Former,
     ) -> Result<Draft, EngineError> {
         let now = self.clock.now();
+        let (ask, expected) = ask.apart();
         let before = snapshot.as_ref().map(|snapshot| snapshot.assembly.clone());
         let goal = before.as_ref().map_or(State::Active, |record| record.goal);
         let mut intent = ask.intent(goal);
@@ -139,7 +139,7 @@ impl Means {
             desired: (!goes).then_some(Version { topology: world.topology(), lookup: &world }),
         };
         let planned = plan(&situation, &target.options)?;
-        if target.expected.is_some_and(|expected| expected != essence(&planned.plan)) {
+        if expected.is_some_and(|expected| expected != essence(&planned.plan)) {
             return Err(EngineError::MovedOn(world.assembly.name.clone()));
         }
         Ok(Draft {
@@ -179,7 +179,7 @@ fn up(
     old_secrets: &BTreeMap<SecretRef, Sensitive<String>>,
     now: Timestamp,
 ) -> Result<Target, EngineError> {
-    let Desired { mut topology, descriptor, parameters, secrets, packages, manner, expected } = desired;
+    let Desired { mut topology, descriptor, parameters, secrets, packages, manner } = desired;
     let packages: Vec<Arc<Package>> = packages.into_iter().map(Arc::new).collect();
     let pins: BTreeMap<_, _> =
         packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect();
@@ -211,7 +211,7 @@ fn up(
         created: before.map_or(now, |before| before.created),
         updated: now,
     };
-    Ok(Target { record: Some(record), packages, secrets, options, expected })
+    Ok(Target { record: Some(record), packages, secrets, options })
 }
 
 /// Works out what is asked of an assembly as the store has it.
@@ -224,7 +224,8 @@ fn stored(
     let mut next = record.clone();
     let mut options = Options { goal: record.goal, packages: record.packages.clone(), ..Options::default() };
     match ask {
-        Ask::Up(_) => {}
+        // What is as planned was taken apart.
+        Ask::Up(_) | Ask::AsPlanned { .. } => {}
         Ask::Down | Ask::DownWith(_) => return Ok(nothing()),
         Ask::Retry { .. } if record.goal == State::Absent => return Ok(nothing()),
         Ask::Retry { .. } => {}
@@ -262,17 +263,11 @@ fn stored(
     if next.goal == State::Absent {
         return Err(EngineError::GoingDown(record.name.clone()));
     }
-    Ok(Target { record: Some(next), packages: Vec::new(), secrets: BTreeMap::new(), options, expected: None })
+    Ok(Target { record: Some(next), packages: Vec::new(), secrets: BTreeMap::new(), options })
 }
 
 fn nothing() -> Target {
-    Target {
-        record: None,
-        packages: Vec::new(),
-        secrets: BTreeMap::new(),
-        options: Options::default(),
-        expected: None,
-    }
+    Target { record: None, packages: Vec::new(), secrets: BTreeMap::new(), options: Options::default() }
 }
 
 fn resize(
@@ -315,15 +310,17 @@ fn keep_sizes(
     (topology, kept)
 }
 
-/// Finds the version to go back to: that of a process, else the one before the last.
+/// Finds the version to go back to: that of a process, else the one before the last. What an assembly of the same name was
+/// before it was taken down is no version of this one.
 fn earlier<'a>(
     versions: &'a [VersionRecord],
     record: &AssemblyRecord,
     process: Option<ProcessId>,
 ) -> Result<&'a VersionRecord, EngineError> {
+    let mut own = versions.iter().filter(|version| version.assembly.created == record.created);
     let found = match process {
-        Some(process) => versions.iter().rfind(|version| version.process <= process),
-        None => versions.iter().rfind(|version| Some(version.process) < record.version),
+        Some(process) => own.rfind(|version| version.process <= process),
+        None => own.rfind(|version| Some(version.process) < record.version),
     };
     found.ok_or_else(|| EngineError::NoVersion { name: record.name.clone(), process })
 }

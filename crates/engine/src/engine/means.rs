@@ -9,7 +9,7 @@ use windlass_model::id::Entropy;
 use windlass_model::{Action, Clock, DescriptorName, Element, Side, Transition};
 
 use super::Preview;
-use super::ask::{Ask, Desired};
+use super::ask::Ask;
 use super::draft::{Former, resources};
 use crate::error::{EngineError, Unplaced};
 use crate::places::Places;
@@ -32,13 +32,13 @@ pub struct Means {
 }
 
 impl Means {
-    /// Says what bringing up an assembly would do that nothing is there of. Nothing is read or changed.
+    /// Says what [`Ask::Up`] would do, as planned or not, where nothing is there of the assembly. Nothing is read or changed.
     ///
     /// # Errors
     ///
     /// Whatever stands against bringing the assembly up.
-    pub fn preview_new(&self, desired: Desired) -> Result<Preview, EngineError> {
-        Ok(Preview::of(self.draft(Ask::Up(Box::new(desired)), None, Former::default())?, false))
+    pub fn preview_new(&self, ask: Ask) -> Result<Preview, EngineError> {
+        Ok(Preview::of(self.draft(ask, None, Former::default())?, false))
     }
 
     /// Looks whether every part has a place, a driver and a runtime, before anything is started.

@@ -124,8 +124,23 @@ pub struct Ended {
     pub process: ProcessRecord,
     /// Its steps in numbers.
     pub tally: Tally,
+    /// The state that all parts should have in the end.
+    pub goal: State,
+    /// The lowest state that a part has; the goal, where there are no parts.
+    pub reached: State,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
+}
+
+impl Ended {
+    /// Tells how a process has ended, of what the store remembers of its assembly now; nothing when that is gone.
+    pub fn of(process: ProcessRecord, tally: Tally, snapshot: Option<Snapshot>) -> Self {
+        let world = snapshot.map(World::load);
+        let (goal, reached) =
+            world.as_ref().map_or_else(Default::default, |world| (world.assembly.goal, world.reached()));
+        let outputs = world.map(|world| world.outputs()).unwrap_or_default();
+        Self { process, tally, goal, reached, outputs }
+    }
 }
 
 impl Engine {
@@ -137,11 +152,11 @@ impl Engine {
     pub async fn preview(&self, name: &AssemblyName, ask: Ask) -> Result<Preview, EngineError> {
         let snapshot = self.store.load(name).await?;
         let exists = snapshot.is_some();
-        if !exists && !matches!(ask, Ask::Up(_)) {
+        if !exists && !matches!(ask.bare(), Ask::Up(_)) {
             return Err(self.unknown(name).await?);
         }
         let former = self.former(&ask, snapshot.as_ref()).await?;
-        let goes_on = matches!(ask, Ask::Retry { .. });
+        let goes_on = matches!(ask.bare(), Ask::Retry { .. });
         let draft = self.means.draft(ask, snapshot, former)?;
         if !goes_on {
             self.refuse_if_referenced(&draft).await?;
@@ -179,18 +194,18 @@ impl Engine {
         stop: &Stop,
         request: Option<&RequestRecord>,
     ) -> Result<(Draft, ProcessRecord), EngineError> {
-        let assume = match &ask {
+        let assume = match ask.bare() {
             Ask::Retry { assume } => *assume,
             _ => None,
         };
         let snapshot = self.settled(lease, name, assume, stop).await?;
-        if snapshot.is_none() && !matches!(ask, Ask::Up(_)) {
+        if snapshot.is_none() && !matches!(ask.bare(), Ask::Up(_)) {
             return Err(self.unknown(name).await?);
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
         let former = self.former(&ask, snapshot.as_ref()).await?;
         // What is only gone on with was looked at when it was begun.
-        let goes_on = matches!(ask, Ask::Retry { .. });
+        let goes_on = matches!(ask.bare(), Ask::Retry { .. });
         let mut draft = self.means.draft(ask, snapshot, former)?;
         if !goes_on {
             self.refuse_if_referenced(&draft).await?;
@@ -229,7 +244,7 @@ impl Engine {
     /// Reads what a draft needs of the past.
     async fn former(&self, ask: &Ask, snapshot: Option<&Snapshot>) -> Result<Former, EngineError> {
         let Some(snapshot) = snapshot else { return Ok(Former::default()) };
-        let name = &snapshot.assembly.name;
+        let (name, ask) = (&snapshot.assembly.name, ask.bare());
         let goes_back = matches!(ask, Ask::Rollback(_));
         let versions = if goes_back || draft::is_mixed(snapshot) {
             self.store.versions(name).await?
@@ -414,6 +429,8 @@ impl Prepared {
         Ok(Ended {
             process: machine.process().cloned().unwrap_or(process),
             tally: machine.tally,
+            goal: machine.world.assembly.goal,
+            reached: machine.world.reached(),
             outputs: machine.world.outputs(),
         })
     }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use windlass_lifecycle::ElementChangeKind;
-use windlass_model::assembly::{ElementKind, Operation};
+use windlass_model::assembly::Operation;
 use windlass_model::record::Intent;
 use windlass_model::resolve::Resolved;
 use windlass_model::{AssemblyName, DescriptorName, OperationName, PropertyName, State};
@@ -41,18 +41,14 @@ pub struct Offer {
 /// Says what an assembly offers, as the store remembers it.
 pub fn offer(snapshot: Snapshot) -> Offer {
     let world = World::load(snapshot);
-    let topology = world.topology();
-    let resources = topology.elements().iter().filter(|element| element.kind == ElementKind::Resource);
-    let state = |name| world.elements.get(name).map(|record| record.state).unwrap_or_default();
-    let lowest = resources.map(|element| state(&element.name)).min_by_key(|state| state.rank());
-    let operations = topology.root().map(|root| root.operations.clone()).unwrap_or_default();
+    let operations = world.topology().root().map(|root| root.operations.clone()).unwrap_or_default();
     Offer {
         name: world.assembly.name.clone(),
         descriptor: world.assembly.descriptor.clone(),
         properties: world.offered(),
         operations: operations.into_iter().collect(),
         goes: world.assembly.goal == State::Absent,
-        below: lowest.filter(|state| *state != State::Active),
+        below: world.lowest().filter(|state| *state != State::Active),
     }
 }
 

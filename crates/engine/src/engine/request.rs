@@ -45,6 +45,7 @@ enum Form {
     ScaleIn(ElementName),
     Heal(ElementName),
     Rollback(Option<ProcessId>),
+    AsPlanned { ask: Box<Form>, plan: Value },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -59,7 +60,6 @@ struct DesiredForm {
     adopt: bool,
     replace: BTreeSet<ElementName>,
     target: BTreeSet<ElementName>,
-    expected: Option<Value>,
 }
 
 /// Secrets on their way into what is sealed as a whole, and out of it.
@@ -96,6 +96,9 @@ impl Form {
             Ask::Scale { cluster, scale: Scale::In } => Self::ScaleIn(cluster.clone()),
             Ask::Heal(element) => Self::Heal(element.clone()),
             Ask::Rollback(process) => Self::Rollback(*process),
+            Ask::AsPlanned { ask, plan } => {
+                Self::AsPlanned { ask: Box::new(Self::of(ask)), plan: plan.clone() }
+            }
         }
     }
 
@@ -110,6 +113,7 @@ impl Form {
             Self::ScaleIn(cluster) => Ask::Scale { cluster, scale: Scale::In },
             Self::Heal(element) => Ask::Heal(element),
             Self::Rollback(process) => Ask::Rollback(process),
+            Self::AsPlanned { ask, plan } => Ask::AsPlanned { ask: Box::new(ask.ask()?), plan },
         })
     }
 }
@@ -120,11 +124,10 @@ fn unpack(packages: Vec<PackageRecord>) -> Result<Vec<Package>, serde_json::Erro
 
 impl DesiredForm {
     fn of(desired: &Desired) -> Self {
-        let Desired { topology, descriptor, parameters, secrets, packages, manner, expected } =
-            desired.clone();
+        let Desired { topology, descriptor, parameters, secrets, packages, manner } = desired.clone();
         let Manner { goal, adopt, replace, target } = manner;
         let packages = packages.iter().map(Package::to_record).collect();
-        Self { topology, descriptor, parameters, secrets, packages, goal, adopt, replace, target, expected }
+        Self { topology, descriptor, parameters, secrets, packages, goal, adopt, replace, target }
     }
 
     fn desired(self) -> Result<Desired, serde_json::Error> {
@@ -136,7 +139,6 @@ impl DesiredForm {
             secrets: self.secrets,
             packages: unpack(self.packages)?,
             manner: Manner { goal, adopt, replace, target },
-            expected: self.expected,
         })
     }
 }
@@ -153,7 +155,7 @@ impl Engine {
         ask: &Ask,
         by: &Holder,
     ) -> Result<RequestRecord, EngineError> {
-        let goal = match ask {
+        let goal = match ask.bare() {
             Ask::Retry { .. } => self.store.load(name).await?.map(|snapshot| snapshot.assembly.goal),
             _ => None,
         };

@@ -62,6 +62,18 @@ impl Engine {
         }
     }
 
+    /// Looks whether an assembly can be [handed over](Self::hand_over), without changing anything.
+    ///
+    /// # Errors
+    ///
+    /// What stands against it.
+    pub async fn can_hand_over(&self, name: &AssemblyName) -> Result<(), EngineError> {
+        if let Some(by) = self.store.holder(name).await? {
+            return Err(EngineError::AtWork { name: name.clone(), by: Box::new(by) });
+        }
+        self.bundle(name).await.map(drop)
+    }
+
     async fn bundle(&self, name: &AssemblyName) -> Result<Bundle, EngineError> {
         let Some(snapshot) = self.store.load(name).await? else { return Err(self.unknown(name).await?) };
         if !snapshot.calls.is_empty() || !snapshot.processes.is_empty() {
@@ -127,15 +139,7 @@ impl Engine {
     /// When there is one of its name, when what it references is not here, and when a package is not what it was. Nothing
     /// has been changed then.
     pub async fn take_over(&self, bundle: Bundle, holder: &Holder, stop: &Stop) -> Result<(), EngineError> {
-        for record in &bundle.packages {
-            let unreadable =
-                |cause: String| EngineError::PackageUnreadable { name: record.name.clone(), cause };
-            let package =
-                Package::from_record(record.clone()).map_err(|error| unreadable(error.to_string()))?;
-            if !package.is_intact() {
-                return Err(unreadable("its content is not that of its digest".to_owned()));
-            }
-        }
+        intact(&bundle)?;
         let name = bundle.assembly.name.clone();
         let lease = self.store.lease(&name, holder).await?;
         let taken = self.take_over_under(&lease, bundle, stop).await;
@@ -143,6 +147,23 @@ impl Engine {
             Ok(()) => Ok(self.store.release(lease).await?),
             Err(error) => Err(self.give_back(lease, error).await),
         }
+    }
+
+    /// Looks whether an assembly can be [taken over](Self::take_over), without changing anything.
+    ///
+    /// # Errors
+    ///
+    /// What stands against it.
+    pub async fn can_take_over(&self, bundle: &Bundle) -> Result<(), EngineError> {
+        intact(bundle)?;
+        let name = &bundle.assembly.name;
+        if self.store.load(name).await?.is_some() {
+            return Err(EngineError::AlreadyHere(name.clone()));
+        }
+        for reference in &bundle.assembly.references {
+            self.stays(reference, name).await?;
+        }
+        Ok(())
     }
 
     async fn take_over_under(&self, lease: &Lease, bundle: Bundle, stop: &Stop) -> Result<(), EngineError> {
@@ -203,6 +224,18 @@ impl Engine {
         self.store.commit(lease, batch.event(said(&name, now, "it was imported"))).await?;
         Ok(())
     }
+}
+
+/// Refuses packages that are not what they were.
+fn intact(bundle: &Bundle) -> Result<(), EngineError> {
+    for record in &bundle.packages {
+        let unreadable = |cause: String| EngineError::PackageUnreadable { name: record.name.clone(), cause };
+        let package = Package::from_record(record.clone()).map_err(|error| unreadable(error.to_string()))?;
+        if !package.is_intact() {
+            return Err(unreadable("its content is not that of its digest".to_owned()));
+        }
+    }
+    Ok(())
 }
 
 fn said(name: &AssemblyName, at: Timestamp, message: &str) -> EventDraft {

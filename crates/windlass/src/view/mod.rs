@@ -1,5 +1,6 @@
 //! What can be looked at: typed, versioned, ready for JSON. Secrets are masked.
 
+pub mod ask;
 pub mod log;
 pub mod plan;
 pub mod process;

@@ -73,7 +73,6 @@ impl Session {
             secrets: BTreeMap::new(),
             packages: kinds.map(|kind| package_of(kind, KIND, &operations)).into(),
             manner: Manner { replace, ..Manner::default() },
-            expected: None,
         }
     }
 

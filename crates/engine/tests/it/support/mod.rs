@@ -320,7 +320,6 @@ impl Sketch {
             secrets: self.secrets.clone(),
             packages: vec![package()],
             manner: Manner::default(),
-            expected: None,
         }
     }
 }
