@@ -29,6 +29,12 @@ pub(super) struct World {
     pub(super) process: u64,
 }
 
+/// Writes a plan and its diff down.
+fn bytes(planned: &Planned) -> [String; 2] {
+    let plan = serde_json::to_string(&planned.plan).expect("a plan is plain data");
+    [plan, serde_json::to_string(&planned.diff).expect("a diff is plain data")]
+}
+
 impl World {
     fn current(&self) -> Current {
         let mut current = Current::default();
@@ -70,6 +76,9 @@ impl World {
     pub(super) fn go(&mut self, desired: Option<&Topology>, options: &Options, luck: Luck) -> bool {
         self.ground.forget("t");
         let planned = self.plan(desired, options).unwrap_or_else(|error| panic!("{error}"));
+        // The same once more, with all that is hashed in another order: the same bytes come of it.
+        let again = self.plan(desired, options).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(bytes(&planned), bytes(&again));
         let installed = self.installed();
         self.process += 1;
         self.ground.begin("t", desired);
