@@ -34,6 +34,7 @@ mod machine;
 pub mod monitor;
 pub mod places;
 mod runner;
+mod stale;
 mod world;
 
 pub use engine::{

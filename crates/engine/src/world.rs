@@ -24,6 +24,8 @@ use windlass_secret::{Redactor, SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Snapshot};
 use windlass_update_ops::Update;
 
+use crate::stale::Readers;
+
 /// Another assembly, on whose parts operations are called.
 pub(crate) struct Guest {
     pub(crate) lease: Lease,
@@ -68,6 +70,8 @@ pub(crate) struct World {
     pub(crate) limited: bool,
     /// Other assemblies on whose parts operations are called, each held by a lease of its own.
     pub(crate) guests: BTreeMap<AssemblyName, Guest>,
+    /// Who reads which output; found when it is first needed.
+    pub(crate) readers: Option<Readers>,
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
 }
 
@@ -86,6 +90,7 @@ impl World {
             packages: HashMap::new(),
             limited: false,
             guests: BTreeMap::new(),
+            readers: None,
             secrets: BTreeMap::new(),
         }
     }
@@ -105,6 +110,7 @@ impl World {
             packages: HashMap::new(),
             limited: false,
             guests: BTreeMap::new(),
+            readers: None,
         };
         world.part_from_what_is_gone();
         world
@@ -250,6 +256,7 @@ impl World {
                 private: BTreeMap::new(),
                 failure: None,
                 made: None,
+                stale: BTreeMap::new(),
             };
             batch.push(record.clone());
             self.elements.insert(element.name.clone(), record);
@@ -267,6 +274,7 @@ impl World {
                 now.installed_by = made.installed_by.0;
                 now.configured_by = made.configured_by.0;
             }
+            now.stale.clone_from(&record.stale);
             current.element(record.name.clone(), now);
         }
         for pair in self.pairs.values().filter(|pair| pair.created) {
@@ -466,6 +474,7 @@ impl World {
             record.natural = report.natural;
         }
         record.revision += 1;
+        let before = self.published(&call.element);
         self.seal(call, &mut record, batch);
         let redactor = Redactor::new(call.secrets());
         for entry in &mut log {
@@ -473,6 +482,7 @@ impl World {
         }
         batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
         self.instances.insert(call.element.clone(), record);
+        self.note_readers(call, &before, batch);
         if let Some(private) = report.private {
             self.note(call, family, private, batch);
         }

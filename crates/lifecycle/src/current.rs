@@ -1,10 +1,11 @@
 //! How things are.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use serde_json::Value;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::PairKey;
-use windlass_model::{ElementName, Relationship, State};
+use windlass_model::{ElementName, PropertyName, Relationship, State};
 
 /// How far each element and relationship has come. What is not mentioned, is not there.
 #[derive(Debug, Clone, Default)]
@@ -33,13 +34,23 @@ pub struct ElementNow {
     /// An element that was given its values before a part was installed from which it reads, has stale ones. That is
     /// how a reader is found whose process ended between the two.
     pub configured_by: u64,
+    /// The properties whose values have become others since it was given them, with the value that it has; none of a secret.
+    ///
+    /// That is how a reader is found of a part that publishes something else and was not installed anew.
+    pub stale: BTreeMap<PropertyName, Option<Value>>,
 }
 
-impl ElementNow {
-    /// What is known of an element that isn't there.
-    const NOTHING: Self =
-        Self { state: State::Absent, present: false, package: None, installed_by: 0, configured_by: 0 };
+/// What is known of an element that isn't there.
+static NOTHING: ElementNow = ElementNow {
+    state: State::Absent,
+    present: false,
+    package: None,
+    installed_by: 0,
+    configured_by: 0,
+    stale: BTreeMap::new(),
+};
 
+impl ElementNow {
     /// Makes what is known of an element in a state, and nothing else of it.
     pub fn new(state: State, present: bool) -> Self {
         Self { state, present, ..Self::default() }
@@ -61,7 +72,7 @@ impl Current {
 
     /// Returns how far an element has come.
     pub fn now(&self, name: &ElementName) -> &ElementNow {
-        self.elements.get(name).unwrap_or(&ElementNow::NOTHING)
+        self.elements.get(name).unwrap_or(&NOTHING)
     }
 
     /// Tells whether a relationship between two nodes has been made.

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use windlass_model::resolve::{Answer, Lookup, Missing, NothingYet, Output, ResolveError, Resolver};
+use windlass_model::resolve::{
+    Answer, Lookup, Missing, NothingYet, Output, ResolveError, Resolved, Resolver,
+};
 use windlass_model::{Element, ElementName, InstanceId, PropertyName, State, Template, Topology, Transition};
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -108,6 +110,17 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
                 let change = property_change(after, name, shown(&old), shown(&new));
                 part.changes.push(change);
             }
+        }
+        for (name, was) in &part.now.stale {
+            if !given(after, name) || part.changes.iter().any(|change| change.property == *name) {
+                continue;
+            }
+            let Ok(Answer::Known(now)) = new.property(&after.name, name) else { continue };
+            let was = match was {
+                Some(value) => Shown::of(&Resolved::plain(value.clone())),
+                None => Shown::Masked,
+            };
+            part.changes.push(property_change(after, name, was, Shown::of(&now)));
         }
         judge(part);
     }

@@ -90,6 +90,10 @@ pub struct ElementRecord {
     /// What it was made from; none for what is not there.
     #[serde(default)]
     pub made: Option<Made>,
+    /// The properties whose values have become others since they were given to it, because of what another part publishes,
+    /// with the value that it has; none of a secret.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stale: BTreeMap<PropertyName, Option<Value>>,
 }
 
 /// What an element was made from, and by whom.

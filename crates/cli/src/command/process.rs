@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
-use windlass::engine::{Ended, Stop};
-use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
+use windlass::engine::{Ask, Ended, Stop};
+use windlass::model::record::{Event, EventRecord, Intent, ProcessRecord, ProcessStatus, StepEnd};
 use windlass::model::request::RequestRecord;
-use windlass::model::{AssemblyName, ProcessId, RequestId, StepId};
+use windlass::model::{AssemblyName, ElementName, ProcessId, RequestId, StepId};
 use windlass::store::Holder;
 use windlass::view::plan::PlanView;
 use windlass::{Following, Pending, Started, Windlass};
@@ -100,8 +100,57 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
     exit::DONE
 }
 
-/// Prints the plan, runs it, and prints how it ended.
+/// How often an intent is gone on with by itself at most, because values have become others on the way. Each time is a step
+/// further along who reads whom.
+const ROUNDS: u32 = 100;
+
+/// Runs an intent, and goes on with it until all parts have the values that there are.
 async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
+    let mut ended = run_one(started, stop, format).await;
+    for _ in 0..ROUNDS {
+        let Ok(before) = &ended else { break };
+        if !goes_on(before) {
+            break;
+        }
+        let ProcessRecord { assembly, .. } = &before.process;
+        if format == Format::Human {
+            say!("{} {}", styled(STRONG, "going on:"), reads_anew(before));
+        }
+        ended = match windlass.change(assembly, Ask::Retry { assume: None }, stop).await {
+            Ok(started) => run_one(started, stop, format).await,
+            Err(error) => Err(error),
+        };
+    }
+    let code = match ended {
+        Ok(ended) if format == Format::Human => {
+            if ended.process.status == ProcessStatus::Completed && !ended.stale.is_empty() {
+                say!("  {}; `windlass retry {}` sees to that", reads_anew(&ended), ended.process.assembly);
+            }
+            code(ended.process.status)
+        }
+        Ok(ended) => print_ended_json(&ended),
+        Err(error) => fail(&error),
+    };
+    close(windlass, code).await
+}
+
+/// Tells whether an intent goes on by itself: it was to make all of an assembly as it is described, and has, but for values
+/// that have become others on the way.
+fn goes_on(ended: &Ended) -> bool {
+    let Ended { process, limited, stale, .. } = ended;
+    let is_whole = process.status == ProcessStatus::Completed && !limited;
+    is_whole && !stale.is_empty() && matches!(process.intent, Intent::Up | Intent::Rollback(_))
+}
+
+/// Says who reads something else than it was given.
+fn reads_anew(ended: &Ended) -> String {
+    let names: Vec<&str> = ended.stale.iter().map(ElementName::local).collect();
+    let verb = if names.len() == 1 { "reads" } else { "read" };
+    format!("{} {verb} what has changed since", names.join(", "))
+}
+
+/// Prints the plan, runs it, and prints how it ended.
+async fn run_one(started: Started, stop: &Stop, format: Format) -> Result<Ended, windlass::Error> {
     let human = format == Format::Human;
     diagnostics::print(started.warnings().iter());
     let mut following = started.follow();
@@ -132,12 +181,10 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
         print_new(&mut following, &silent, progress.as_ref()).await;
     }
     drop(progress);
-    let code = match ended {
-        Ok(ended) if human => print_ended(&ended),
-        Ok(ended) => print_ended_json(&ended),
-        Err(error) => fail(&error),
-    };
-    close(windlass, code).await
+    if let (true, Ok(ended)) = (human, &ended) {
+        print_ended(ended);
+    }
+    ended
 }
 
 /// Waits for a process to be prepared, and says what it waits for when that takes long.
@@ -200,7 +247,7 @@ fn print_plan(started: &Started, plan: &PlanView) {
     say!();
 }
 
-fn print_ended(ended: &Ended) -> ExitCode {
+fn print_ended(ended: &Ended) {
     let process = &ended.process;
     let took = process
         .ended
@@ -229,7 +276,6 @@ fn print_ended(ended: &Ended) -> ExitCode {
             say!("  {}", hint(ended));
         }
     }
-    code(process.status)
 }
 
 fn hint(ended: &Ended) -> String {

@@ -34,6 +34,7 @@ mod schema;
 mod scripts;
 mod secrets;
 mod spiff;
+mod stale;
 mod store;
 mod transfer;
 mod undecided;

@@ -22,7 +22,9 @@ use windlass_model::record::{
 };
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::resolve::Resolved;
-use windlass_model::{AssemblyName, DescriptorName, ProcessId, PropertyName, State, Timestamp, Topology};
+use windlass_model::{
+    AssemblyName, DescriptorName, ElementName, ProcessId, PropertyName, State, Timestamp, Topology,
+};
 use windlass_plan::Plan;
 use windlass_secret::Sensitive;
 use windlass_store::{Batch, Holder, Lease, Snapshot, Store};
@@ -128,6 +130,10 @@ pub struct Ended {
     pub goal: State,
     /// The lowest state that a part has; the goal, where there are no parts.
     pub reached: State,
+    /// Whether it was about some of the parts only; also where that is not known.
+    pub limited: bool,
+    /// The parts that were given values that are others by now: another plan gives them those.
+    pub stale: Vec<ElementName>,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
 }
@@ -138,8 +144,9 @@ impl Ended {
         let world = snapshot.map(World::load);
         let (goal, reached) =
             world.as_ref().map_or_else(Default::default, |world| (world.assembly.goal, world.reached()));
+        let stale = world.as_ref().map(World::stale).unwrap_or_default();
         let outputs = world.map(|world| world.outputs()).unwrap_or_default();
-        Self { process, tally, goal, reached, outputs }
+        Self { process, tally, goal, reached, limited: true, stale, outputs }
     }
 }
 
@@ -431,6 +438,8 @@ impl Prepared {
             tally: machine.tally,
             goal: machine.world.assembly.goal,
             reached: machine.world.reached(),
+            limited: machine.world.limited,
+            stale: machine.world.stale(),
             outputs: machine.world.outputs(),
         })
     }

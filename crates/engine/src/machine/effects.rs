@@ -1,5 +1,6 @@
 //! What the end of a call means for elements and relationships.
 
+use windlass_driver::Call;
 use windlass_model::record::{
     Advance, ElementRecord, Event as Happening, Failure, FailureKind, InstanceRecord, Intent, Made, PairKey,
     PairRecord, ProcessRecord, ProcessStatus,
@@ -70,6 +71,7 @@ impl Machine {
             record.failure = None;
             if to == State::Absent {
                 record.made = None;
+                record.stale.clear();
             }
         });
         if to == State::Absent {
@@ -95,7 +97,23 @@ impl Machine {
             described.and_then(|found| self.world.assembly.packages.get(&found.descriptor)).cloned();
         if let Some(package) = package {
             let made = Made { package, installed_by: process, configured_by: process };
-            self.update_element(element, |record| record.made = Some(made));
+            self.update_element(element, |record| {
+                record.made = Some(made);
+                record.stale.clear();
+            });
+        }
+    }
+
+    /// Notes what values a transition that went well has given to its element.
+    pub(super) fn note_given(
+        &mut self,
+        element: &ElementName,
+        action: &Action,
+        side: Side,
+        call: Option<&Call>,
+    ) {
+        if self.world.note_given(element, action, side, call) {
+            self.update_element(element, |_| {});
         }
     }
 

@@ -157,6 +157,7 @@ impl Machine {
                 // Nothing to do: the state moves on by itself.
                 Ok(None) => {
                     self.before_making(&element, &action, side, key.0);
+                    self.note_given(&element, &action, side, None);
                     self.attain(&element, pair.as_ref(), then, key.0);
                 }
                 Ok(Some(call)) => return self.open(key, call),

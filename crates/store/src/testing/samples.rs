@@ -84,6 +84,7 @@ pub fn element(name: &ElementName, progress: u32) -> ElementRecord {
         private: BTreeMap::new(),
         failure: None,
         made: None,
+        stale: BTreeMap::new(),
     }
 }
 

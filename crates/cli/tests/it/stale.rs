@@ -1,0 +1,196 @@
+//! What a part publishes becomes something else while it stays: who reads it is given that.
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+
+/// Three parts in a row, each of which publishes as `is` what it is given as `size`: when it is installed and when it is
+/// reconfigured. Starting publishes what the file `start` says, if it is there.
+fn row(size: &str, kind: &str, lifecycle: &str) -> TestEnv {
+    let env = TestEnv::new();
+    env.write(
+        "row/assembly.yaml",
+        "name: assembly::row::1.0
+properties: {size: {default: small}}
+composition:
+  a: {type: resource::part::1.0, properties: {size: {value: '${size}'}}}
+  b: {type: resource::part::1.0, properties: {size: {value: 'the ${a.is}'}}}
+  c: {type: resource::part::1.0, properties: {size: {value: '${b.is}'}}}
+",
+    );
+    env.write(
+        "row/Contains/part/resource.yaml",
+        format!(
+            "name: resource::part::1.0
+properties: {{size: {{{size}{kind}}}, is: {{read-only: true, {kind}}}}}
+lifecycle: [{lifecycle}]
+default-driver: {{script: {{properties: {{effect: repeatable}}}}}}
+"
+        ),
+    );
+    let publish = r#"#!/bin/sh
+set -eu
+input=$(cat)
+trace=$(printf '%s\n' "$input" | sed -n 's/^ *location.trace: "\(.*\)"$/\1/p')
+id=$(printf '%s\n' "$input" | sed -n '/^launch:$/{n;s/^ *\([a-z0-9]*\):.*/\1/p;};/^instances:$/{n;s/^ *"\{0,1\}\([a-z0-9]*\)"\{0,1\}:.*/\1/p;}')
+size=$(printf '%s\n' "$input" | sed -n 's/^ *properties.size: "\(.*\)"$/\1/p')
+name=${0##*/}
+name=${name%.sh}
+echo "$name $size" >>"$trace"
+"#;
+    let answer = r#"printf 'instances:\n  "%s":\n    instanceId: "%s"\n    interfaces:\n      properties:\n        signals:\n          is: "%s"\n' "$id" "$id" "$size"
+"#;
+    let scripts = "row/Contains/part/Lifecycle/script/scripts";
+    for transition in ["Install", "Reconfigure"] {
+        env.script(&format!("{scripts}/{transition}.sh"), format!("{publish}{answer}"));
+    }
+    let starts = format!(
+        "{publish}[ -e \"$WINDLASS_VOLUME_STATE/start\" ] || exit 0\nsize=$(cat \"$WINDLASS_VOLUME_STATE/start\")\n{answer}"
+    );
+    env.script(&format!("{scripts}/Start.sh"), starts);
+    for transition in ["Stop", "Uninstall"] {
+        env.script(&format!("{scripts}/{transition}.sh"), publish);
+    }
+    env
+}
+
+/// The outputs of the parts.
+fn outputs(env: &TestEnv) -> Vec<String> {
+    let status = env.json(&["status"]);
+    let parts = status["assemblies"][0]["components"].as_array().unwrap().iter();
+    parts.map(|part| part["outputs"]["is"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+const ALL: &str = "Install, Start, Reconfigure, Stop, Uninstall";
+
+#[test]
+fn one_up_gives_it_to_all_that_read_it() {
+    let env = row("volatile: true, ", "", ALL);
+    env.ok(&["up", "row"]);
+    assert_eq!(outputs(&env), ["small", "the small", "the small"]);
+    env.clear_trace();
+    assert_snapshot!(env.ok(&["up", "row", "-p", "size=large"]).out(), @"
+      ~ a reconfigured
+          size: small → large
+    row: 1 step, up to 1 at once (p2 up)
+       s1 a Reconfigure
+
+    ok        a Reconfigure LONG
+
+    done: row is Active (LONG)
+    going on: b reads what has changed since
+      ~ b reconfigured
+          size: the small → the large
+    row: 1 step, up to 1 at once (p3 up)
+       s1 b Reconfigure
+
+    ok        b Reconfigure LONG
+
+    done: row is Active (LONG)
+    going on: c reads what has changed since
+      ~ c reconfigured
+          size: the small → the large
+    row: 1 step, up to 1 at once (p4 up)
+       s1 c Reconfigure
+
+    ok        c Reconfigure LONG
+
+    done: row is Active (LONG)
+    ");
+    assert_eq!(env.trace(), ["Reconfigure large", "Reconfigure the large", "Reconfigure the large"]);
+    assert_eq!(outputs(&env), ["large", "the large", "the large"]);
+    let again = env.run(&["up", "row", "-p", "size=large", "--dry-run", "--detailed-exitcode"]);
+    assert_eq!(again.code(), Some(0), "nothing is left to do: {again}");
+    // For machines, the end of it all is told.
+    let json = env.json(&["up", "row", "-p", "size=huge"]);
+    assert_eq!((&json["process"], &json["status"]), (&7.into(), &"completed".into()), "{json:#}");
+    assert_eq!(outputs(&env), ["huge", "the huge", "the huge"]);
+}
+
+/// Other intents leave others alone, and say what is to be done.
+#[test]
+fn a_part_that_is_healed_and_publishes_something_else_is_told_of() {
+    let env = row("volatile: true, ", "", ALL);
+    env.ok(&["up", "row"]);
+    env.clear_trace();
+    env.write(".windlass/volumes/state/start", "tiny");
+    assert_snapshot!(env.ok(&["heal", "row", "a"]).out(), @"
+      ~ a healed
+    row: 2 steps, up to 1 at once (p2 heal a)
+       s1 a Stop
+       s2 a Start
+
+    ok        a Stop LONG
+    ok        a Start LONG
+
+    done: row is Active (LONG)
+      b reads what has changed since; `windlass retry row` sees to that
+    ");
+    assert_eq!(env.trace(), ["Stop small", "Start small"]);
+    assert_snapshot!(env.ok(&["plan", "row"]).out(), @"
+      ~ b reconfigured
+          size: the small → the tiny
+    row: 1 step, up to 1 at once
+       s1 b Reconfigure
+    longest chain: s1
+    ");
+    // What is as it was before, is nobody's affair.
+    env.write(".windlass/volumes/state/start", "small");
+    assert!(!env.ok(&["heal", "row", "a"]).stdout.contains("has changed"));
+    assert!(env.ok(&["plan", "row"]).stdout.contains("nothing to do"));
+    env.write(".windlass/volumes/state/start", "tiny");
+    env.ok(&["heal", "row", "a"]);
+    env.ok(&["retry", "row"]);
+    assert_eq!(outputs(&env), ["tiny", "the tiny", "the tiny"]);
+}
+
+/// Who can't be reconfigured is made anew.
+#[test]
+fn who_can_not_take_it_as_it_is_is_made_anew() {
+    let env = row("", "", "Install, Start, Stop, Uninstall");
+    env.ok(&["up", "row"]);
+    env.write(".windlass/volumes/state/start", "tiny");
+    env.ok(&["heal", "row", "a"]);
+    std::fs::remove_file(env.path(".windlass/volumes/state/start")).unwrap();
+    env.clear_trace();
+    env.ok(&["up", "row"]);
+    let trace = env.trace();
+    assert!(trace.contains(&"Install the tiny".to_owned()), "{trace:?}");
+    assert!(!trace.contains(&"Install small".to_owned()), "{trace:?}");
+    assert_eq!(outputs(&env), ["tiny", "the tiny", "the tiny"]);
+    assert!(env.ok(&["plan", "row"]).stdout.contains("nothing to do"));
+}
+
+/// A secret that has changed is noticed, and neither the old nor the new one is written down.
+#[test]
+fn a_secret_that_is_another_is_given_on_unseen() {
+    let env = row("volatile: true, ", "type: password", ALL);
+    env.edit("row/assembly.yaml", "default: small", "type: password");
+    env.write("one", "hunter22");
+    env.write("two", "hunter33");
+    env.ok(&["up", "row", "-p", "size=@one"]);
+    env.clear_trace();
+    let run = env.ok(&["up", "row", "-p", "size=@two"]);
+    assert_eq!(env.trace(), ["Reconfigure hunter33", "Reconfigure the hunter33", "Reconfigure the hunter33"]);
+    assert!(run.stdout.contains("size: *** → ***") && !run.stdout.contains("hunter"), "{run}");
+    let bytes = std::fs::read(env.path(".windlass/state.db")).unwrap();
+    assert!(!bytes.windows(6).any(|window| window == b"hunter"), "nothing lies open in the store");
+}
+
+/// Who did not take it has the old value on record still, and is given the new one by the next.
+#[test]
+fn a_reader_that_fails_is_gone_on_with() {
+    let env = row("volatile: true, ", "", ALL);
+    let script = "row/Contains/part/Lifecycle/script/scripts/Reconfigure.sh";
+    let fails = "[ ! -e \"$WINDLASS_VOLUME_STATE/fail\" ] || [ \"$size\" = large ]\n";
+    env.script(script, env.read(script).replace("printf 'inst", &format!("{fails}printf 'inst")));
+    env.ok(&["up", "row"]);
+    env.write(".windlass/volumes/state/fail", "");
+    let run = env.run(&["up", "row", "-p", "size=large"]);
+    assert_eq!(run.code(), Some(1), "{run}");
+    assert_eq!(outputs(&env), ["large", "the small", "the small"], "{run}");
+    assert!(env.ok(&["plan", "row", "-p", "size=large"]).stdout.contains("size: the small → the large"));
+    std::fs::remove_file(env.path(".windlass/volumes/state/fail")).unwrap();
+    env.ok(&["up", "row", "-p", "size=large"]);
+    assert_eq!(outputs(&env), ["large", "the large", "the large"]);
+}

@@ -1,0 +1,181 @@
+//! Who was given values that are others by now: whoever reads an output that a part has published anew without being
+//! installed anew.
+//!
+//! A plan is made before its calls, so it can't know that a Reconfigure or a Start will publish something else. It is noted
+//! at the readers when it happens, and the next plan gives them the new values.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+use windlass_driver::Call;
+use windlass_model::instance::InstanceView;
+use windlass_model::resolve::{Answer, Lookup, Missing, NothingYet, Output, ResolveError, Resolver};
+use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Topology, Transition};
+use windlass_secret::{SecretRef, Sensitive};
+use windlass_store::{Batch, Change};
+
+use crate::world::{Unknown, World};
+
+/// The properties that read an output, by the output.
+pub(crate) type Readers = HashMap<(ElementName, PropertyName), Vec<(ElementName, PropertyName)>>;
+
+/// What an element has published at some time.
+pub(crate) struct Published {
+    element: ElementName,
+    outputs: BTreeMap<PropertyName, Output>,
+}
+
+impl World {
+    /// Returns what an element has published so far.
+    pub(crate) fn published(&self, element: &ElementName) -> Published {
+        let document = self.instances.get(element).map(|instance| InstanceView::new(&instance.document));
+        let names = document.and_then(InstanceView::outputs).into_iter().flat_map(|outputs| outputs.keys());
+        let names = names.filter_map(|name| name.parse::<PropertyName>().ok());
+        let outputs = names.map(|name| (name.clone(), self.output(element, &name))).collect();
+        Published { element: element.clone(), outputs }
+    }
+
+    /// Notes who was given other values than there are, after a call has changed what its element publishes.
+    pub(crate) fn note_readers(&mut self, call: &Call, before: &Published, batch: &mut Batch) {
+        // Who reads a part that is made waits for it, or is given its values anew because it is made anew.
+        let makes = [Transition::Create, Transition::Install, Transition::Adopt].map(Action::Transition);
+        if before.outputs.is_empty() && makes.contains(&call.action) {
+            return;
+        }
+        let now = self.published(&before.element);
+        let names: BTreeSet<&PropertyName> = before.outputs.keys().chain(now.outputs.keys()).collect();
+        let changed: Vec<PropertyName> = names
+            .into_iter()
+            .filter(|name| before.outputs.get(*name) != now.outputs.get(*name))
+            .cloned()
+            .collect();
+        if changed.is_empty() {
+            return;
+        }
+        for (reader, property, was, is) in self.reread(before, &changed) {
+            let Some(record) = self.elements.get_mut(&reader) else { continue };
+            match record.stale.get(&property) {
+                Some(first) if first.is_some() && *first == is => drop(record.stale.remove(&property)),
+                Some(_) => continue,
+                None => drop(record.stale.insert(property, was)),
+            }
+            batch.push(Change::PutElement(Box::new(record.clone())));
+        }
+    }
+
+    /// Finds the properties of parts that are there whose values are others, with the old value and the new one, each as far
+    /// as it is known and no secret.
+    fn reread(
+        &mut self,
+        before: &Published,
+        changed: &[PropertyName],
+    ) -> Vec<(ElementName, PropertyName, Option<Value>, Option<Value>)> {
+        let readers = self.readers.take().unwrap_or_else(|| readers(self.topology()));
+        let of_output = |output: &PropertyName| readers.get(&(before.element.clone(), output.clone()));
+        let found: BTreeSet<&(ElementName, PropertyName)> =
+            changed.iter().filter_map(of_output).flatten().collect();
+        let there = |name: &ElementName| self.elements.get(name).is_some_and(|record| record.made.is_some());
+        let former = Former { world: self, before };
+        let mut old = Resolver::new(self.topology(), &former);
+        let mut new = Resolver::new(self.topology(), self);
+        let mut reread = Vec::new();
+        for (reader, property) in found.into_iter().filter(|(reader, _)| there(reader)) {
+            let (was, is) = (old.property(reader, property), new.property(reader, property));
+            if was != is {
+                reread.push((reader.clone(), property.clone(), open(&was), open(&is)));
+            }
+        }
+        self.readers = Some(readers);
+        reread
+    }
+
+    /// Notes that a call has given its element the values that it was made with; one that needed no driver, those that there
+    /// are.
+    pub(crate) fn note_given(
+        &mut self,
+        element: &ElementName,
+        action: &Action,
+        side: Side,
+        call: Option<&Call>,
+    ) -> bool {
+        use Transition::{Adopt, Configure, Create, Install, Reconfigure};
+        let gives = [Create, Install, Configure, Reconfigure, Adopt].map(Action::Transition);
+        let is_stale = self.elements.get(element).is_some_and(|record| !record.stale.is_empty());
+        if side != Side::Desired || !is_stale || !gives.contains(action) {
+            return false;
+        }
+        let described = self.element(element, side);
+        let now = described.and_then(|found| self.properties(found, side, Unknown::LeftOut).ok());
+        let is_given = |name: &PropertyName| match (call, &now) {
+            (Some(call), Some(now)) => call.properties.get(name) == now.get(name),
+            _ => true,
+        };
+        let taken: Vec<PropertyName> =
+            self.elements[element].stale.keys().filter(|name| is_given(name)).cloned().collect();
+        if let Some(record) = self.elements.get_mut(element) {
+            record.stale.retain(|name, _| !taken.contains(name));
+        }
+        !taken.is_empty()
+    }
+
+    /// Returns the parts that were given values that are others by now.
+    pub(crate) fn stale(&self) -> Vec<ElementName> {
+        let reads = |name: &ElementName, property: &PropertyName| {
+            let property = self.topology().get(name).and_then(|element| element.properties.get(property));
+            property.is_some_and(|property| property.value.is_some())
+        };
+        let records = self.elements.values();
+        let stale = records.filter(|record| record.stale.keys().any(|name| reads(&record.name, name)));
+        stale.map(|record| record.name.clone()).collect()
+    }
+}
+
+/// Finds who reads each output.
+fn readers(topology: &Topology) -> Readers {
+    let mut readers = Readers::new();
+    let mut resolver = Resolver::of_all(topology, &NothingYet);
+    for (place, element) in topology.elements().iter().enumerate() {
+        for (at, name) in element.properties.keys().enumerate() {
+            let Ok(Answer::Waiting(missing)) = resolver.property_at(place, at) else { continue };
+            for missing in missing {
+                let Missing::Output { element: producer, property: output, .. } = missing else { continue };
+                if *producer != element.name {
+                    let reader = (element.name.clone(), name.clone());
+                    readers.entry((producer.clone(), output.clone())).or_default().push(reader);
+                }
+            }
+        }
+    }
+    readers
+}
+
+/// Returns a value that is known and may be written down.
+fn open(answer: &Result<Answer, ResolveError>) -> Option<Value> {
+    match answer {
+        Ok(Answer::Known(value)) if !value.sensitive => Some(value.value.clone()),
+        _ => None,
+    }
+}
+
+/// The world, but for what one element has published: that is as it was before.
+struct Former<'a> {
+    world: &'a World,
+    before: &'a Published,
+}
+
+impl Lookup for Former<'_> {
+    fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
+        if *element != self.before.element {
+            return self.world.output(element, property);
+        }
+        self.before.outputs.get(property).cloned().unwrap_or(Output::Nothing)
+    }
+
+    fn instance_id(&self, element: &ElementName) -> Option<InstanceId> {
+        self.world.instance_id(element)
+    }
+
+    fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>> {
+        self.world.secret(secret)
+    }
+}
