@@ -2,16 +2,17 @@
 //!
 //! Where no engine answers, these say `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1` demands one.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Once;
-use std::thread;
-use std::time::Duration;
 
 use rstest::rstest;
 use windlass::executor::image::build::ImageBuilder;
 
 use crate::env::{TestEnv, say, until};
+use crate::kill::life::{Act, Checks, Kills, Life, Random, seed};
+use crate::kill::servers;
 
 const IMAGE: &str = "windlass-test/cli-busybox:1";
 
@@ -123,10 +124,48 @@ fn up_and_down_in_containers(#[case] assembly: &str, #[case] pool: &str) {
 }
 
 /// How often commands are killed in all: as often as `WINDLASS_TEST_CONTAINER_KILLS` says, else a usual number.
-fn kills(usual: usize) -> usize {
+fn kills(usual: u32) -> u32 {
     #[expect(clippy::disallowed_methods, reason = "how a test is run is no setting of the program")]
     let given = std::env::var("WINDLASS_TEST_CONTAINER_KILLS").ok();
     given.map_or(usual, |given| given.parse().expect("a number of kills"))
+}
+
+/// A life of `h_bta`: it comes, grows, shrinks and goes.
+const LIFE: [Act; 4] = [
+    Act { args: &["up", "h_bta", "-p", "pause=0.1"], kills: 3 },
+    Act { args: &["scale", "out", "h_bta", "B"], kills: 2 },
+    Act { args: &["scale", "in", "h_bta", "B"], kills: 2 },
+    Act { args: &["down", "h_bta"], kills: 2 },
+];
+
+/// The lines of a location whose scripts write their trace into the volume, which is all that they can write to: projects
+/// share it, so each has a file of its own.
+fn traced(env: &TestEnv, runtime: &str) {
+    let trace = format!("  trace: /state/{}", trace_of(env));
+    env.runtime(&[&format!("runtime: {runtime}"), &format!("image: {IMAGE}"), "properties:", &trace]);
+}
+
+/// The name of a project's trace.
+fn trace_of(env: &TestEnv) -> String {
+    let root = env.path("").canonicalize().unwrap();
+    let folder = root.parent().and_then(Path::file_name).unwrap().to_str().unwrap();
+    format!("trace-{}", folder.trim_start_matches('.'))
+}
+
+/// Lives until it was killed often enough, and says how often it was.
+fn killed(what: &str, env: TestEnv, checks: Checks, usual: u32) {
+    let seed = seed();
+    say(&format!("kill {what}: seed {seed} (again with WINDLASS_TEST_SEED={seed})"));
+    let killed = Life::new(env, "h_bta", &LIFE, checks, Random(seed)).live(kills(usual));
+    let Kills(by_act) = &killed;
+    say(&format!("kill {what}: {} times: up, scale out, scale in, down {by_act:?}", killed.all()));
+}
+
+/// Runs a program on the files of the volume of all projects.
+fn on_volume(command: &[&str]) -> Vec<String> {
+    let mount = "type=volume,source=windlass-volume-state,target=/state";
+    let said = docker(&[&["run", "--rm", "--network=none", "--mount", mount, IMAGE], command].concat());
+    said.unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
 /// The command is killed while its jobs run in containers; the next takes them over by their ids, and none runs twice.
@@ -135,55 +174,43 @@ fn killed_it_takes_its_containers_over() {
     if !engine("killed_it_takes_its_containers_over") {
         return;
     }
-    // Spread over the time that it takes, and never the same again.
-    let moments: Vec<u64> = (0..kills(3)).map(|number| 700 + number as u64 * 837 % 2400).collect();
-    for moments in moments.chunks(3) {
-        let env = project("h_bta", "");
-        for moment in moments {
-            let up = env.spawn(&["up", "h_bta", "-p", "pause=0.3"]);
-            thread::sleep(Duration::from_millis(*moment));
-            up.kill();
-        }
-        comes_up_and_goes(&env);
-        until("its containers are gone", || containers(&env).is_empty());
-    }
+    let env = TestEnv::with("h_bta");
+    traced(&env, "docker");
+    let trace = |env: &TestEnv| on_volume(&["cat", &format!("/state/{}", trace_of(env))]);
+    let up = |env: &TestEnv| {
+        let folders: BTreeSet<String> = on_volume(&["ls", "/state"]).into_iter().collect();
+        let missing: Vec<String> = servers(env).into_iter().filter(|id| !folders.contains(id)).collect();
+        assert_eq!(missing, [""; 0], "each instance has a folder: {folders:?}");
+    };
+    let down = |env: &TestEnv| {
+        until("its containers are gone", || containers(env).is_empty());
+        on_volume(&["rm", &format!("/state/{}", trace_of(env))]);
+    };
+    killed("containers", env, Checks { trace, up, down }, 6);
 }
 
-/// The same with sandboxes, killed whenever another job of theirs runs.
+/// The same with sandboxes.
 #[test]
 fn killed_it_takes_its_sandboxes_over() {
-    let mut left = kills(5);
-    while left > 0 {
-        let Some(env) = sandboxed("h_bta") else { return };
-        let rooms = env.path(".windlass/rooms");
-        let jobs = || -> Vec<String> {
-            let entries = std::fs::read_dir(&rooms).into_iter().flatten().flatten();
-            let names = entries.map(|entry| entry.file_name().into_string().unwrap());
-            names.filter(|name| !name.starts_with('.')).collect()
-        };
-        let mut seen: Vec<String> = Vec::new();
-        for _ in 0..left.min(5) {
-            let up = env.spawn(&["up", "h_bta", "-p", "pause=0.3"]);
-            until("another job runs", || jobs().iter().any(|job| !seen.contains(job)));
-            up.kill();
-            seen.extend(jobs());
-        }
-        left = left.saturating_sub(5);
-        comes_up_and_goes(&env);
+    let Some(env) = sandboxed("h_bta") else { return };
+    traced(&env, "sandbox");
+    let trace = |env: &TestEnv| {
+        let file = env.path(&format!(".windlass/volumes/state/{}", trace_of(env)));
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    };
+    let up = |env: &TestEnv| {
+        let volume = std::fs::read_dir(env.path(".windlass/volumes/state")).unwrap();
+        let folders = volume.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let with_trace = servers(env).into_iter().chain([trace_of(env)]);
+        assert_eq!(folders.collect::<BTreeSet<_>>(), with_trace.collect(), "one folder an instance");
+    };
+    let down = |env: &TestEnv| {
         // Also the note of where their control groups are, which goes when these are gone.
-        until("nothing is left of the jobs", || !rooms.exists());
+        until("nothing is left of the jobs", || !env.path(".windlass/rooms").exists());
         until("no process is left", || processes(&env.path(".windlass")).is_empty());
-    }
-}
-
-/// Goes on to the end, and takes all of it down again.
-fn comes_up_and_goes(env: &TestEnv) {
-    env.ok(&["up", "h_bta", "-p", "pause=0.3"]);
-    assert_eq!(env.json(&["status", "h_bta"])["assemblies"][0]["state"], "Active");
-    let done = succeeded(env, "h_bta");
-    let once: std::collections::BTreeSet<_> = done.iter().collect();
-    assert_eq!(once.len(), done.len(), "a step was done twice: {done:?}");
-    env.ok(&["down", "h_bta"]);
+    };
+    killed("sandboxes", env, Checks { trace, up, down }, 12);
 }
 
 /// The processes in whose environment this folder is named.
@@ -195,14 +222,6 @@ fn processes(folder: &Path) -> Vec<String> {
         environ.windows(mark.len()).any(|window| window == mark)
     });
     named.map(|path| path.display().to_string()).collect()
-}
-
-/// The titles of all steps that succeeded.
-fn succeeded(env: &TestEnv, assembly: &str) -> Vec<String> {
-    let log = env.json(&["log", assembly]);
-    let steps = log["processes"].as_array().unwrap().iter().flat_map(|of| of["steps"].as_array().unwrap());
-    let done = steps.filter(|step| step["state"] == "succeeded");
-    done.map(|step| step["title"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]

@@ -21,7 +21,10 @@ pub(crate) struct Act {
 }
 
 /// What a project must be like between acts.
+#[derive(Clone, Copy)]
 pub(crate) struct Checks {
+    /// What the scripts have written to their trace so far.
+    pub(crate) trace: fn(&TestEnv) -> Vec<String>,
     /// After every act but the last.
     pub(crate) up: fn(&TestEnv),
     /// After the last one, which takes everything down.
@@ -170,11 +173,12 @@ impl Life {
     /// Does something that may not run a step again that has ended since the act began.
     fn unrepeated<T>(&self, since: usize, act: impl FnOnce(&TestEnv) -> T) -> T {
         let done = self.ended(since);
-        let before = self.env.trace().len();
+        let trace = self.checks.trace;
+        let before = trace(&self.env).len();
         let result = act(&self.env);
         // What the last command has left running belongs to it.
         let again: Vec<String> =
-            self.env.trace().into_iter().skip(before).filter(|line| done.contains(line)).collect();
+            trace(&self.env).into_iter().skip(before).filter(|line| done.contains(line)).collect();
         assert_eq!(again, [""; 0], "these had ended before");
         result
     }

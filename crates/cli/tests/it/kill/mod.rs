@@ -1,6 +1,6 @@
 //! The command is killed at random moments: the next one goes on from there, as if nothing had been.
 
-mod life;
+pub(crate) mod life;
 
 use std::{collections::BTreeSet, thread};
 
@@ -31,7 +31,8 @@ fn killed_at_random_moments_it_ends_in_the_same_state() {
         let lives: Vec<_> = (0..PROJECTS)
             .map(|number| {
                 let random = Random(seed ^ u64::from(number));
-                let checks = Checks { up: each_effect_is_there_once, down: nothing_is_left };
+                let checks =
+                    Checks { trace: TestEnv::trace, up: each_effect_is_there_once, down: nothing_is_left };
                 let live = move || {
                     let env = TestEnv::with("h_bta");
                     Life::new(env, "h_bta", &LIFE, checks, random).live(wanted.div_ceil(PROJECTS))
@@ -50,13 +51,18 @@ fn killed_at_random_moments_it_ends_in_the_same_state() {
 
 /// There is one folder in the volume for each instance that is there.
 fn each_effect_is_there_once(env: &TestEnv) {
-    let status = env.json(&["status", "h_bta"]);
-    let mut ids = BTreeSet::new();
-    instances(&status["assemblies"][0], &mut ids);
     let volume = std::fs::read_dir(env.path(".windlass/volumes/state")).unwrap();
     let folders: BTreeSet<String> =
         volume.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    assert_eq!(folders, ids, "one folder an instance");
+    assert_eq!(folders, servers(env), "one folder an instance");
+}
+
+/// The ids of all servers of `h_bta`.
+pub(crate) fn servers(env: &TestEnv) -> BTreeSet<String> {
+    let status = env.json(&["status", "h_bta"]);
+    let mut ids = BTreeSet::new();
+    instances(&status["assemblies"][0], &mut ids);
+    ids
 }
 
 /// Nothing is left but the store.
