@@ -62,6 +62,14 @@ pub enum StoreError {
         /// Where it was looked for.
         path: PathBuf,
     },
+    /// What should be the address of a database is none.
+    #[error("can't use `{address}` as the address of the state: {why}")]
+    Address {
+        /// The address, without its password.
+        address: String,
+        /// Why not, and what to do about it.
+        why: String,
+    },
     /// The file is something else, or damaged from the start.
     #[error("`{}` is not a windlass store; move the file away, or name another place", path.display())]
     NotAStore {

@@ -250,7 +250,17 @@ fn one_job_by_hand_in_a_container() {
     assert!(run.stderr.ends_with("err\nthe job exited with code 9\n"), "{run}");
     let run = env.run(&["exec", "--image", "registry.invalid/none:1", "--runtime", "docker", "--", "true"]);
     assert_eq!(run.code(), Some(1));
-    assert!(run.stderr.contains("there is no image `registry.invalid/none:1`"), "{run}");
+    let said = &run.stderr;
+    assert!(
+        said.contains("there is no image `registry.invalid/none:1`: the engine doesn't have it"),
+        "{run}"
+    );
+    assert!(
+        said.contains("by `docker pull registry.invalid/none:1`, `docker load -i FILE` or a build"),
+        "{run}"
+    );
+    let run = env.run(&["exec", "--image", "No Name", "--runtime", "docker", "--", "true"]);
+    assert!(run.stderr.contains("that is no name of an image"), "{run}");
 }
 
 #[test]

@@ -42,6 +42,29 @@ fn locked() {
     env.ok(&["down", "small"]);
 }
 
+/// What can't be an address is told before anything is tried, in words of ours.
+#[test]
+fn a_state_that_is_none() {
+    let env = up();
+    env.write("note.txt", "hello");
+    let refused = |state: &str| env.refuses(&["status", "--state", state]);
+    assert_snapshot!(refused("/tmp/foo"), @"error: can't use `/tmp/foo` as the address of the state: it is a path, and a state in a file is always in `.windlass` of its project's folder: leave it out there; for a server, write it as `postgres://USER@HOST/DATABASE`");
+    assert_snapshot!(refused("note.txt"), @"error: can't use `note.txt` as the address of the state: it is a path, and a state in a file is always in `.windlass` of its project's folder: leave it out there; for a server, write it as `postgres://USER@HOST/DATABASE`");
+    assert_snapshot!(refused("."), @"error: can't use `.` as the address of the state: it is a path, and a state in a file is always in `.windlass` of its project's folder: leave it out there; for a server, write it as `postgres://USER@HOST/DATABASE`");
+    assert_snapshot!(refused("shop"), @"error: can't use `shop` as the address of the state: write it as `postgres://USER@HOST/DATABASE`, or leave it out: then the state is in `.windlass`");
+    assert_snapshot!(refused("sqlite:///tmp/foo"), @"error: can't use `sqlite:///tmp/foo` as the address of the state: `sqlite` is nothing that a state can be kept in; write it as `postgres://USER@HOST/DATABASE`, or leave it out: then the state is in `.windlass`");
+    assert_snapshot!(refused("postgre://me:hunter2@db/shop"), @"error: can't use `postgre://me@db/shop` as the address of the state: `postgre` is not `postgres`; did you mean `postgres://db/shop`?");
+    assert_snapshot!(refused("postgres://"), @"error: can't use `postgres://` as the address of the state: it names no host; write it as `postgres://USER@HOST/DATABASE`");
+    assert_snapshot!(fails(&env, &["status", "--state", "postgres://me@localhost:1/none"]), @"error: can't reach the store `postgres://me@localhost:1/none`: Connection refused; is the address right, and does a PostgreSQL server listen there?");
+    // The file that should be the store is something else, or can't be read.
+    fs::remove_file(env.path(".windlass/state.db")).unwrap();
+    env.write(".windlass/state.db", "hello, this is a text and no database at all\n".repeat(100));
+    assert_snapshot!(fails(&env, &["status"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or name another place");
+    fs::remove_file(env.path(".windlass/state.db")).unwrap();
+    fs::create_dir(env.path(".windlass/state.db")).unwrap();
+    assert_snapshot!(fails(&env, &["up", "small"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or name another place");
+}
+
 #[test]
 fn newer() {
     let env = up();

@@ -98,8 +98,17 @@ pub(crate) fn classified(endpoint: &str, action: &str, limit: Duration, error: E
         Error::RequestTimeoutError => EngineError::Slow { endpoint: endpoint.to_owned(), action, limit },
         Error::DockerStreamError { error } => EngineError::Refused { action, status: 500, message: error },
         Error::JsonDataError { message, .. } => EngineError::Protocol { action, problem: message },
-        other => EngineError::Unreachable { endpoint: endpoint.to_owned(), problem: chain(&other) },
+        other => EngineError::Unreachable { endpoint: endpoint.to_owned(), problem: in_words(&other) },
     }
+}
+
+/// Leaves out what only a programmer of the client wants to know: the layers that an error has come through.
+fn in_words(error: &dyn std::error::Error) -> String {
+    let text = chain(error);
+    let text = ["Error in the hyper legacy client: ", "client error (Connect): ", "tcp connect error: "]
+        .iter()
+        .fold(text, |text, layer| text.replace(layer, ""));
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// Writes an error with all its causes, each once.

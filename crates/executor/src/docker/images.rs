@@ -141,17 +141,30 @@ impl Engine {
         environment: &Environment,
         progress: impl FnMut(PullProgress),
     ) -> Result<EngineImage, EngineError> {
-        if pull != Pull::Always
-            && let Some(found) = self.image(name).await?
-        {
-            return Ok(found);
-        }
         let missing =
             |problem: &str| EngineError::NoImage { image: name.to_owned(), problem: problem.to_owned() };
-        if pull == Pull::Never {
-            return Err(missing("the engine doesn't have it, and it may not be pulled"));
+        if pull != Pull::Always {
+            match self.image(name).await {
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) => {}
+                // Of a name that can be none, the engine says that it has no such thing, and then why.
+                Err(EngineError::Refused { message, .. }) if message.contains("invalid reference") => {
+                    let why = message.split("invalid reference format").nth(1).unwrap_or_default();
+                    return Err(missing(&format!("that is no name of an image{why}")));
+                }
+                Err(error) => return Err(error),
+            }
         }
-        self.pull_image(name, environment, progress).await?;
+        if pull == Pull::Never {
+            return Err(missing("the engine doesn't have it, and the job forbids to pull it"));
+        }
+        self.pull_image(name, environment, progress).await.map_err(|error| match error {
+            EngineError::NoImage { image, problem } => {
+                let problem = format!("the engine doesn't have it, and it can't be pulled: {problem}");
+                EngineError::NoImage { image, problem }
+            }
+            error => error,
+        })?;
         self.image(name).await?.ok_or_else(|| missing("it was pulled, and is gone again"))
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     docker::{
         EngineError,
         container::{Around, body, name},
+        engine::EngineKind,
         images::EngineImage,
         input::Input,
         labels::{self, Record},
@@ -51,7 +52,10 @@ pub(crate) async fn launch(shared: &Shared, id: &JobId, job: &Job) -> Result<Lau
     let volumes =
         try_join_all(job.volumes.iter().map(|volume| shared.tools.volume(&shared.description, volume)));
     let (image, _) = tokio::try_join!(
-        shared.engine.ensure_image(image, job.isolation.pull, environment, |_| {}),
+        async {
+            let found = shared.engine.ensure_image(image, job.isolation.pull, environment, |_| {}).await;
+            found.map_err(|error| advised(error, shared.description.kind))
+        },
         volumes
     )?;
     let mut gone: Option<String> = None;
@@ -62,6 +66,19 @@ pub(crate) async fn launch(shared: &Shared, id: &JobId, job: &Job) -> Result<Lau
         }
     }
     Box::pin(attempt(shared, id, job, &image, &mut gone)).await
+}
+
+/// Says how an image that is not there can be brought to the engine.
+fn advised(error: EngineError, kind: EngineKind) -> EngineError {
+    let EngineError::NoImage { image, problem } = error else { return error };
+    let program = match kind {
+        EngineKind::Docker => "docker",
+        EngineKind::Podman => "podman",
+    };
+    let advice = format!(
+        "{problem}; bring it to the engine by `{program} pull {image}`, `{program} load -i FILE` or a build, or name another"
+    );
+    EngineError::NoImage { image, problem: advice }
 }
 
 /// Tries once. `gone` is set when it is worth another try: to the anchor that was not there, or to nothing.

@@ -38,11 +38,10 @@ const KNOWN: i32 = MIGRATIONS.len() as i32;
 impl Address {
     /// Reads an address such as `postgres://user@host/database`.
     pub(super) fn parse(url: &str, options: &Options) -> Result<Self, StoreError> {
-        let io = |detail: String| StoreError::Io {
-            action: "understand the address",
-            path: PathBuf::from(without_password(url)),
-            source: std::sync::Arc::new(std::io::Error::other(detail)),
-        };
+        let io = |why: String| StoreError::Address { address: without_password(url), why };
+        if let Some(why) = no_address(url) {
+            return Err(io(why));
+        }
         if !is_identifier(&options.own.schema) {
             return Err(io(format!("`{}` is no name of a schema", options.own.schema)));
         }
@@ -51,6 +50,9 @@ impl Address {
         let mut config: Config = rest.parse().map_err(|error: tokio_postgres::Error| {
             io(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
         })?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(io(format!("it names no host; {FORM}")));
+        }
         // On a socket there is none.
         let local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
         config.ssl_mode(if local && mode == SslMode::Prefer { SslMode::Disable } else { mode });
@@ -138,6 +140,37 @@ async fn version(db: &Transaction<'_>, address: &Address) -> Outcome<Option<i32>
     Ok(db.query_opt("SELECT version FROM store", &[]).await?.map(|row| row.get(0)))
 }
 
+/// How an address is written.
+const FORM: &str = "write it as `postgres://USER@HOST/DATABASE`";
+
+/// Says what is wrong with a text that does not even look like an address.
+fn no_address(url: &str) -> Option<String> {
+    if url.is_empty() {
+        return Some(format!("it is empty; {FORM}"));
+    }
+    match url.split_once("://") {
+        Some(("postgres" | "postgresql", _)) => None,
+        Some((scheme @ ("postgre" | "pg" | "psql" | "pgsql" | "postgress" | "Postgres"), rest)) => {
+            Some(format!("`{scheme}` is not `postgres`; did you mean `postgres://{}`?", without_user(rest)))
+        }
+        Some((scheme, _)) => Some(format!(
+            "`{scheme}` is nothing that a state can be kept in; {FORM}, or leave it out: then the state is in `.windlass`"
+        )),
+        // Words as `host=db user=me`.
+        None if url.contains('=') => None,
+        None if url.contains('/') || Path::new(url).exists() => Some(format!(
+            "it is a path, and a state in a file is always in `.windlass` of its project's folder: leave it out there; for \
+             a server, {FORM}"
+        )),
+        None => Some(format!("{FORM}, or leave it out: then the state is in `.windlass`")),
+    }
+}
+
+/// Leaves user and password out.
+fn without_user(rest: &str) -> &str {
+    rest.split_once('@').map_or(rest, |(_, host)| host)
+}
+
 fn is_identifier(name: &str) -> bool {
     name.len() <= 63
         && name.starts_with(|first: char| first.is_ascii_lowercase())
@@ -169,6 +202,26 @@ fn without_password(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each says what is wrong in words of ours.
+    #[test]
+    fn what_is_no_address_is_told() {
+        let said = |url: &str| no_address(url).unwrap_or_default();
+        for (url, word) in [
+            ("/tmp/foo", "it is a path"),
+            (".", "it is a path"),
+            ("", "it is empty"),
+            ("foo", "write it as"),
+            ("sqlite:///tmp/x", "`sqlite` is nothing"),
+            ("pg://me:hunter2@db/x", "did you mean `postgres://db/x`"),
+        ] {
+            assert!(said(url).contains(word), "{url}: {}", said(url));
+            assert!(!said(url).contains("hunter2"));
+        }
+        for url in ["postgres://db/x", "postgresql://db/x", "host=db user=me"] {
+            assert_eq!(no_address(url), None, "{url}");
+        }
+    }
 
     #[test]
     fn a_password_is_in_no_message() {

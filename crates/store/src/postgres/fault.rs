@@ -34,8 +34,19 @@ fn of_server(error: &tokio_postgres::Error, place: &Path) -> StoreError {
         _ => StoreError::Io {
             action: "reach the store",
             path,
-            source: Arc::new(io::Error::other(told(error))),
+            source: Arc::new(io::Error::other(format!("{}{}", told(error), hint(error)))),
         },
+    }
+}
+
+/// Says what to do when a server can't be reached, or does not let us in.
+fn hint(error: &tokio_postgres::Error) -> &'static str {
+    match error.code().map(SqlState::code) {
+        None => "; is the address right, and does a PostgreSQL server listen there?",
+        Some("3D000") => "; make it with `createdb`, or name another one",
+        Some(code) if code.starts_with("28") => "; give the user and the password in the address",
+        Some("53300") => "; try again when others have left",
+        Some(_) => "",
     }
 }
 
@@ -58,11 +69,18 @@ fn told(error: &tokio_postgres::Error) -> String {
     if let Some(said) = error.as_db_error() {
         return said.message().to_owned();
     }
-    let mut text = error.to_string();
+    // The number of an error, and that it is one of connecting, are said in words behind it.
+    let plain = |text: String| {
+        let text = text.split(" (os error").next().unwrap_or_default();
+        text.strip_prefix("error connecting to server: ").unwrap_or(text).to_owned()
+    };
+    let mut text = plain(error.to_string());
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
+        let cause_text = plain(cause.to_string());
+        if text == "error connecting to server" {
+            text = cause_text;
+        } else if !text.contains(&cause_text) {
             text = format!("{text}: {cause_text}");
         }
         source = cause.source();
