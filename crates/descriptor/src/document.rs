@@ -11,6 +11,7 @@ use windlass_model::{AssemblyName, ComponentName, DescriptorName, Modifier, Oper
 use windlass_source::{Diagnostic, Diagnostics, LoadOptions, Mapping, Node, Source, Span, load_one};
 
 use crate::codes;
+use crate::foreign::{Foreign, foreign};
 use crate::metric::{Metrics, Policies};
 use crate::property::Properties;
 use crate::property_types::DataTypes;
@@ -310,6 +311,9 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     let mut found = Diagnostics::new();
     let mut reader = Reader { source, around, diagnostics: &mut found };
     let descriptor = loaded.root.as_ref().and_then(|root| read_root(&mut reader, root));
+    if let Some(said) = no_descriptor(source, loaded.root.as_ref(), &diagnostics, &found) {
+        return Read { descriptor: None, diagnostics: vec![said].into() };
+    }
     // What begins where the syntax is wrong is wrong because of it.
     let broken: BTreeSet<u32> = diagnostics.iter().filter(|said| said.is_error()).filter_map(start).collect();
     // What a line that could not be read left empty isn't empty.
@@ -327,15 +331,34 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     Read { descriptor, diagnostics }
 }
 
+/// Says that a document with mistakes is none of ours: then that is its one mistake.
+fn no_descriptor(
+    source: &Arc<Source>,
+    root: Option<&Node>,
+    loaded: &Diagnostics,
+    found: &Diagnostics,
+) -> Option<Diagnostic> {
+    let is_cut = loaded.iter().any(|said| said.code == windlass_source::codes::LIMIT);
+    if is_cut || !(loaded.has_errors() || found.has_errors()) {
+        return None;
+    }
+    let Foreign { what, span, help } = foreign(source, root, loaded.has_errors())?;
+    let message = format!("this is not a descriptor: it looks like {what}");
+    let help = help.unwrap_or("name the file that begins with `name: assembly::…`, or the folder it is in");
+    Some(Diagnostic::error(codes::NOT_A_DESCRIPTOR, message).at(source.place(span)).help(help))
+}
+
 fn start(diagnostic: &Diagnostic) -> Option<u32> {
     diagnostic.place().map(|place| place.span().start)
 }
 
 fn read_root(reader: &mut Reader<'_>, root: &Node) -> Option<Descriptor> {
     let Some(mapping) = root.as_mapping() else {
+        let line = reader.source.position(root.span().start).line;
+        let first = reader.source.line(line).unwrap_or_default();
         reader.error(
             codes::NOT_A_DESCRIPTOR,
-            root.span(),
+            Span::new(root.span().start, root.span().end.min(first.end)),
             format!("a descriptor is a mapping with a `name`, and this is {}", root.describe()),
         );
         return None;

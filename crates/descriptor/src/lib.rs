@@ -30,6 +30,7 @@ pub mod compose;
 mod cycle;
 pub mod document;
 pub mod emit;
+mod foreign;
 mod keys;
 pub mod metric;
 pub mod property;

@@ -39,7 +39,7 @@ impl Source {
     /// # Errors
     /// Bytes that are not UTF-8 give [`codes::NOT_UTF8`], which names the offset of the first bad byte, and
     /// UTF-16 by its byte-order mark. The diagnostic's place is in a copy of the text where bad bytes are
-    /// shown as `U+FFFD`.
+    /// shown as `U+FFFD`. A file that is known to be no text, an image say, is called what it is, without a place.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Arc<Self>, Box<Diagnostic>> {
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Self::new(name, text)),
@@ -130,7 +130,27 @@ fn floor_char_boundary(text: &str, offset: usize) -> usize {
     (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
+/// How files begin that are no text, and what they are then.
+const NO_TEXT: [(&[u8], &str); 12] = [
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an XZ archive"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+    (b"\x7fELF", "a program"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"\xcf\xfa\xed\xfe", "a program"),
+];
+
 fn not_utf8(name: String, bytes: &[u8], valid: usize) -> Box<Diagnostic> {
+    if let Some((_, what)) = NO_TEXT.iter().find(|(begin, _)| bytes.starts_with(begin)) {
+        let message = format!("`{name}` is {what}, and a text is needed");
+        return Diagnostic::error(codes::NOT_UTF8, message).help("name another file").into();
+    }
     let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     // Up to `valid` the copy is byte for byte the same, and the first bad byte shows as one U+FFFD (3 bytes).
     let source = Source::new(name, String::from_utf8_lossy(bytes));

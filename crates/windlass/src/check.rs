@@ -10,7 +10,7 @@ use windlass_model::name::DescriptorKind;
 use windlass_project::{DiskCatalog, Overlay, Project, find_descriptor};
 use windlass_source::{Diagnostics, Severity, Source};
 
-use crate::desired::{open, packages};
+use crate::desired::{empty, open, packages};
 use crate::error::Error;
 use crate::open::drivers;
 use crate::repair::RepairedFile;
@@ -86,6 +86,9 @@ pub fn check_text(name: &str, text: Vec<u8>, folders: &[PathBuf]) -> CheckView {
     };
     let (catalog, mut diagnostics) = DiskCatalog::scan(folders);
     let read = read(&source);
+    if read.descriptor.is_none() && read.diagnostics.is_empty() {
+        diagnostics.push(empty(name));
+    }
     diagnostics.extend(read.diagnostics);
     if let Some(descriptor) = read.descriptor {
         diagnostics.extend(check(&descriptor, &catalog, Missing::Tolerated));
@@ -105,10 +108,12 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
             check_parts(&assembly, &opened.catalog, diagnostics);
         }
         // A resource by itself is checked too.
-        Err(Error::Input(problems)) => match resource(project, path) {
+        Err(Error::Input(problems)) => match by_itself(project, path) {
             Some((resource, found)) => {
                 diagnostics.extend(found);
-                diagnostics.extend(check(&resource, &MemoryCatalog::new(), Missing::Tolerated));
+                if let Some(resource) = resource {
+                    diagnostics.extend(check(&resource, &MemoryCatalog::new(), Missing::Tolerated));
+                }
             }
             None => diagnostics.extend(problems),
         },
@@ -116,11 +121,16 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
     }
 }
 
-/// Reads a file as a resource, if it is one.
-fn resource(project: &Project, path: &Path) -> Option<(Descriptor, Diagnostics)> {
+/// Reads a file as a resource, if it is one. One that is of a kind of which nothing is made here is no mistake either.
+fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diagnostics)> {
     let read = path.is_file().then(|| project.overlay().load(path))?;
-    let resource = read.descriptor.filter(|found| matches!(found, Descriptor::Resource(_)))?;
-    Some((resource, read.diagnostics))
+    match &read.descriptor {
+        Some(Descriptor::Resource(_)) => Some((read.descriptor, read.diagnostics)),
+        None if !read.diagnostics.is_empty() && !read.diagnostics.has_errors() => {
+            Some((None, read.diagnostics))
+        }
+        _ => None,
+    }
 }
 
 /// Checks the resources and nested assemblies that an assembly is made of.

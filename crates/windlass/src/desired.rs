@@ -54,20 +54,37 @@ pub(crate) fn open(project: &Project, file: &Path, catalog: &[PathBuf]) -> Resul
             diagnostics.push(not_an_assembly(&resource));
             return Err(Error::Input(diagnostics));
         }
-        None => {
-            if !diagnostics.has_errors() {
-                diagnostics.push(empty(&file));
-            }
-            return Err(Error::Input(diagnostics));
-        }
+        None => return Err(Error::Input(none_in(&file, diagnostics))),
     };
     let (catalog, found) = DiskCatalog::around(&file, &assembly, project, catalog);
     diagnostics.extend(found);
     Ok(Opened { assembly, catalog, diagnostics })
 }
 
-fn empty(file: &Path) -> Diagnostic {
-    let message = format!("`{}` is empty", shown(file));
+/// Completes what is said of a file without a descriptor.
+fn none_in(file: &Path, diagnostics: Diagnostics) -> Diagnostics {
+    use windlass_descriptor::codes::{NOT_A_DESCRIPTOR, OTHER_KIND};
+    if diagnostics.is_empty() {
+        return vec![empty(&shown(file))].into();
+    }
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let beside =
+        find_descriptor(folder).ok().filter(|beside| beside.canonicalize().ok() != file.canonicalize().ok());
+    let completed = diagnostics.into_iter().map(|mut said| {
+        if said.code == OTHER_KIND {
+            said.severity = windlass_source::Severity::Error;
+        }
+        if let (true, Some(beside)) = (said.code == NOT_A_DESCRIPTOR, &beside) {
+            let help = said.help.map(|help| format!("{help}; ")).unwrap_or_default();
+            said.help = Some(format!("{help}did you mean `{}`?", shown(beside)));
+        }
+        said
+    });
+    completed.collect::<Vec<_>>().into()
+}
+
+pub(crate) fn empty(name: &str) -> Diagnostic {
+    let message = format!("`{name}` is empty");
     Diagnostic::error(windlass_descriptor::codes::NOT_A_DESCRIPTOR, message)
         .help("a descriptor begins with its name, as `name: assembly::shop::1.0`")
 }

@@ -18,6 +18,118 @@ fn up_of(text: impl AsRef<[u8]>) -> String {
     env.refuses(&["up", "small"])
 }
 
+/// What is no descriptor at all is told in one error, and not in one for each of its lines.
+#[test]
+fn a_file_of_another_sort() {
+    let env = TestEnv::with("h_bta");
+    env.write(
+        "h_bta/README.md",
+        "# Shop\n\nIt sells: books\n\n* one\n* two\n\n```yaml\nname: assembly::shop::1.0\n```\n",
+    );
+    assert_snapshot!(env.refuses(&["up", "h_bta/README.md"]), @"
+    error[WL0100]: this is not a descriptor: it looks like a page of Markdown
+     --> h_bta/README.md:8:1
+      |
+    8 | ```yaml
+      | ^^^^^^^
+      |
+      = help: put the descriptor that stands between its fences, if one does, into a file of its own; did you mean `h_bta/assembly.yaml`?
+
+    1 error; nothing was changed
+    ");
+    env.write("deployment.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: shop\n---\napiVersion: v1\nkind: Service\n");
+    assert_snapshot!(env.refuses(&["plan", "deployment.yaml"]), @"
+    error[WL0100]: this is not a descriptor: it looks like a Kubernetes manifest (`kind: Deployment`)
+     --> deployment.yaml:2:1
+      |
+    2 | kind: Deployment
+      | ^^^^^^^^^^^^^^^^
+      |
+      = help: a resource whose scripts apply and delete it can be part of an assembly
+
+    1 error; nothing was changed
+    ");
+    env.write("up.sh", "#!/bin/sh\nset -eu\nif [ -e a ]; then echo \"a: b\"; fi\n");
+    assert_snapshot!(env.refuses(&["check", "up.sh"]), @"
+    error[WL0100]: this is not a descriptor: it looks like a script for `/bin/sh`
+     --> up.sh:1:1
+      |
+    1 | #!/bin/sh
+      | ^^^^^^^^^
+      |
+      = help: a script belongs to the package of a resource, and runs when an assembly with it comes up
+
+    1 error, 0 warnings
+    `windlass explain CODE` tells more of a code
+    ");
+    env.write("logo.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xfe");
+    assert_snapshot!(env.refuses(&["up", "logo.png"]), @"
+    error[WL0002]: `logo.png` is a PNG image, and a text is needed
+     |
+     = help: name another file
+
+    1 error; nothing was changed
+    ");
+    env.write("passwd", "root:x:0:0\ndaemon:x:1:1\n");
+    assert_snapshot!(env.refuses(&["plan", "passwd"]), @"
+    error[WL0100]: a descriptor is a mapping with a `name`, and this is text
+     --> passwd:1:1
+      |
+    1 | root:x:0:0
+      | ^^^^^^^^^^
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(env.refuses(&["up", "windlass.yaml"]), @"
+    error[WL0100]: this is not a descriptor: it looks like the file of a project
+     --> windlass.yaml:4:1
+      |
+    4 | version: 1
+      | ^^^^^^^
+      |
+      = help: name an assembly's descriptor or its folder; this file is found without being named
+
+    1 error; nothing was changed
+    ");
+    env.write("kind.yaml", "name: type::shop::1.0\n");
+    assert_snapshot!(env.refuses(&["up", "kind.yaml"]), @"
+    error[WL0108]: this is a descriptor of the kind `type`, of which windlass makes nothing
+     --> kind.yaml:1:7
+      |
+    1 | name: type::shop::1.0
+      |       ^^^^^^^^^^^^^^^
+      |
+      = help: it is left unchecked; windlass reads `assembly` and `resource`
+
+    1 error; nothing was changed
+    ");
+    assert!(env.ok(&["check", "kind.yaml"]).stderr.contains("0 errors, 1 warning"));
+    env.ok(&["plan", "h_bta", "-o", "bta.plan"]);
+    let refused = env.refuses(&["up", "bta.plan"]);
+    assert!(
+        refused.contains("`windlass apply FILE` carries it out") && refused.contains("1 error;"),
+        "{refused}"
+    );
+    env.write("empty.yaml", "# nothing\n");
+    assert_snapshot!(env.refuses(&["up", "empty.yaml"]), @"
+    error[WL0100]: `empty.yaml` is empty
+     |
+     = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
+
+    1 error; nothing was changed
+    ");
+    assert_snapshot!(env.run_with(&["check", "-"], ""), @"
+    exit 2
+    ----- stderr -----
+    error[WL0100]: `<stdin>` is empty
+     |
+     = help: a descriptor begins with its name, as `name: assembly::shop::1.0`
+
+    1 error, 0 warnings
+    `windlass explain CODE` tells more of a code
+    ");
+}
+
 #[test]
 fn a_file_that_is_none() {
     let env = TestEnv::with("h_bta");
@@ -114,20 +226,15 @@ fn a_file_that_is_no_descriptor() {
     error[WL0100]: a descriptor is a mapping with a `name`, and this is a list
      --> small/assembly.yaml:1:1
       |
-    1 | / - a
-    2 | | - list
-      | |______^
+    1 | - a
+      | ^^^
 
     1 error; nothing was changed
     ");
     assert_snapshot!(up_of(b"\x7fELF\x02\x01\x00\x00\xff\xfe"), @"
-    error[WL0002]: the text is not UTF-8: byte 0xff at offset 8
-     --> small/assembly.yaml:1:9
-      |
-    1 | ␡ELF␂␁␀␀��
-      |         ^ byte 0xff at offset 8
-      |
-      = help: save the file as UTF-8; bytes that are not text can be given as base64
+    error[WL0002]: `small/assembly.yaml` is a program, and a text is needed
+     |
+     = help: name another file
 
     1 error; nothing was changed
     ");
@@ -548,10 +655,10 @@ fn names() {
     env.ok(&["up", "small", "--name", "shop"]);
     assert_snapshot!(env.refuses(&["up", "h_bta", "--name", "shop"]), @"error: `shop` is the name of an assembly of `assembly::small::1.0` already; choose another with `--name`");
     assert_snapshot!(env.refuses(&["plan", "h_bta", "--name", "shop"]), @"error: `shop` is the name of an assembly of `assembly::small::1.0` already; choose another with `--name`");
-    assert_snapshot!(env.refuses(&["down", "shpo"]), @"error: there is no assembly `shpo`; there are `shop`");
-    assert_snapshot!(env.refuses(&["status", "Shop"]), @"error: there is no assembly `Shop`; there are `shop`");
-    assert_snapshot!(env.refuses(&["log", "shpo"]), @"error: there is no assembly `shpo`; there are `shop`");
-    assert_snapshot!(env.refuses(&["retry", "shpo"]), @"error: there is no assembly `shpo`; there are `shop`");
+    assert_snapshot!(env.refuses(&["down", "shpo"]), @"error: there is no assembly `shpo`; did you mean `shop`?");
+    assert_snapshot!(env.refuses(&["status", "Shop"]), @"error: there is no assembly `Shop`; did you mean `shop`?");
+    assert_snapshot!(env.refuses(&["log", "shpo"]), @"error: there is no assembly `shpo`; did you mean `shop`?");
+    assert_snapshot!(env.refuses(&["retry", "shpo"]), @"error: there is no assembly `shpo`; did you mean `shop`?");
 }
 
 #[test]

@@ -34,6 +34,64 @@ fn not_a_descriptor() {
     assert_snapshot!(messages(""), @"");
 }
 
+/// One error, and not the dozens that it has as a descriptor.
+#[test]
+fn what_is_of_another_sort() {
+    assert_snapshot!(messages("# A shop\n\nSells: books\n* one\n```yaml\nname: assembly::shop::1.0\n```\n`more` {\n"), @"
+    a.yaml:5:1: error[WL0100]: this is not a descriptor: it looks like a page of Markdown
+        help: put the descriptor that stands between its fences, if one does, into a file of its own
+    ");
+    assert_snapshot!(messages("apiVersion: v1\nkind: Service\nmetadata: {name: shop}\n---\napiVersion: v1\n"), @"
+    a.yaml:2:1: error[WL0100]: this is not a descriptor: it looks like a Kubernetes manifest (`kind: Service`)
+        help: a resource whose scripts apply and delete it can be part of an assembly
+    ");
+    assert_snapshot!(messages("name: shop\nversion: '3'\nservices:\n  web: {image: nginx}\n"), @"
+    a.yaml:3:1: error[WL0100]: this is not a descriptor: it looks like a compose file of containers
+        help: a resource whose scripts run `docker compose` with it can be part of an assembly
+    ");
+    assert_snapshot!(messages("#!/bin/sh\nset -eu\nif [ -x a ]; then echo \"b: c\"; fi\n"), @"
+    a.yaml:1:1: error[WL0100]: this is not a descriptor: it looks like a script for `/bin/sh`
+        help: a script belongs to the package of a resource, and runs when an assembly with it comes up
+    ");
+    assert_snapshot!(messages("- hosts: all\n  tasks: []\n"), @"
+    a.yaml:1:3: error[WL0100]: this is not a descriptor: it looks like a playbook of Ansible
+        help: a resource whose scripts run it can be part of an assembly
+    ");
+    assert_snapshot!(messages("<?xml version='1.0'?>\n<a/>\n"), @"
+    a.yaml:1:1: error[WL0100]: this is not a descriptor: it looks like XML or HTML
+        help: name the file that begins with `name: assembly::…`, or the folder it is in
+    ");
+    assert_snapshot!(messages("colour: red\nsize: 3\n'weight': 5\nshape: round\n"), @"
+    a.yaml:1:1: error[WL0100]: this is not a descriptor: it looks like a document of another sort, with `colour`, `size`, `weight`, …
+        help: name the file that begins with `name: assembly::…`, or the folder it is in
+    ");
+    assert_snapshot!(messages("Dear reader: hello\nAnd then: more\n"), @"
+    a.yaml:1:1: error[WL0100]: this is not a descriptor: it looks like text
+        help: name the file that begins with `name: assembly::…`, or the folder it is in
+    ");
+    assert_snapshot!(messages("int main(void) {\n\treturn 0;\n}\n"), @"a.yaml:1:1: error[WL0100]: a descriptor is a mapping with a `name`, and this is text");
+    assert_snapshot!(messages("{\"version\":1,\"kind\":\"windlass plan\",\"digest\":\"sha256:1\",\"content\":{}}\n"), @"
+    a.yaml:1:14: error[WL0100]: this is not a descriptor: it looks like a saved plan
+        help: `windlass apply FILE` carries it out
+    ");
+}
+
+/// One key of the language is enough to be read as what was meant.
+#[test]
+fn what_is_merely_broken_keeps_its_errors() {
+    for text in [
+        "compositon: {web: {type: resource::web::1.0}}\nfoo: 1\nbar: 2\n",
+        "nmae: x\nrelationships: []\na: 1\nb: 2\n",
+        "name: assembly::shop::v1.0\nservices: {web: {image: nginx}}\napiVersion: 1\nkind: Service\n",
+        "name: assembly::shop::1.0\n\tcomposition: {\n  a: [b\n",
+        "default-driver: {noop: {}}\n}\n",
+        "name: shop\nversion: 1\n",
+    ] {
+        let said = messages(text);
+        assert!(!said.contains("WL0100") && said.contains("error"), "{text}: {said}");
+    }
+}
+
 #[test]
 fn names() {
     assert_snapshot!(messages("description: nameless\n"), @"

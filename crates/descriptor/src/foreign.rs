@@ -1,0 +1,207 @@
+//! What a document is that is no descriptor at all.
+//!
+//! A page of text or the manifest of another tool has dozens of mistakes when it is read as a descriptor, and the one
+//! that matters is that it is none. A descriptor that is merely broken keeps all of its errors: one key of the
+//! language that stands where such keys stand is enough.
+
+use windlass_source::{Mapping, Node, Source, Span, suggest};
+
+use crate::keys;
+use crate::read::canonical;
+
+/// What a document seems to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Foreign {
+    /// A noun phrase: `a Kubernetes manifest`.
+    pub(crate) what: String,
+    /// What gives it away.
+    pub(crate) span: Span,
+    /// What can be done with it, where it is of some use here.
+    pub(crate) help: Option<&'static str>,
+}
+
+impl Foreign {
+    fn new(what: impl Into<String>, span: Span) -> Self {
+        Self { what: what.into(), span, help: None }
+    }
+
+    fn help(self, help: &'static str) -> Self {
+        Self { help: Some(help), ..self }
+    }
+}
+
+/// Keys that a descriptor shares with documents of many other sorts: they tell nothing by themselves.
+const COMMON: [&str; 10] = [
+    "name",
+    "description",
+    "type",
+    "properties",
+    "metrics",
+    "policies",
+    "references",
+    "template",
+    "discover",
+    "operations",
+];
+
+/// Tells what a document with mistakes is, when it is no descriptor.
+///
+/// `broken` says that not even its syntax is right.
+pub(crate) fn foreign(source: &Source, root: Option<&Node>, broken: bool) -> Option<Foreign> {
+    if let Some(found) = by_text(source) {
+        return Some(found);
+    }
+    match root.and_then(Node::as_mapping) {
+        Some(mapping) if names_itself(mapping) => None,
+        _ if is_page(source) => Some(Foreign::new("a page of text", source.line(1).unwrap_or_default())),
+        Some(mapping) if has_own_key(mapping) => None,
+        Some(mapping) => by_keys(source, mapping).or_else(|| by_strangeness(source, mapping)),
+        None => root.and_then(by_items).or_else(|| by_lines(source).filter(|_| broken)),
+    }
+}
+
+/// Tells whether a document calls itself a descriptor.
+fn names_itself(root: &Mapping) -> bool {
+    let name = root.get("name").and_then(Node::as_str).unwrap_or_default();
+    name.contains("::") || ["assembly:", "resource:"].iter().any(|kind| name.starts_with(kind))
+}
+
+/// Tells whether a key is one of the language and hardly of anything else; a near miss counts.
+fn is_own(key: &str) -> bool {
+    let own = || {
+        let known = keys::ASSEMBLY.iter().chain(&keys::RESOURCE);
+        known.copied().filter(|known| !COMMON.contains(known))
+    };
+    own().any(|known| known == canonical(key)) || (key.len() > 4 && suggest(key, own()).is_some())
+}
+
+fn has_own_key(root: &Mapping) -> bool {
+    root.keys().any(is_own)
+}
+
+/// What the text looks like, however it is read.
+fn by_text(source: &Source) -> Option<Foreign> {
+    let text = source.text().trim_start_matches('\u{feff}');
+    let first = source.line(1).unwrap_or_default();
+    if let Some(interpreter) = text.strip_prefix("#!") {
+        let program = interpreter.lines().next().unwrap_or_default().trim();
+        return Some(Foreign::new(format!("a script for `{program}`"), first).help(
+            "a script belongs to the package of a resource, and runs when an assembly with it comes up",
+        ));
+    }
+    let begin = text.trim_start();
+    if ["<?xml", "<!DOCTYPE", "<!doctype", "<html", "<svg"].iter().any(|mark| begin.starts_with(mark)) {
+        return Some(Foreign::new("XML or HTML", first));
+    }
+    let fence = (1..).map_while(|line| source.line(line)).find(|span| source.slice(*span).starts_with("```"));
+    fence.map(|fence| {
+        Foreign::new("a page of Markdown", fence)
+            .help("put the descriptor that stands between its fences, if one does, into a file of its own")
+    })
+}
+
+/// Tells whether a file is called as pages for people are.
+fn is_page(source: &Source) -> bool {
+    [".md", ".markdown", ".rst", ".adoc"].iter().any(|end| source.name().ends_with(end))
+}
+
+/// What the keys at the top are known from.
+fn by_keys(source: &Source, root: &Mapping) -> Option<Foreign> {
+    let at = |key: &str| root.entry(key).map(|entry| entry.key.span().to(entry.value.span()));
+    let key = |key: &str| root.entry(key).map(|entry| entry.key.span());
+    let text = |key: &str| root.get(key).and_then(Node::as_str);
+    let file = source.name().rsplit('/').next().unwrap_or_default();
+    if file == "windlass.yaml" || file == "windlass.yml" {
+        let first = root.entries().first()?.key.span();
+        return Some(
+            Foreign::new("the file of a project", first)
+                .help("name an assembly's descriptor or its folder; this file is found without being named"),
+        );
+    }
+    if let (Some("windlass plan"), Some(span)) =
+        (text("kind").filter(|_| text("digest").is_some()), at("kind"))
+    {
+        return Some(Foreign::new("a saved plan", span).help("`windlass apply FILE` carries it out"));
+    }
+    if let (Some("windlass assembly"), Some(span)) =
+        (text("kind").filter(|_| text("digest").is_some()), at("kind"))
+    {
+        return Some(Foreign::new("an exported assembly", span).help("`windlass import FILE` takes it over"));
+    }
+    if let (Some(kind), Some(span), true) = (text("kind"), at("kind"), root.get("apiVersion").is_some()) {
+        return Some(
+            Foreign::new(format!("a Kubernetes manifest (`kind: {kind}`)"), span)
+                .help("a resource whose scripts apply and delete it can be part of an assembly"),
+        );
+    }
+    if root.get("services").and_then(Node::as_mapping).is_some_and(has_containers) {
+        return Some(
+            Foreign::new("a compose file of containers", key("services")?)
+                .help("a resource whose scripts run `docker compose` with it can be part of an assembly"),
+        );
+    }
+    let signs = [
+        ("tosca_definitions_version", "a TOSCA template"),
+        ("AWSTemplateFormatVersion", "a CloudFormation template"),
+        ("heat_template_version", "a Heat template"),
+        ("openapi", "a description of an API (OpenAPI)"),
+        ("swagger", "a description of an API (Swagger)"),
+        ("$schema", "a JSON Schema, or a document of one"),
+        ("dependencies", "the manifest of a package of code"),
+        ("jobs", "a workflow of a build server"),
+        ("stages", "a workflow of a build server"),
+        ("application", "an application manifest"),
+    ];
+    signs.into_iter().find_map(|(sign, what)| Some(Foreign::new(what, key(sign)?)))
+}
+
+fn has_containers(services: &Mapping) -> bool {
+    let runs = |node: &Node| {
+        node.as_mapping().is_some_and(|body| body.keys().any(|key| matches!(key, "image" | "build")))
+    };
+    services.entries().iter().any(|entry| runs(&entry.value))
+}
+
+/// A mapping most of whose keys mean nothing here.
+fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
+    const SHOWN: usize = 3;
+    let is_common = |key: &str| COMMON.contains(&canonical(key)) || suggest(key, COMMON).is_some();
+    let strange: Vec<&str> = root.keys().filter(|key| !is_common(key)).collect();
+    let common = root.keys().count() - strange.len();
+    if strange.len() < 2 || strange.len() <= common {
+        return None;
+    }
+    let first = root.entries().first()?.key.span();
+    // Lines of text with a colon in them are a mapping too.
+    if strange.iter().any(|key| key.contains(' ')) {
+        return Some(Foreign::new("text", source.line(source.position(first.start).line)?));
+    }
+    let shown: Vec<String> = strange.iter().take(SHOWN).map(|key| format!("`{key}`")).collect();
+    let more = if strange.len() > SHOWN { ", …" } else { "" };
+    Some(Foreign::new(format!("a document of another sort, with {}{more}", shown.join(", ")), first))
+}
+
+/// What the entries of a list are known from.
+fn by_items(root: &Node) -> Option<Foreign> {
+    let first = root.as_sequence()?.first()?.as_mapping()?;
+    let entry = ["hosts", "tasks", "roles"].into_iter().find_map(|key| first.entry(key))?;
+    Some(
+        Foreign::new("a playbook of Ansible", entry.key.span())
+            .help("a resource whose scripts run it can be part of an assembly"),
+    )
+}
+
+/// Text that was no mapping when it was read, and has no line that begins as one of a descriptor does.
+fn by_lines(source: &Source) -> Option<Foreign> {
+    let mut lines = source.text().lines();
+    let is_blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#') || line == "---";
+    // One line is told by what it is.
+    lines.clone().filter(|line| !is_blank(line)).nth(1)?;
+    let begins = |line: &str| {
+        let bare = line.trim_start_matches([' ', '\t', '-', '{', '"', '\'']);
+        let key = bare.split([':', '"', '\'']).next().unwrap_or_default().trim_end();
+        bare.len() > key.len() && (key == "name" || is_own(key))
+    };
+    let at = source.text().lines().position(|line| !is_blank(line)).unwrap_or_default();
+    (!lines.any(begins)).then(|| Foreign::new("text", source.line(at + 1).unwrap_or_default()))
+}
