@@ -9,6 +9,20 @@ use windlass::engine::Stop;
 /// Listens for SIGINT and SIGTERM from now on. The first lets running jobs end for `grace`; the second, or the end of
 /// the grace, stops them.
 pub(crate) fn listen(grace: Duration) -> Stop {
+    listen_and(grace, move || match grace.as_secs() {
+        0 => tell!("\nstopping"),
+        seconds => {
+            tell!("\nstopping: what runs has {seconds} s to end by itself; interrupt again to stop it now");
+        }
+    })
+}
+
+/// Listens as [`listen`] does, for a command that may be idle: it says itself what it waits for.
+pub(crate) fn listen_idle(grace: Duration) -> Stop {
+    listen_and(grace, || tell!("\nstopping"))
+}
+
+fn listen_and(grace: Duration, say_so: impl Fn() + Send + 'static) -> Stop {
     let stop = Stop::default();
     let (Ok(mut interrupt), Ok(mut terminate)) =
         (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
@@ -21,12 +35,7 @@ pub(crate) fn listen(grace: Duration) -> Stop {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        match grace.as_secs() {
-            0 => tell!("\nstopping"),
-            seconds => tell!(
-                "\nstopping: what runs has {seconds} s to end by itself; interrupt again to stop it now"
-            ),
-        }
+        say_so();
         told.soon.cancel();
         tokio::select! {
             _ = interrupt.recv() => {}

@@ -9,7 +9,10 @@
 //! | scale | load above `scaleOut_threshold`, or below `scaleIn_threshold`, each counted apart | the rest | says nothing |
 //!
 //! The thresholds themselves are no breach. A policy that has fired starts anew, and while an intent runs on the
-//! assembly samples count for nothing: it changes what they measure.
+//! assembly samples count for nothing: it changes what they measure. A reading of the other sort, a load where an
+//! integrity is read, is no sample.
+//!
+//! [`Heals`] counts the heals of each part that have not helped: after [`MOST_HEALS`] it is left alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,6 +53,17 @@ pub struct Demand {
     pub because: String,
 }
 
+/// What a sample means to the policies of an assembly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// A policy reads it.
+    Counted,
+    /// A policy reads that metric, and it is of the other sort; the words name the sort that is read.
+    OtherSort(&'static str),
+    /// No policy reads that metric.
+    Unread,
+}
+
 /// What is to be done about something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
@@ -57,6 +71,66 @@ pub enum Act {
     Heal(ElementName),
     /// Change the size of this cluster.
     Scale(ElementName, Scale),
+}
+
+/// How often a part is healed that does not get well of it.
+pub const MOST_HEALS: u32 = 3;
+
+/// The heals of an assembly's parts that have not helped: no sample has told since that the part is well.
+///
+/// ```
+/// use windlass_engine::monitor::{Heals, Remedy};
+///
+/// let mut heals = Heals::default();
+/// let part = "shop__web".parse()?;
+/// let tried: Vec<Remedy> = (0..5).map(|_| heals.next(&part)).collect();
+/// assert_eq!(tried, [Remedy::Heal, Remedy::Heal, Remedy::Heal, Remedy::GiveUp, Remedy::LeaveAlone]);
+/// heals.well(&part);
+/// assert_eq!(heals.next(&part), Remedy::Heal);
+/// # Ok::<(), windlass_model::name::NameError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Heals(BTreeMap<ElementName, u32>);
+
+/// What is done about a part that a policy wants healed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// It is healed.
+    Heal,
+    /// It is left alone from now on, and that is told.
+    GiveUp,
+    /// It is left alone still.
+    LeaveAlone,
+}
+
+impl Heals {
+    /// Says what is done about a part now, and counts it.
+    pub fn next(&mut self, part: &ElementName) -> Remedy {
+        let tried = self.0.entry(part.clone()).or_default();
+        *tried = tried.saturating_add(1);
+        match *tried {
+            ..=MOST_HEALS => Remedy::Heal,
+            tried if tried == MOST_HEALS + 1 => Remedy::GiveUp,
+            _ => Remedy::LeaveAlone,
+        }
+    }
+
+    /// What was to be done about a part could not be tried.
+    pub fn not_tried(&mut self, part: &ElementName) {
+        if let Some(tried) = self.0.get_mut(part) {
+            *tried = tried.saturating_sub(1);
+        }
+    }
+
+    /// A part is well.
+    pub fn well(&mut self, part: &ElementName) {
+        self.0.remove(part);
+    }
+
+    /// Somebody has changed the assembly: all is worth another try.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
 }
 
 /// Watches the policies of one assembly.
@@ -110,6 +184,27 @@ impl Monitor {
         self.rules.iter().flat_map(|rule| &rule.sources).map(String::as_str)
     }
 
+    /// Tells what a sample means here.
+    pub fn heard(&self, sample: &Sample) -> Heard {
+        let mut heard = Heard::Unread;
+        for rule in self.rules.iter().filter(|rule| rule.sources.contains(&sample.id)) {
+            if rule.limits.read(sample.reading) {
+                return Heard::Counted;
+            }
+            heard = Heard::OtherSort(rule.limits.sort());
+        }
+        heard
+    }
+
+    /// Returns the parts whose heal policies a sample tells that they are well.
+    pub fn well(&self, sample: &Sample) -> impl Iterator<Item = &ElementName> {
+        let is_well = sample.reading == Reading::Integrity(true);
+        let reads = move |rule: &&Rule| {
+            is_well && matches!(rule.limits, Limits::Heal { .. }) && rule.sources.contains(&sample.id)
+        };
+        self.rules.iter().filter(reads).map(|rule| &rule.target)
+    }
+
     /// Takes a sample in, and returns what policies demand now.
     pub fn sample(&mut self, now: Timestamp, sample: &Sample) -> Vec<Demand> {
         let mut demands = self.time(now);
@@ -125,6 +220,24 @@ impl Monitor {
     /// Returns when the next sample is missing.
     pub fn due(&self) -> Option<Timestamp> {
         self.rules.iter().filter_map(|rule| rule.due).min()
+    }
+}
+
+impl Limits {
+    /// Tells whether a reading is of the sort that counts here.
+    fn read(&self, reading: Reading) -> bool {
+        matches!(
+            (self, reading),
+            (Self::Heal { .. }, Reading::Integrity(_)) | (Self::Scale { .. }, Reading::Load(_))
+        )
+    }
+
+    /// Names that sort.
+    fn sort(&self) -> &'static str {
+        match self {
+            Self::Heal { .. } => "an integrity, `OK` or `BROKEN`",
+            Self::Scale { .. } => "a load from 0 to 100",
+        }
     }
 }
 
@@ -185,7 +298,7 @@ impl Rule {
     }
 
     fn sample(&mut self, now: Timestamp, sample: &Sample) -> Option<Demand> {
-        if !self.sources.contains(&sample.id) {
+        if !self.sources.contains(&sample.id) || !self.limits.read(sample.reading) {
             return None;
         }
         self.heard.insert(sample.id.clone(), sample.reading);
@@ -457,6 +570,24 @@ mod tests {
         assert_eq!(fired[0].because, "a.integrity was broken or missing 3 times in a row");
         let late = monitor.time(minute(60));
         assert_eq!(late.len(), 1, "a long silence fires once: the rest is counted when it is asked again");
+    }
+
+    /// It is as if nothing had been sent.
+    #[test]
+    fn a_reading_of_the_other_sort_is_no_sample() {
+        let mut monitor = monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "2")]));
+        let load = Sample { id: "t__a.integrity".to_owned(), reading: Reading::Load(5.0) };
+        assert_eq!(monitor.heard(&load), Heard::OtherSort("an integrity, `OK` or `BROKEN`"));
+        let unread = Sample { id: "t__a.load".to_owned(), ..load.clone() };
+        assert_eq!(monitor.heard(&unread), Heard::Unread);
+        let broken = Sample { reading: Reading::Integrity(false), ..load.clone() };
+        assert_eq!(monitor.heard(&broken), Heard::Counted);
+        assert_eq!(monitor.sample(minute(1), &broken).len(), 0);
+        assert_eq!(monitor.sample(minute(1), &load).len(), 0);
+        assert_eq!(monitor.sample(minute(2), &broken).len(), 1, "what is between says nothing");
+        assert_eq!(monitor.well(&broken).count(), 0);
+        let well = Sample { reading: Reading::Integrity(true), ..load };
+        assert_eq!(monitor.well(&well).map(ElementName::as_str).collect::<Vec<_>>(), ["t__a"]);
     }
 
     #[test]

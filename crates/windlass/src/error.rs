@@ -146,14 +146,19 @@ pub enum Error {
 const LISTED: usize = 8;
 
 fn near(wanted: &str, known: &[String]) -> String {
+    near_or(wanted, known, "there are")
+}
+
+/// Names what was meant perhaps, or lists what there is behind a few words.
+pub(crate) fn near_or(wanted: &str, known: &[String], words: &str) -> String {
     if let Some(near) = suggest(wanted, known.iter().map(String::as_str)) {
         return format!("; did you mean `{near}`?");
     }
     let names: Vec<String> = known.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
     match known.len().saturating_sub(LISTED) {
         _ if known.is_empty() => String::new(),
-        0 => format!("; there are {}", names.join(", ")),
-        more => format!("; there are {} and {more} more", names.join(", ")),
+        0 => format!("; {words} {}", names.join(", ")),
+        more => format!("; {words} {} and {more} more", names.join(", ")),
     }
 }
 
@@ -176,7 +181,7 @@ impl Error {
             Self::Refused { is_input, .. } => *is_input,
             Self::Engine(error) => error.is_input(),
             Self::NoSuchState(_) => true,
-            Self::Store(error) => matches!(error, StoreError::NoProcess { .. }),
+            Self::Store(error) => matches!(error, StoreError::NoProcess { .. } | StoreError::Address { .. }),
             Self::Runtime(_)
             | Self::NoRuntime(_)
             | Self::WorkingFolder(_)

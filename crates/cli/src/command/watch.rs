@@ -7,9 +7,10 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use windlass::daemon::socket::{MetricSocket, push};
 use windlass::daemon::{Notice, Watching};
+use windlass::model::AssemblyName;
 use windlass::model::record::ProcessStatus;
 
-use super::{fail, grace, open};
+use super::{fail, grace, open, plural};
 use crate::args::{Format, MetricArgs, MetricCommand, WatchArgs};
 use crate::output::{BAD, GOOD, ODD, say, styled, tell};
 use crate::{exit, signals};
@@ -35,9 +36,10 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
     if human {
         say!("metrics are taken at {}", socket.path().display());
     }
-    let stop = signals::listen(grace(&args.run));
+    let stop = signals::listen_idle(grace(&args.run));
+    let seconds = args.run.grace;
     let (sender, samples) = mpsc::channel(QUEUE);
-    let tell_it = move |notice: Notice| print(&notice, human);
+    let tell_it = move |notice: Notice| print(&notice, human, seconds);
     let watched = windlass.watch(&watching, samples, &tell_it, &stop);
     let ended = tokio::select! {
         ended = watched => ended,
@@ -53,10 +55,10 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
     }
 }
 
-fn print(notice: &Notice, human: bool) {
+fn print(notice: &Notice, human: bool, grace: u32) {
     if !human {
         let (event, assembly, text) = match notice {
-            Notice::Watches { assembly, metrics } => ("watches", Some(assembly), metrics.to_string()),
+            Notice::Watches { assembly, metrics } => ("watches", Some(assembly), metrics.join(", ")),
             Notice::Acts { assembly, what, because } => {
                 ("acts", Some(assembly), format!("{what}: {because}"))
             }
@@ -66,10 +68,14 @@ fn print(notice: &Notice, human: bool) {
             Notice::GoesOn { assembly, process, what } => {
                 ("goes-on", Some(assembly), format!("{process} {what}"))
             }
+            Notice::GivesUp { assembly, part, times, because } => {
+                ("gives-up", Some(assembly), format!("heal {part}: {because}; {times} heals have not helped"))
+            }
             Notice::Refused { assembly, what, why } => ("refused", Some(assembly), format!("{what}: {why}")),
             Notice::Ended { assembly, process, status } => {
                 ("ended", Some(assembly), format!("{process} {status}"))
             }
+            Notice::Stopping { at_work } => ("stopping", None, list(at_work)),
             Notice::Trouble(trouble) => ("trouble", None, trouble.clone()),
             _ => return,
         };
@@ -78,7 +84,7 @@ fn print(notice: &Notice, human: bool) {
     }
     match notice {
         Notice::Watches { assembly, metrics } => {
-            say!("{assembly}: watching what {metrics} of its metrics say");
+            say!("{assembly}: watching {}", some_of(metrics));
         }
         Notice::Acts { assembly, what, because } => say!("{assembly}: {} since {because}", styled(ODD, what)),
         Notice::TakesUp { assembly, request, what, by } => {
@@ -87,6 +93,13 @@ fn print(notice: &Notice, human: bool) {
         Notice::GoesOn { assembly, process, what } => {
             say!("{assembly}: goes on with {process} {}, which was interrupted", styled(ODD, what));
         }
+        Notice::GivesUp { assembly, part, times, because } => {
+            say!(
+                "{assembly}: {} {part}, since {because}, and {times} heals have not helped; it is left alone until it says \
+                 that it is well, or until somebody changes {assembly}, as by `windlass heal {assembly} {part}`",
+                styled(BAD, "no more heals of")
+            );
+        }
         Notice::Refused { assembly, what, why } => {
             say!("{assembly}: {} {what}: {why}", styled(BAD, "not done:"));
         }
@@ -94,9 +107,27 @@ fn print(notice: &Notice, human: bool) {
             let style = if *status == ProcessStatus::Completed { GOOD } else { BAD };
             say!("{assembly}: {process} {}", styled(style, status));
         }
+        Notice::Stopping { at_work } => tell!(
+            "what runs on {} has {grace} s to end by itself; interrupt again to stop it now",
+            list(at_work)
+        ),
         Notice::Trouble(trouble) => tell!("{trouble}; it is tried again"),
         _ => {}
     }
+}
+
+/// Names a few metrics, and counts the rest.
+fn some_of(metrics: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let names = metrics.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match metrics.len().saturating_sub(SHOWN) {
+        0 => names,
+        more => format!("{names} and {}", plural(more, "more metric")),
+    }
+}
+
+fn list(names: &[AssemblyName]) -> String {
+    names.iter().map(AssemblyName::as_str).collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) async fn metric(args: MetricArgs) -> ExitCode {
@@ -110,7 +141,12 @@ pub(crate) async fn metric(args: MetricArgs) -> ExitCode {
         Err(_) => json!({"metricId": metric, "integrity": reading}),
     };
     match push(&windlass.metric_socket(), &message).await {
-        Ok(()) => exit::DONE,
+        Ok(note) => {
+            if let Some(note) = note {
+                tell!("note: {note}");
+            }
+            exit::DONE
+        }
         Err(error) => fail(&error),
     }
 }

@@ -79,7 +79,7 @@ fn who_comes_second_is_served_in_turn() {
     small: p5 completed
     ----- stderr -----
 
-    stopping: what runs has 10 s to end by itself; interrupt again to stop it now
+    stopping
     ");
     assert!(env.ok(&["status"]).stdout.contains("Inactive"));
     // The request leaves nothing open, and who did what is on record.

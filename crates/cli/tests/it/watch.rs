@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::env::{TestEnv, until};
+use crate::small::RESOURCE;
 
 /// Three loads above the threshold let the cluster grow; a broken part is healed; the socket is its owner's alone.
 #[test]
@@ -17,7 +18,7 @@ fn policies_act_on_metrics() {
     ");
     let watching = env.spawn(&["run", "--health", "0"]);
     let said = |text: &str| watching.stdout().contains(text);
-    until("it watches", || said("watching what"));
+    until("it watches", || said("watching"));
     let socket = std::fs::metadata(env.path(".windlass/metrics.sock")).unwrap();
     assert_eq!(socket.permissions().mode() & 0o777, 0o600);
     let second = env.run(&["run"]);
@@ -29,17 +30,73 @@ fn policies_act_on_metrics() {
     env.ok(&["metric", "push", "h_bta__A.load", "99"]);
     until("it has scaled", || said("p2 completed"));
     assert!(env.ok(&["status"]).stdout.contains("2 Active"), "{}", env.ok(&["status"]));
+    assert_snapshot!(env.ok(&["metric", "push", "h_bta__A.laod", "50"]).stderr, @"note: no policy reads `h_bta__A.laod`; did you mean `h_bta__A.load`?");
+    assert_snapshot!(env.ok(&["metric", "push", "h_bta__A.load", "OK"]).stderr, @"note: `h_bta__A.load` is not counted: its policy reads a load from 0 to 100");
+    assert_snapshot!(env.ok(&["metric", "push", "other__x.disk", "1"]).stderr, @"note: no policy reads `other__x.disk`; policies read `h_bta__A.load`");
     let refused = env.run(&["metric", "push", "h_bta__A.load", "101"]);
     assert!(refused.stderr.contains("`load` is a number from 0 to 100"), "{refused}");
     assert_eq!(refused.code(), Some(2), "{refused}");
     assert!(!refused.stderr.contains("is `windlass run` running"), "{refused}");
     let refused = env.run(&["metric", "push", "nonsense", "1"]);
-    assert!(refused.stderr.contains("`metricKey` and `metricName` are needed"), "{refused}");
+    assert!(refused.stderr.contains("`nonsense` has no `.` between"), "{refused}");
     let refused = env.run(&["metric", "push", "h_bta__A.integrity", "WELL"]);
     assert!(refused.stderr.contains("`integrity` is `OK` or `BROKEN`"), "{refused}");
     watching.signal(rustix::process::Signal::INT);
     let run = watching.end();
     assert_eq!(run.code(), Some(130), "{run}");
     assert!(run.stdout.contains("scale out B"), "{run}");
+    assert_eq!(run.stderr.trim(), "stopping", "nothing runs that could be waited for");
     assert!(!env.path(".windlass/metrics.sock").exists());
+}
+
+/// A part that does not get well is healed three times and then left alone, until somebody has changed something.
+#[test]
+fn what_healing_does_not_help_is_left_alone() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Stop", "")]);
+    env.edit(
+        RESOURCE,
+        "lifecycle:",
+        "metrics: {health: {type: 'metric::integrity', publication-period: 3600}}\n\
+         policies: {heal: {type: 'policy::heal', metric: health, properties: {smoothing: {value: 1}}}}\nlifecycle:",
+    );
+    env.ok(&["up", "small"]);
+    let watching = env.spawn(&["run", "--health", "0"]);
+    let said = |text: &str| watching.stdout().contains(text);
+    let push = |reading: &str| env.ok(&["metric", "push", "small__box.health", reading]).stderr;
+    until("it watches", || said("watching"));
+    for process in ["p2 completed", "p3 completed", "p4 completed"] {
+        assert_eq!(push("BROKEN"), "");
+        until(process, || said(process));
+    }
+    push("BROKEN");
+    push("BROKEN");
+    assert_snapshot!(env.normal().text(&watching.stdout()), @"
+    metrics are taken at PROJECT/.windlass/metrics.sock
+    small: watching small__box.health
+    small: heal box since box.health was broken or missing once
+    small: p2 completed
+    small: heal box since box.health was broken or missing once
+    small: p3 completed
+    small: heal box since box.health was broken or missing once
+    small: p4 completed
+    small: no more heals of box, since box.health was broken or missing once, and 3 heals have not helped; it is left alone until it says that it is well, or until somebody changes small, as by `windlass heal small box`
+    ");
+    // One good sample, and it is worth another try.
+    push("OK");
+    push("BROKEN");
+    until("it is healed again", || said("p5 completed"));
+    // So it is when a person has tried.
+    for process in ["p6 completed", "p7 completed"] {
+        push("BROKEN");
+        until(process, || said(process));
+    }
+    env.ok(&["heal", "small", "box"]);
+    until("that is seen", || {
+        push("BROKEN");
+        said("p9 completed")
+    });
+    watching.signal(rustix::process::Signal::INT);
+    watching.end();
+    let told = env.run(&["metric", "push", "small__box.health", "OK"]);
+    assert!(told.stderr.contains("is `windlass run` running"), "{told}");
 }

@@ -1,7 +1,80 @@
-//! Metrics as they are sent.
+//! Metrics as they are sent, and what the sender is told.
+
+use std::fmt;
 
 use serde::Deserialize;
+use tokio::sync::oneshot;
 use windlass_engine::monitor::{Reading, Sample};
+use windlass_model::AssemblyName;
+
+use crate::error::near_or;
+
+/// A sample on its way to the policies.
+#[derive(Debug)]
+pub struct Incoming {
+    /// What was measured.
+    pub sample: Sample,
+    /// Who wants to know what became of it.
+    pub answer: Option<oneshot::Sender<Taken>>,
+}
+
+impl From<Sample> for Incoming {
+    fn from(sample: Sample) -> Self {
+        Self { sample, answer: None }
+    }
+}
+
+/// What became of a sample.
+///
+/// Shown as a sentence fragment for whoever has sent it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Taken {
+    /// A policy counts it.
+    Counted,
+    /// A policy would, and the assembly is being changed at the moment.
+    AtWork {
+        /// The metric.
+        id: String,
+        /// The assembly.
+        assembly: AssemblyName,
+    },
+    /// A policy reads that metric, and this is no reading of it.
+    OtherSort {
+        /// The metric.
+        id: String,
+        /// What is read.
+        sort: &'static str,
+    },
+    /// No policy reads that metric.
+    Unread {
+        /// The metric.
+        id: String,
+        /// Those that policies read.
+        known: Vec<String>,
+    },
+}
+
+impl fmt::Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Counted => f.write_str("it is counted"),
+            Self::AtWork { id, assembly } => {
+                write!(f, "`{id}` counts for nothing now, since `{assembly}` is being changed")
+            }
+            Self::OtherSort { id, sort } => write!(f, "`{id}` is not counted: its policy reads {sort}"),
+            Self::Unread { id, known } if known.is_empty() => {
+                write!(
+                    f,
+                    "no policy reads `{id}`; nothing that is Active here has a policy that reads a metric"
+                )
+            }
+            Self::Unread { id, known } => {
+                write!(f, "no policy reads `{id}`{}", near_or(id, known, "policies read"))
+            }
+        }
+    }
+}
 
 /// A metric message, in either of its two shapes: with `integrity` or with `load`.
 #[derive(Debug, Clone, Deserialize)]
@@ -31,6 +104,11 @@ impl Message {
         let id = match (&self.metric_id, &self.metric_key, &self.metric_name) {
             (_, Some(key), Some(name)) => format!("{key}.{name}"),
             (Some(id), _, _) if id.contains('.') => id.clone(),
+            (Some(id), None, None) => {
+                return Err(format!(
+                    "`{id}` has no `.` between the full name of a part and the name of a metric, as `shop__web.load` has"
+                ));
+            }
             _ => {
                 return Err(
                     "`metricKey` and `metricName` are needed, or `metricId` as `<key>.<name>`".to_owned()

@@ -9,7 +9,7 @@ mod message;
 mod serve;
 pub mod socket;
 
-pub use message::Message;
+pub use message::{Incoming, Message, Taken};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::time::Duration;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use tokio::sync::mpsc;
-use windlass_engine::monitor::{Act, Demand, Monitor, Reading, Sample};
+use windlass_engine::monitor::{Act, Demand, Heals, Heard, MOST_HEALS, Monitor, Reading, Remedy, Sample};
 use windlass_engine::{Ask, EngineError, Stop};
 use windlass_model::policy::{MetricKind, metric_id};
 use windlass_model::record::ProcessStatus;
@@ -48,12 +48,12 @@ impl Default for Watching {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Notice {
-    /// An assembly is watched, for this many metrics.
+    /// An assembly is watched. It is told again when its policies read other metrics.
     Watches {
         /// The assembly.
         assembly: AssemblyName,
-        /// How many metrics its policies read.
-        metrics: usize,
+        /// The metrics that its policies read, in order.
+        metrics: Vec<String>,
     },
     /// A policy demands something, and a process does it.
     Acts {
@@ -62,6 +62,18 @@ pub enum Notice {
         /// What is done, as `scale out B`.
         what: String,
         /// Why.
+        because: String,
+    },
+    /// A policy demands to heal a part again that did not get well of it: the part is left alone until it says that it is
+    /// well, or somebody changes the assembly.
+    GivesUp {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The part, by its name below the assembly.
+        part: String,
+        /// How often it was healed in vain.
+        times: u32,
+        /// Why it would be healed.
         because: String,
     },
     /// A policy or a person demands something that can't be done.
@@ -102,12 +114,19 @@ pub enum Notice {
         /// How.
         status: ProcessStatus,
     },
+    /// It was told to stop, and waits for what runs.
+    Stopping {
+        /// The assemblies on which something runs.
+        at_work: Vec<AssemblyName>,
+    },
     /// Something did not work that is tried again.
     Trouble(String),
 }
 
 /// An assembly under watch.
 struct Watched {
+    /// Tells it from earlier watches of the same assembly.
+    watch: u64,
     monitor: Monitor,
     /// What tells whether it has changed since: the time of its last change and its elements' ids.
     mark: (Timestamp, usize),
@@ -119,8 +138,37 @@ struct Watched {
 
 /// What ends while others go on.
 enum Done {
-    Intent { assembly: AssemblyName, notice: Option<Notice> },
-    Health { assembly: AssemblyName, samples: Result<Vec<Sample>, Error> },
+    Intent {
+        assembly: AssemblyName,
+        cause: Cause,
+        notice: Option<Notice>,
+    },
+    /// What was seen for a watch.
+    Health {
+        assembly: AssemblyName,
+        watch: u64,
+        samples: Result<Vec<Sample>, Error>,
+    },
+}
+
+/// Why an intent is carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Cause {
+    /// A policy demands it; of a heal the part.
+    Policy(Option<ElementName>),
+    /// Somebody asks it.
+    Person,
+    /// It was interrupted.
+    Interrupted,
+}
+
+impl Watched {
+    /// Returns a sample under the name of its element, where its key is the engine's id of it.
+    fn by_name(&self, sample: &Sample) -> Sample {
+        let element = sample.id.split_once('.').and_then(|(key, metric)| Some((self.ids.get(key)?, metric)));
+        let id = element.map_or_else(|| sample.id.clone(), |(element, metric)| format!("{element}.{metric}"));
+        Sample { id, reading: sample.reading }
+    }
 }
 
 struct Daemon<'a> {
@@ -128,6 +176,14 @@ struct Daemon<'a> {
     store: Arc<dyn Store>,
     stop: Stop,
     watched: BTreeMap<AssemblyName, Watched>,
+    /// The metrics that were told of each assembly.
+    told: BTreeMap<AssemblyName, Vec<String>>,
+    /// How many watches have begun.
+    watches: u64,
+    /// The heals that have not helped. They outlast a watch, which ends with each change.
+    heals: BTreeMap<AssemblyName, Heals>,
+    /// When it was last looked around because somebody has sent a metric that nothing reads.
+    looked_around: Option<Timestamp>,
     /// The assemblies on which an intent runs: samples count for nothing then.
     at_work: BTreeSet<AssemblyName>,
     work: FuturesUnordered<BoxFuture<'a, Done>>,
@@ -164,7 +220,7 @@ impl Windlass {
     pub async fn watch(
         &self,
         watching: &Watching,
-        mut samples: mpsc::Receiver<Sample>,
+        mut samples: mpsc::Receiver<Incoming>,
         tell: &(dyn Fn(Notice) + Send + Sync),
         stop: &Stop,
     ) -> Result<(), Error> {
@@ -175,6 +231,10 @@ impl Windlass {
             store,
             stop: stop.clone(),
             watched: BTreeMap::new(),
+            told: BTreeMap::new(),
+            watches: 0,
+            heals: BTreeMap::new(),
+            looked_around: None,
             at_work: BTreeSet::new(),
             work: FuturesUnordered::new(),
             looked_at: BTreeSet::new(),
@@ -196,12 +256,15 @@ impl Windlass {
                 _ = refresh.tick() => daemon.refresh().await,
                 Ok(_) = feed.next() => daemon.take_up().await,
                 _ = health.tick(), if watching.health.is_some() => daemon.look(),
-                Some(sample) = samples.recv() => daemon.sample(&sample),
+                Some(incoming) = samples.recv() => daemon.take_in(incoming).await,
                 Some(done) = daemon.work.next() => daemon.done(done).await,
                 () = tokio::time::sleep(wait), if due.is_some() => daemon.time(),
             }
         }
         // What runs ends as on Ctrl-C; it sees the same stop.
+        if !daemon.at_work.is_empty() {
+            tell(Notice::Stopping { at_work: daemon.at_work.iter().cloned().collect() });
+        }
         while let Some(done) = daemon.work.next().await {
             daemon.done(done).await;
         }
@@ -230,6 +293,9 @@ impl Daemon<'_> {
         let at_work = &self.at_work;
         self.watched
             .retain(|name, _| at_work.contains(name) || there.iter().any(|assembly| assembly.name == *name));
+        let is_there = |name: &AssemblyName| there.iter().any(|assembly| assembly.name == *name);
+        self.heals.retain(|name, _| is_there(name));
+        self.told.retain(|name, _| is_there(name));
         for assembly in there {
             let known = self.watched.get(&assembly.name);
             let same = known.is_some_and(|known| known.mark.0 == assembly.updated);
@@ -239,6 +305,10 @@ impl Daemon<'_> {
             let Some(snapshot) = self.store.load(&assembly.name).await? else { continue };
             if !snapshot.processes.is_empty() {
                 continue;
+            }
+            if self.watched.contains_key(&snapshot.assembly.name) {
+                // Another command has changed it.
+                self.heals.remove(&snapshot.assembly.name);
             }
             self.adopt(snapshot);
         }
@@ -263,10 +333,55 @@ impl Daemon<'_> {
                 }
             }
         }
-        if !monitor.is_empty() && !self.watched.contains_key(&name) {
-            (self.tell)(Notice::Watches { assembly: name.clone(), metrics: read.len() });
+        let metrics: Vec<String> = read.into_iter().map(str::to_owned).collect();
+        if !monitor.is_empty() && self.told.get(&name) != Some(&metrics) {
+            self.told.insert(name.clone(), metrics.clone());
+            (self.tell)(Notice::Watches { assembly: name.clone(), metrics });
         }
-        self.watched.insert(name, Watched { monitor, mark, ids, integrity });
+        self.watches += 1;
+        self.watched.insert(name, Watched { watch: self.watches, monitor, mark, ids, integrity });
+    }
+
+    /// Takes in what somebody has sent, and answers.
+    async fn take_in(&mut self, incoming: Incoming) {
+        /// How often it is looked around for what isn't watched yet, in milliseconds.
+        const PAUSE: i64 = 1000;
+        let Incoming { sample, answer } = incoming;
+        let now = self.windlass.now();
+        let is_unread = matches!(self.taken(&sample), Taken::Unread { .. });
+        if is_unread && self.looked_around.is_none_or(|last| last.plus_millis(PAUSE) <= now) {
+            self.looked_around = Some(now);
+            if let Err(error) = self.find().await {
+                (self.tell)(Notice::Trouble(error.to_string()));
+            }
+        }
+        let taken = self.taken(&sample);
+        self.sample(&sample);
+        if let Some(answer) = answer {
+            // Who has gone away does not want to know.
+            let _ = answer.send(taken);
+        }
+    }
+
+    /// Tells what a sample means to what is watched.
+    fn taken(&self, sample: &Sample) -> Taken {
+        let id = || sample.id.clone();
+        let mut taken = None;
+        for (name, watched) in &self.watched {
+            match watched.monitor.heard(&watched.by_name(sample)) {
+                Heard::Counted if self.at_work.contains(name) => {
+                    taken = Some(Taken::AtWork { id: id(), assembly: name.clone() });
+                }
+                Heard::Counted => return Taken::Counted,
+                Heard::OtherSort(sort) => taken = Some(Taken::OtherSort { id: id(), sort }),
+                Heard::Unread => {}
+            }
+        }
+        taken.unwrap_or_else(|| {
+            let known: BTreeSet<&str> =
+                self.watched.values().flat_map(|watched| watched.monitor.sources()).collect();
+            Taken::Unread { id: id(), known: known.into_iter().map(str::to_owned).collect() }
+        })
     }
 
     fn sample(&mut self, sample: &Sample) {
@@ -274,12 +389,11 @@ impl Daemon<'_> {
         let mut demands = Vec::new();
         let at_work = &self.at_work;
         for (name, watched) in self.watched.iter_mut().filter(|(name, _)| !at_work.contains(*name)) {
-            // The key may be the engine's id of an element.
-            let by_id = sample.id.split_once('.').and_then(|(key, metric)| {
-                let element = watched.ids.get(key)?;
-                Some(Sample { id: format!("{element}.{metric}"), reading: sample.reading })
-            });
-            let found = watched.monitor.sample(now, by_id.as_ref().unwrap_or(sample));
+            let sample = watched.by_name(sample);
+            if let Some(heals) = self.heals.get_mut(name) {
+                watched.monitor.well(&sample).for_each(|part| heals.well(part));
+            }
+            let found = watched.monitor.sample(now, &sample);
             demands.extend(found.into_iter().map(|demand| (name.clone(), demand)));
         }
         self.act(demands);
@@ -303,16 +417,31 @@ impl Daemon<'_> {
             if self.at_work.contains(&name) {
                 continue;
             }
-            let (what, ask) = match demand.act {
-                Act::Heal(element) => (format!("heal {}", element.local()), Ask::Heal(element)),
+            let (what, ask, part) = match demand.act {
+                Act::Heal(part) if self.leaves_alone(&name, &part, &demand.because) => continue,
+                Act::Heal(part) => (format!("heal {}", part.local()), Ask::Heal(part.clone()), Some(part)),
                 Act::Scale(cluster, scale) => {
                     let word = if scale == windlass_lifecycle::Scale::Out { "out" } else { "in" };
-                    (format!("scale {word} {}", cluster.local()), Ask::Scale { cluster, scale })
+                    (format!("scale {word} {}", cluster.local()), Ask::Scale { cluster, scale }, None)
                 }
             };
             (self.tell)(Notice::Acts { assembly: name.clone(), what: what.clone(), because: demand.because });
-            self.change(name, what, ask);
+            self.change(name, what, ask, Cause::Policy(part));
         }
+    }
+
+    /// Tells whether a part was healed in vain too often to try again, and says so once.
+    fn leaves_alone(&mut self, name: &AssemblyName, part: &ElementName, because: &str) -> bool {
+        let remedy = self.heals.entry(name.clone()).or_default().next(part);
+        if remedy == Remedy::GiveUp {
+            (self.tell)(Notice::GivesUp {
+                assembly: name.clone(),
+                part: part.local().to_string(),
+                times: MOST_HEALS,
+                because: because.to_owned(),
+            });
+        }
+        remedy != Remedy::Heal
     }
 
     /// Asks the drivers how the parts are whose integrity policies read.
@@ -323,7 +452,7 @@ impl Daemon<'_> {
                 continue;
             }
             let (windlass, store, name) = (self.windlass, self.store.clone(), name.clone());
-            let integrity = watched.integrity.clone();
+            let (integrity, watch) = (watched.integrity.clone(), watched.watch);
             let look = async move {
                 let seen = windlass.engine(store).look(&name).await;
                 let samples = seen.map_err(Error::from).map(|seen| {
@@ -333,7 +462,7 @@ impl Daemon<'_> {
                     });
                     readings.collect()
                 });
-                Done::Health { assembly: name, samples }
+                Done::Health { assembly: name, watch, samples }
             };
             self.work.push(look.boxed());
         }
@@ -341,16 +470,26 @@ impl Daemon<'_> {
 
     async fn done(&mut self, done: Done) {
         match done {
-            Done::Intent { assembly, notice: None } => drop(self.at_work.remove(&assembly)),
-            Done::Intent { assembly, notice: Some(notice) } => {
+            Done::Intent { assembly, notice: None, .. } => drop(self.at_work.remove(&assembly)),
+            Done::Intent { assembly, cause, notice: Some(notice) } => {
+                let is_refused = matches!(notice, Notice::Refused { .. });
+                match (cause, self.heals.get_mut(&assembly)) {
+                    (Cause::Person, _) if !is_refused => drop(self.heals.remove(&assembly)),
+                    (Cause::Policy(Some(part)), Some(heals)) if is_refused => heals.not_tried(&part),
+                    _ => {}
+                }
                 (self.tell)(notice);
                 self.at_work.remove(&assembly);
                 // It is another assembly now: what was counted before counts for nothing.
                 self.watched.remove(&assembly);
                 self.refresh().await;
             }
-            Done::Health { assembly, samples } => {
+            Done::Health { assembly, watch, samples } => {
                 self.looked_at.remove(&assembly);
+                // What was seen before it was changed says nothing of how it is now.
+                if self.watched.get(&assembly).is_none_or(|watched| watched.watch != watch) {
+                    return;
+                }
                 match samples {
                     Ok(samples) => samples.iter().for_each(|sample| self.sample(sample)),
                     Err(Error::Engine(EngineError::Unknown { .. })) => {}

@@ -6,7 +6,7 @@ use windlass_model::AssemblyName;
 use windlass_model::record::ProcessRecord;
 use windlass_model::request::RequestRecord;
 
-use super::{Daemon, Done, Notice};
+use super::{Cause, Daemon, Done, Notice};
 use crate::error::Error;
 
 impl<'a> Daemon<'a> {
@@ -29,7 +29,7 @@ impl<'a> Daemon<'a> {
         let (windlass, stop, tell) = (self.windlass, self.stop.clone(), self.tell);
         let engine = windlass.engine(self.store.clone());
         let name = assembly.clone();
-        self.put_to_work(assembly, what, async move {
+        self.put_to_work(assembly, what, Cause::Person, async move {
             let prepared = match Box::pin(engine.take_up(&request, &windlass.holder(), &stop)).await {
                 // It waits for its turn, or has had it.
                 Err(error) if error.will_pass() => return Ok(None),
@@ -61,15 +61,15 @@ impl<'a> Daemon<'a> {
             if self.gone_on_with.insert(id) {
                 let what = intent.to_string();
                 (self.tell)(Notice::GoesOn { assembly: assembly.clone(), process: id, what: what.clone() });
-                self.change(assembly, what, Ask::Retry { assume: None });
+                self.change(assembly, what, Ask::Retry { assume: None }, Cause::Interrupted);
             }
         }
     }
 
     /// Changes an assembly.
-    pub(super) fn change(&mut self, assembly: AssemblyName, what: String, ask: Ask) {
+    pub(super) fn change(&mut self, assembly: AssemblyName, what: String, ask: Ask, cause: Cause) {
         let (windlass, stop, name) = (self.windlass, self.stop.clone(), assembly.clone());
-        self.put_to_work(assembly, what, async move {
+        self.put_to_work(assembly, what, cause, async move {
             let started = windlass.change(&name, ask, &stop).await?;
             started.run(&stop).await.map(Some)
         });
@@ -80,6 +80,7 @@ impl<'a> Daemon<'a> {
         &mut self,
         assembly: AssemblyName,
         what: String,
+        cause: Cause,
         intent: impl Future<Output = Result<Option<Ended>, Error>> + Send + 'a,
     ) {
         self.at_work.insert(assembly.clone());
@@ -94,7 +95,7 @@ impl<'a> Daemon<'a> {
                     Some(Notice::Refused { assembly: assembly.clone(), what, why: error.to_string() })
                 }
             };
-            Done::Intent { assembly, notice }
+            Done::Intent { assembly, cause, notice }
         };
         self.work.push(carry_out.boxed());
     }

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
@@ -13,14 +14,15 @@ use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::mpsc;
-use windlass_engine::monitor::Sample;
+use tokio::sync::{mpsc, oneshot};
 
-use super::Message;
+use super::{Incoming, Message, Taken};
 use crate::error::Error;
 
 /// The largest body that is read, in bytes: some thousands of messages.
 const LARGEST: usize = 1 << 20;
+/// How long a sender waits to be told what became of what was sent. It is taken all the same.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// A socket that takes metrics. It goes with the value.
 pub struct MetricSocket {
@@ -59,7 +61,7 @@ impl MetricSocket {
     /// # Errors
     ///
     /// When the socket breaks.
-    pub async fn serve(&mut self, samples: mpsc::Sender<Sample>) -> Result<(), Error> {
+    pub async fn serve(&mut self, samples: mpsc::Sender<Incoming>) -> Result<(), Error> {
         let Some(listener) = self.listener.take() else { return Ok(()) };
         let router = Router::new()
             .route("/metrics", post(take))
@@ -77,11 +79,12 @@ impl Drop for MetricSocket {
     }
 }
 
-/// Takes one message or a list of them: all, or none with what is wrong.
+/// Takes one message or a list of them: all, or none with what is wrong. The answer has a line about each that no policy
+/// counts.
 async fn take(
-    State(samples): State<mpsc::Sender<Sample>>,
+    State(samples): State<mpsc::Sender<Incoming>>,
     body: String,
-) -> Result<StatusCode, (StatusCode, String)> {
+) -> Result<(StatusCode, String), (StatusCode, String)> {
     let refuse = |why: String| (StatusCode::BAD_REQUEST, format!("{why}\n"));
     let body: Value =
         serde_json::from_str(&body).map_err(|error| refuse(format!("the body is no JSON: {error}")))?;
@@ -95,19 +98,34 @@ async fn take(
             .map_err(|error| refuse(format!("a message can't be read: {error}")))?;
         taken.push(message.sample().map_err(refuse)?);
     }
+    let mut answers = Vec::with_capacity(taken.len());
     for sample in taken {
         let closed = |_| (StatusCode::SERVICE_UNAVAILABLE, "nobody watches any more\n".to_owned());
-        samples.send(sample).await.map_err(closed)?;
+        let (answer, answered) = oneshot::channel();
+        samples.send(Incoming { sample, answer: Some(answer) }).await.map_err(closed)?;
+        answers.push(answered);
     }
-    Ok(StatusCode::ACCEPTED)
+    let mut notes: Vec<String> = Vec::new();
+    let told = async {
+        for answered in answers {
+            match answered.await {
+                Ok(Taken::Counted) | Err(_) => {}
+                Ok(taken) => notes.push(taken.to_string()),
+            }
+        }
+    };
+    // Who has no time to answer has taken it nevertheless.
+    let _ = tokio::time::timeout(ANSWER, told).await;
+    Ok((StatusCode::ACCEPTED, notes.join("\n")))
 }
 
-/// Sends one message to whoever listens at a socket.
+/// Sends one message to whoever listens at a socket. Returns what the sender should know of it: that no policy reads that
+/// metric, say.
 ///
 /// # Errors
 ///
 /// When nobody listens there, or the message is refused: with the reason.
-pub async fn push(path: &Path, message: &Value) -> Result<(), Error> {
+pub async fn push(path: &Path, message: &Value) -> Result<Option<String>, Error> {
     let unheard = |why: String| Error::Unheard { path: path.to_owned(), why };
     let stream = UnixStream::connect(path).await.map_err(|error| unheard(error.to_string()))?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
@@ -123,9 +141,9 @@ pub async fn push(path: &Path, message: &Value) -> Result<(), Error> {
     let status = answer.status();
     let body = answer.into_body().collect().await.map_err(|error| unheard(error.to_string()))?.to_bytes();
     connected.abort();
-    if status.is_success() {
-        return Ok(());
-    }
     let why = String::from_utf8_lossy(&body).trim().to_owned();
+    if status.is_success() {
+        return Ok(Some(why).filter(|note| !note.is_empty()));
+    }
     Err(if status == StatusCode::BAD_REQUEST { Error::NoMetric(why) } else { unheard(why) })
 }
