@@ -77,18 +77,40 @@ fn read(template: &Template) -> Vec<(&ElementName, &windlass_model::PropertyName
     read
 }
 
-/// Adds a node for each component and a group for each nested assembly. Returns the node of each element that has one;
-/// nodes of a cluster share theirs.
+/// Adds a node for each component, and a group for each nested assembly and each cluster of assemblies. Returns the node
+/// of each element that has one; nodes of a cluster share theirs, and so do the parts of assemblies in a cluster.
 fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a ElementName, usize> {
     let mut places: HashMap<&ElementName, usize> = HashMap::new();
     let mut groups: HashMap<&ElementName, usize> = HashMap::new();
+    // What is in a cluster of assemblies, by what it is drawn as: the same of the first.
+    let mut alike: HashMap<&ElementName, &ElementName> = HashMap::new();
     for element in topology.elements() {
+        if let Some(first) = first_alike(topology, element, &alike) {
+            alike.insert(&element.name, &first.name);
+            let place = places.get(&first.name).copied();
+            places.extend(place.map(|place| (&element.name, place)));
+            continue;
+        }
         // What is in a cluster is drawn once, as the cluster.
         if let Some(inside) = element.parent.as_ref().and_then(|parent| places.get(parent)) {
             places.insert(&element.name, *inside);
             continue;
         }
         let parent = element.parent.as_ref().and_then(|parent| groups.get(parent)).copied();
+        if let Some(first) = topology.children(&element.name).next()
+            && element.kind == ElementKind::Group
+            && first.kind == ElementKind::Assembly
+        {
+            // The frame of the cluster is that of the assembly.
+            let count = topology.children(&element.name).count();
+            groups.extend([(&element.name, drawing.groups.len()), (&first.name, drawing.groups.len())]);
+            let label = format!("{} × {count} ({})", element.name.local(), first.descriptor);
+            drawing.groups.push(Group { label, parent });
+            continue;
+        }
+        if groups.contains_key(&element.name) {
+            continue;
+        }
         if element.kind == ElementKind::Assembly && element.parent.is_some() {
             let label =
                 element.component.as_ref().map_or_else(|| element.name.to_string(), ToString::to_string);
@@ -106,6 +128,21 @@ fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a 
         }
     }
     places
+}
+
+/// Returns what an element of an assembly in a cluster is drawn as: the same element of the first of these assemblies.
+fn first_alike<'a>(
+    topology: &'a Topology,
+    element: &Element,
+    alike: &HashMap<&ElementName, &'a ElementName>,
+) -> Option<&'a Element> {
+    let parent = topology.get(element.parent.as_ref()?)?;
+    if let Some(first) = alike.get(&parent.name) {
+        let same = |of: &&Element| (&of.component, of.index) == (&element.component, element.index);
+        return topology.children(first).find(same);
+    }
+    let is_in_cluster = parent.kind == ElementKind::Group && element.kind == ElementKind::Assembly;
+    topology.children(&parent.name).next().filter(|first| is_in_cluster && first.name != element.name)
 }
 
 fn node(topology: &Topology, element: &Element, group: Option<usize>) -> Node {

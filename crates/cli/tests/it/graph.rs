@@ -1,5 +1,6 @@
 //! Pictures of assemblies, of those that are up and of those that are not.
 
+use insta::assert_snapshot;
 use rstest::rstest;
 
 use crate::env::TestEnv;
@@ -28,4 +29,78 @@ fn each_view_has_each_form(#[case] format: &str, #[case] begins: &str) {
     // By its name: the plan is that of its last process, which has ended.
     std::fs::rename(env.path("h_bta"), env.path("gone")).unwrap();
     draws("h_bta");
+}
+
+/// An assembly with a nested one, and a cluster of such.
+fn nested() -> TestEnv {
+    let env = TestEnv::bare();
+    env.write(
+        "shop/assembly.yaml",
+        "name: assembly::shop::1.0
+composition:
+  wan: {type: resource::net::1.0}
+  office: {type: assembly::site::1.0, properties: {uplink: {value: '${wan.address}'}}}
+  branch:
+    type: assembly::site::1.0
+    cluster: {initial-quantity: 2, maximum-nodes: 4}
+    properties: {uplink: {value: '${wan.address}'}}
+",
+    );
+    env.write(
+        "shop/Contains/site/assembly.yaml",
+        "name: assembly::site::1.0
+properties: {uplink: {}}
+composition:
+  lan: {type: resource::net::1.0, properties: {uplink: {value: '${uplink}'}}}
+",
+    );
+    env.write(
+        "shop/Contains/net/resource.yaml",
+        "name: resource::net::1.0
+properties: {uplink: {}, address: {read-only: true}}
+lifecycle: [Install]
+default-driver: {noop: {}}
+",
+    );
+    env
+}
+
+#[test]
+fn what_is_nested_is_framed() {
+    let env = nested();
+    let drawn = |format: &str| env.ok(&["graph", "shop", "--view", "properties", "--format", format]).stdout;
+    assert_snapshot!(drawn("dot"), @r#"
+    digraph "shop: who reads whom" {
+      rankdir=LR;
+      node [shape=box, fontname="sans-serif"];
+      n0 [label="wan\nresource::net::1.0"];
+      subgraph cluster_0 {
+        label="office (assembly::site::1.0)";
+        n1 [label="office__lan\nresource::net::1.0"];
+      }
+      subgraph cluster_1 {
+        label="branch × 2 (assembly::site::1.0)";
+        n2 [label="branch__1__lan\nresource::net::1.0"];
+      }
+      n0 -> n1 [tooltip="uplink ← address"];
+      n0 -> n2 [tooltip="uplink ← address"];
+    }
+    "#);
+    let picture = drawn("svg");
+    let frames: Vec<&str> = picture.lines().filter(|line| line.contains("class=\"f\"")).collect();
+    assert_snapshot!(frames.join("\n"), @r#"
+    <g class="f"><rect x="226" y="10" width="244" height="78"/><text x="234" y="26">office (assembly::site::1.0)</text></g>
+    <g class="f"><rect x="226" y="102" width="244" height="78"/><text x="234" y="118">branch × 2 (assembly::site::1.0)</text></g>
+    "#);
+}
+
+#[test]
+fn a_name_that_is_nearly_right() {
+    let env = nested();
+    env.ok(&["up", "shop", "--name", "mine"]);
+    assert_snapshot!(env.run(&["graph", "mien"]), @"
+    exit 2
+    ----- stderr -----
+    error: there is no assembly `mien`; did you mean `mine`?
+    ");
 }

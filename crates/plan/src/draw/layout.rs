@@ -6,8 +6,13 @@
 //! 3. An edge across several columns gets a bend in each, so that it goes around what is between.
 //! 4. Columns are sorted by the mean place of the neighbours (barycentres), to and fro, a fixed number of times.
 //! 5. Each column is moved so that edges are as level as their order allows, and all of it to the upper edge.
+//!
+//! With groups this is done for each by itself, and then they are stacked with a frame around each ([`super::lanes`]).
+
+use std::collections::BTreeMap;
 
 use super::Drawing;
+use super::lanes::{Frame, Lanes, MARGIN, lane};
 
 const CHAR: u32 = 7;
 const LINE: u32 = 17;
@@ -31,6 +36,8 @@ pub struct Layout {
     pub nodes: Vec<Place>,
     /// The points that each edge goes through, from its beginning to its end.
     pub edges: Vec<Vec<(u32, u32)>>,
+    /// The frame of each group; none where nothing is in it.
+    pub frames: Vec<Option<Place>>,
 }
 
 /// A box.
@@ -48,6 +55,7 @@ pub struct Place {
 
 /// A node of the layout: one of the drawing, or a bend.
 struct Item {
+    lane: usize,
     column: usize,
     width: u32,
     height: u32,
@@ -65,6 +73,7 @@ impl Item {
 
 /// Places a drawing.
 pub fn layout(drawing: &Drawing) -> Layout {
+    let lanes = Lanes::of(drawing);
     let turned = turned(drawing);
     let columns = columns(drawing, &turned);
     let mut items: Vec<Item> = drawing
@@ -73,31 +82,51 @@ pub fn layout(drawing: &Drawing) -> Layout {
         .zip(&columns)
         .map(|(node, column)| {
             let longest = node.label.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-            let lines = node.label.lines().count().max(1);
+            let rows = node.label.lines().count().max(1);
             Item {
+                lane: lane(node.group),
                 column: *column,
                 width: number(longest) * CHAR + 2 * PAD,
-                height: number(lines) * LINE + PAD,
+                height: number(rows) * LINE + PAD,
                 before: Vec::new(),
                 after: Vec::new(),
                 y: 0,
             }
         })
         .collect();
-    let chains = chains(drawing, &turned, &columns, &mut items);
-    let count = items.iter().map(|item| item.column + 1).max().unwrap_or(0);
-    let mut order: Vec<Vec<usize>> = vec![Vec::new(); count];
+    let chains = chains(drawing, &turned, &columns, &lanes, &mut items);
+    let mut order: Vec<BTreeMap<usize, Vec<usize>>> = vec![BTreeMap::new(); lanes.count()];
     for (at, item) in items.iter().enumerate() {
-        order[item.column].push(at);
+        order[item.lane].entry(item.column).or_default().push(at);
     }
-    stack(&mut items, &order);
-    for sweep in 0..SWEEPS {
-        sort(&mut items, &mut order, sweep % 2 == 0);
+    for columns in order {
+        let mut columns: Vec<Vec<usize>> = columns.into_values().collect();
+        stack(&mut items, &columns);
+        for sweep in 0..SWEEPS {
+            sort(&mut items, &mut columns, sweep % 2 == 0);
+        }
+        for sweep in 0..SWEEPS {
+            level(&mut items, &columns, sweep % 2 == 0);
+        }
     }
-    for sweep in 0..SWEEPS {
-        level(&mut items, &order, sweep % 2 == 0);
+    let frames = arrange(drawing, &lanes, &mut items);
+    place(drawing, &items, &lanes, &frames, &turned, &chains)
+}
+
+/// Stacks the lanes, and returns the frames around them.
+fn arrange(drawing: &Drawing, lanes: &Lanes<'_>, items: &mut [Item]) -> Vec<Option<Frame>> {
+    let mut spans: Vec<BTreeMap<usize, (i64, i64)>> = vec![BTreeMap::new(); lanes.count()];
+    for item in items.iter() {
+        let (top, bottom) = (item.y - item.half(), item.y - item.half() + i64::from(item.height));
+        let span = spans[item.lane].entry(item.column).or_insert((top, bottom));
+        *span = (span.0.min(top), span.1.max(bottom));
     }
-    place(drawing, &items, &order, &turned, &chains)
+    let group = |node: usize| lane(drawing.nodes[node].group);
+    let arranged = lanes.arrange(spans, drawing.edges.iter().map(|edge| (group(edge.from), group(edge.to))));
+    for item in items {
+        item.y += arranged.shifts[item.lane];
+    }
+    arranged.frames
 }
 
 fn number(count: usize) -> u32 {
@@ -171,12 +200,39 @@ fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
         alone[edge.from] = false;
         alone[edge.to] = false;
     }
-    let alone: Vec<usize> = (0..count).filter(|at| alone[*at]).collect();
-    let rows = rows(alone.len());
-    for (place, node) in alone.into_iter().enumerate() {
-        columns[node] = place / rows;
+    let mut of_group: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    for node in (0..count).filter(|at| alone[*at]) {
+        of_group.entry(drawing.nodes[node].group).or_default().push(node);
+    }
+    let begins = begins(drawing, &alone, &columns);
+    for (group, alone) in of_group {
+        let rows = rows(alone.len());
+        let first = group.and_then(|group| begins[group]).unwrap_or(0);
+        for (place, node) in alone.into_iter().enumerate() {
+            columns[node] = first + place / rows;
+        }
     }
     columns
+}
+
+/// Returns the first column of what has edges in each group, so that what has none stands near to it.
+fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<usize>> {
+    let mut begins: Vec<Option<usize>> = vec![None; drawing.groups.len()];
+    let earlier = |begin: &mut Option<usize>, column: usize| {
+        *begin = Some(begin.map_or(column, |begin| begin.min(column)));
+    };
+    for (at, node) in drawing.nodes.iter().enumerate().filter(|(at, _)| !alone[*at]) {
+        if let Some(group) = node.group {
+            earlier(&mut begins[group], columns[at]);
+        }
+    }
+    // Outer groups are before inner ones.
+    for group in (0..drawing.groups.len()).rev() {
+        if let (Some(parent), Some(column)) = (drawing.groups[group].parent, begins[group]) {
+            earlier(&mut begins[parent], column);
+        }
+    }
+    begins
 }
 
 /// Returns how many nodes of those without edges stand below each other. One has the width of about five lines.
@@ -185,21 +241,32 @@ fn rows(alone: usize) -> usize {
 }
 
 /// Adds the bends of edges, and returns for each edge the items it goes through.
-fn chains(drawing: &Drawing, turned: &[bool], columns: &[usize], items: &mut Vec<Item>) -> Vec<Vec<usize>> {
+fn chains(
+    drawing: &Drawing,
+    turned: &[bool],
+    columns: &[usize],
+    lanes: &Lanes<'_>,
+    items: &mut Vec<Item>,
+) -> Vec<Vec<usize>> {
     let mut chains = Vec::with_capacity(drawing.edges.len());
     let mut bends = 0;
     for edge in 0..drawing.edges.len() {
         let (from, to) = ends(drawing, turned, edge);
         let mut chain = vec![from];
         if bends < BENDS {
+            let lane = lanes.between(items[from].lane, items[to].lane);
             for column in columns[from] + 1..columns[to] {
-                items.push(Item { column, width: 0, height: 4, before: Vec::new(), after: Vec::new(), y: 0 });
+                let (before, after) = (Vec::new(), Vec::new());
+                items.push(Item { lane, column, width: 0, height: 4, before, after, y: 0 });
                 chain.push(items.len() - 1);
                 bends += 1;
             }
         }
         chain.push(to);
-        for pair in chain.windows(2).filter(|pair| pair[0] != pair[1]) {
+        // What is in another lane pulls at nothing: its place there says nothing of its place in the picture.
+        let near = |pair: &&[usize]| pair[0] != pair[1] && items[pair[0]].lane == items[pair[1]].lane;
+        let pairs: Vec<[usize; 2]> = chain.windows(2).filter(near).map(|pair| [pair[0], pair[1]]).collect();
+        for pair in pairs {
             items[pair[0]].after.push(pair[1]);
             items[pair[1]].before.push(pair[0]);
         }
@@ -273,19 +340,23 @@ fn level(items: &mut [Item], order: &[Vec<usize>], forward: bool) {
 fn place(
     drawing: &Drawing,
     items: &[Item],
-    order: &[Vec<usize>],
+    lanes: &Lanes<'_>,
+    frames: &[Option<Frame>],
     turned: &[bool],
     chains: &[Vec<usize>],
 ) -> Layout {
-    let widths: Vec<u32> =
-        order.iter().map(|column| column.iter().map(|at| items[*at].width).max().unwrap_or(0)).collect();
+    let margins: Vec<u32> = (0..frames.len()).map(|group| lanes.depth(group) * MARGIN).collect();
+    let margin = margins.iter().copied().max().unwrap_or(0);
+    let gap = GAP_X.max(2 * margin + GAP_X / 2);
+    let widths = widths(drawing, items, frames, &margins, gap);
     let mut lefts = Vec::with_capacity(widths.len());
-    let mut x = PAD;
+    let mut x = PAD + margin;
     for width in &widths {
         lefts.push(x);
-        x += width + GAP_X;
+        x += width + gap;
     }
-    let top = items.iter().map(|item| item.y - item.half()).min().unwrap_or(0);
+    let tops = frames.iter().flatten().map(|frame| frame.top);
+    let top = items.iter().map(|item| item.y - item.half()).chain(tops).min().unwrap_or(0);
     let down = |y: i64| PAD + u32::try_from(y - top).unwrap_or(u32::MAX / 1024);
     let nodes: Vec<Place> = items[..drawing.nodes.len()]
         .iter()
@@ -316,6 +387,39 @@ fn place(
         }
         points
     });
-    let height = items.iter().map(|item| down(item.y - item.half()) + item.height).max().unwrap_or(PAD) + PAD;
-    Layout { width: x.saturating_sub(GAP_X) + PAD, height, nodes, edges: edges.collect() }
+    let bottoms = frames.iter().flatten().map(|frame| down(frame.bottom));
+    let lowest = items.iter().map(|item| down(item.y - item.half()) + item.height).chain(bottoms).max();
+    let drawn = frames.iter().zip(&margins).map(|(frame, margin)| {
+        let Frame { first, last, top, bottom } = (*frame)?;
+        let (left, right) = (lefts[first] - margin, lefts[last] + widths[last] + margin);
+        let (y, height) = (down(top), down(bottom) - down(top));
+        Some(Place { x: left, y, width: right - left, height })
+    });
+    let frames = drawn.collect();
+    let width = (x + margin).saturating_sub(gap) + PAD;
+    Layout { width, height: lowest.unwrap_or(PAD) + PAD, nodes, edges: edges.collect(), frames }
+}
+
+/// Returns the width of each column: that of the widest in it, and more where the label of a frame needs it.
+fn widths(
+    drawing: &Drawing,
+    items: &[Item],
+    frames: &[Option<Frame>],
+    margins: &[u32],
+    gap: u32,
+) -> Vec<u32> {
+    let count = items.iter().map(|item| item.column + 1).max().unwrap_or(0);
+    let mut widths = vec![0_u32; count];
+    for item in items {
+        widths[item.column] = widths[item.column].max(item.width);
+    }
+    // Inner frames are behind those that they are in.
+    for (group, frame) in frames.iter().enumerate().rev() {
+        let Some(Frame { first, last, .. }) = frame else { continue };
+        let inside: u32 = widths[*first..=*last].iter().sum();
+        let has = inside + gap * number(last - first) + 2 * margins[group];
+        let needs = number(drawing.groups[group].label.chars().count()) * CHAR + 2 * PAD;
+        widths[*last] += needs.saturating_sub(has);
+    }
+    widths
 }

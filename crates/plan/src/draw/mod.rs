@@ -8,6 +8,7 @@
 //! curves. The design page says what was tried instead.
 
 mod html;
+mod lanes;
 pub mod layout;
 mod svg;
 mod text;

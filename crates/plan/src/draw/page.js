@@ -15,10 +15,9 @@
   const fit = () => {
     view = { ...all };
     // A picture that is smaller than the window is shown in its own size.
-    const factor = Math.max(1, main.clientWidth / view.width, main.clientHeight / view.height);
-    if (view.width < main.clientWidth && view.height < main.clientHeight) {
-      view.width *= factor;
-      view.height *= factor;
+    const [width, height] = [main.clientWidth, main.clientHeight];
+    if (view.width < width && view.height < height) {
+      view = { x: view.x - (width - view.width) / 2, y: view.y - (height - view.height) / 2, width, height };
     }
     show();
   };

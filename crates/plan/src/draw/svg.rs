@@ -9,7 +9,8 @@ use super::{Drawing, Line, Shape};
 pub(crate) const STYLE: &str = "text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}\
 .n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.bold rect{stroke:#b3261e;stroke-width:2.5}\
 .round rect{fill:#eef6ee;stroke:#4f7d4f;rx:14}.quiet rect{fill:none;stroke:#b9c4ce;stroke-dasharray:2 3}\
-.quiet text{fill:#5b6b78}.e{fill:none;stroke:#7d8c99;stroke-width:1.2}.dashed{stroke-dasharray:5 4;stroke:#b0bac3}";
+.quiet text{fill:#5b6b78}.e{fill:none;stroke:#7d8c99;stroke-width:1.2}.dashed{stroke-dasharray:5 4;stroke:#b0bac3}\
+.f rect{fill:#5b7083;fill-opacity:.06;stroke:#9fb0bf;rx:6}.f text{font-size:12px;fill:#4a5d6e}";
 
 /// Writes the picture as a document of its own.
 pub(crate) fn svg(drawing: &Drawing) -> String {
@@ -28,6 +29,16 @@ pub(crate) fn write(drawing: &Drawing, out: &mut String) {
         escaped(&drawing.title)
     );
     out.push_str("<g id=\"all\">\n");
+    for (group, place) in drawing.groups.iter().zip(&layout.frames) {
+        let Some(Place { x, y, width, height }) = place else { continue };
+        let _ = writeln!(
+            out,
+            "<g class=\"f\"><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/><text x=\"{}\" y=\"{}\">{}</text></g>",
+            x + 8,
+            y + 16,
+            escaped(&group.label)
+        );
+    }
     for (edge, points) in drawing.edges.iter().zip(&layout.edges) {
         let class = if edge.line == Line::Dashed { "e dashed" } else { "e" };
         let _ = writeln!(

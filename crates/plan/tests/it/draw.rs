@@ -1,6 +1,9 @@
 //! Pictures.
 
 use insta::assert_snapshot;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
 use windlass_plan::draw::layout::{Place, layout};
 use windlass_plan::draw::{Drawing, Edge, Format, Group, Line, Node, Shape};
 use windlass_plan::{PlanBuilder, Reason, WaitKind};
@@ -130,7 +133,7 @@ fn a_plan_is_drawn_as_a_picture() {
     assert_snapshot!(plan().render(Format::Svg), @r##"
     <svg xmlns="http://www.w3.org/2000/svg" width="654" height="47" viewBox="0 0 654 47" role="img">
     <title>a plan</title>
-    <style>text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}.n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.bold rect{stroke:#b3261e;stroke-width:2.5}.round rect{fill:#eef6ee;stroke:#4f7d4f;rx:14}.quiet rect{fill:none;stroke:#b9c4ce;stroke-dasharray:2 3}.quiet text{fill:#5b6b78}.e{fill:none;stroke:#7d8c99;stroke-width:1.2}.dashed{stroke-dasharray:5 4;stroke:#b0bac3}</style>
+    <style>text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}.n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.bold rect{stroke:#b3261e;stroke-width:2.5}.round rect{fill:#eef6ee;stroke:#4f7d4f;rx:14}.quiet rect{fill:none;stroke:#b9c4ce;stroke-dasharray:2 3}.quiet text{fill:#5b6b78}.e{fill:none;stroke:#7d8c99;stroke-width:1.2}.dashed{stroke-dasharray:5 4;stroke:#b0bac3}.f rect{fill:#5b7083;fill-opacity:.06;stroke:#9fb0bf;rx:6}.f text{font-size:12px;fill:#4a5d6e}</style>
     <defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#7d8c99"/></marker></defs>
     <g id="all">
     <path class="e" data-from="0" data-to="1" d="M177 23L247 23" marker-end="url(#arrow)"><title>b reads `peer` from a (`address`), known once a is installed</title></path>
@@ -235,6 +238,62 @@ fn boxes_of_a_column_do_not_overlap_and_edges_go_to_the_right() {
         assert!(points.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{edge:?} {points:?}");
     }
     assert_eq!(placed, layout(&drawing), "the same graph, the same picture");
+}
+
+/// Random groups in groups: each frame has around it all that is in it, and nothing else.
+#[test]
+fn frames_have_in_them_what_belongs_there() {
+    proptest!(|(
+        parents in vec(any::<Option<Index>>(), 0..12),
+        homes in vec(any::<Option<Index>>(), 1..60),
+        ends in vec((any::<Index>(), any::<Index>()), 0..90),
+    )| {
+        let mut drawing = Drawing::new("random");
+        for (at, parent) in parents.iter().enumerate() {
+            let parent = parent.filter(|_| at > 0).map(|parent| parent.index(at));
+            drawing.groups.push(Group { label: format!("group {at}, which has a long name"), parent });
+        }
+        for (at, home) in homes.iter().enumerate() {
+            let group = home.filter(|_| !parents.is_empty()).map(|home| home.index(parents.len()));
+            drawing.nodes.push(node(&format!("node {at}"), group));
+        }
+        for (from, to) in ends {
+            drawing.edges.push(edge(from.index(homes.len()), to.index(homes.len())));
+        }
+        let placed = layout(&drawing);
+        // A group and those around it.
+        let around = |group: Option<usize>| -> Vec<usize> {
+            std::iter::successors(group, |group| drawing.groups[*group].parent).collect()
+        };
+        for (group, frame) in placed.frames.iter().enumerate() {
+            let is_filled = drawing.nodes.iter().any(|node| around(node.group).contains(&group));
+            prop_assert_eq!(frame.is_some(), is_filled);
+            let Some(frame) = frame else { continue };
+            prop_assert!(frame.x + frame.width <= placed.width && frame.y + frame.height <= placed.height);
+            for (node, place) in drawing.nodes.iter().zip(&placed.nodes) {
+                let is_in = around(node.group).contains(&group);
+                prop_assert!(if is_in { within(place, frame) } else { !overlap(place, frame) }, "{node:?}");
+            }
+            for (other, second) in placed.frames.iter().enumerate().filter(|(other, _)| *other != group) {
+                let Some(second) = second else { continue };
+                if around(Some(other)).contains(&group) {
+                    prop_assert!(within(second, frame), "{other} in {group}");
+                } else if !around(Some(group)).contains(&other) {
+                    prop_assert!(!overlap(second, frame), "{other} beside {group}");
+                }
+            }
+        }
+        for (at, a) in placed.nodes.iter().enumerate() {
+            prop_assert!(placed.nodes[at + 1..].iter().all(|b| !overlap(a, b)));
+        }
+    });
+}
+
+fn within(inner: &Place, outer: &Place) -> bool {
+    inner.x > outer.x
+        && inner.y > outer.y
+        && inner.x + inner.width < outer.x + outer.width
+        && inner.y + inner.height < outer.y + outer.height
 }
 
 fn overlap(a: &Place, b: &Place) -> bool {

@@ -1,0 +1,218 @@
+//! Frames around what belongs together: each group gets a lane of its own, and lanes are stacked without overlap.
+//!
+//! What is directly in a group, and the bends of edges that stay in it, is one lane: sorted and levelled by itself. A
+//! group is its lane and the frames of the groups in it, in the order in which those that are connected come near to each
+//! other. Each is moved up until it meets, in some column, what is above it; a frame meets as a whole. So frames never
+//! overlap, and a picture without groups is one lane, laid out as if there were none.
+
+use std::collections::BTreeMap;
+
+use super::{Drawing, Group};
+
+/// The space between a frame and what is in it, and between two frames inside of each other.
+pub(super) const MARGIN: u32 = 10;
+/// The height of a frame's label.
+const HEADER: i64 = 24;
+/// The space between lanes.
+const GAP: i64 = 14;
+const SWEEPS: usize = 4;
+
+/// The lane of what is in no group. That of group `g` is `g + 1`.
+const OUTSIDE: usize = 0;
+
+/// Which lane each thing is in, and which groups are in each other.
+pub(super) struct Lanes<'a> {
+    groups: &'a [Group],
+    children: Vec<Vec<usize>>,
+}
+
+/// A frame: its columns, and its upper and lower edge.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    pub(super) first: usize,
+    pub(super) last: usize,
+    pub(super) top: i64,
+    pub(super) bottom: i64,
+}
+
+/// Where the lanes and frames are.
+pub(super) struct Arranged {
+    /// How far each lane is moved down.
+    pub(super) shifts: Vec<i64>,
+    /// The frame of each group; none where nothing is in it.
+    pub(super) frames: Vec<Option<Frame>>,
+}
+
+/// Something that is moved as a whole: a lane, or a frame with all that is in it.
+#[derive(Default)]
+struct Block {
+    lanes: Vec<usize>,
+    frames: Vec<usize>,
+    /// The upper and lower edge in each column in which it has something.
+    spans: BTreeMap<usize, (i64, i64)>,
+}
+
+impl<'a> Lanes<'a> {
+    pub(super) fn of(drawing: &'a Drawing) -> Self {
+        let mut children = vec![Vec::new(); drawing.groups.len() + 1];
+        for (at, group) in drawing.groups.iter().enumerate() {
+            children[lane(group.parent)].push(at + 1);
+        }
+        Self { groups: &drawing.groups, children }
+    }
+
+    /// Returns how many lanes there are.
+    pub(super) fn count(&self) -> usize {
+        self.children.len()
+    }
+
+    fn parent(&self, lane: usize) -> Option<usize> {
+        Some(self::lane(self.groups[lane.checked_sub(1)?].parent))
+    }
+
+    /// Returns the lane and those around it, from the outside.
+    fn path(&self, lane: usize) -> Vec<usize> {
+        let mut path: Vec<usize> = std::iter::successors(Some(lane), |lane| self.parent(*lane)).collect();
+        path.reverse();
+        path
+    }
+
+    /// Returns the innermost lane around two, and what of it each is in: the lane itself, or one of those in it.
+    fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {
+        let (path_a, path_b) = (self.path(a), self.path(b));
+        let shared = path_a.iter().zip(&path_b).take_while(|(a, b)| a == b).count();
+        let around = path_a[shared - 1];
+        let part = |path: &[usize]| path.get(shared).copied().unwrap_or(around);
+        (around, part(&path_a), part(&path_b))
+    }
+
+    /// Returns the lane of an edge between two lanes.
+    pub(super) fn between(&self, a: usize, b: usize) -> usize {
+        if a == b { a } else { self.meet(a, b).0 }
+    }
+
+    /// Returns how many frames are inside of each other from a group on, itself included.
+    pub(super) fn depth(&self, group: usize) -> u32 {
+        1 + self.children[group + 1].iter().map(|child| self.depth(child - 1)).max().unwrap_or(0)
+    }
+
+    /// Stacks the lanes. `spans` has the upper and lower edge of each lane in each of its columns, `edges` the lanes that
+    /// are connected.
+    pub(super) fn arrange(
+        &self,
+        spans: Vec<BTreeMap<usize, (i64, i64)>>,
+        edges: impl Iterator<Item = (usize, usize)>,
+    ) -> Arranged {
+        let mut links: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.count()];
+        for (a, b) in edges.filter(|(a, b)| a != b) {
+            let (around, a, b) = self.meet(a, b);
+            links[around].push((a, b));
+        }
+        let frames = vec![None; self.groups.len()];
+        let mut arranging = Arranging { lanes: self, links, spans, shifts: vec![0; self.count()], frames };
+        arranging.block(OUTSIDE);
+        Arranged { shifts: arranging.shifts, frames: arranging.frames }
+    }
+}
+
+/// Returns the lane of what is in a group, or in none.
+pub(super) fn lane(group: Option<usize>) -> usize {
+    group.map_or(OUTSIDE, |group| group + 1)
+}
+
+struct Arranging<'a> {
+    lanes: &'a Lanes<'a>,
+    links: Vec<Vec<(usize, usize)>>,
+    spans: Vec<BTreeMap<usize, (i64, i64)>>,
+    shifts: Vec<i64>,
+    frames: Vec<Option<Frame>>,
+}
+
+impl Arranging<'_> {
+    /// Stacks what is in a lane and in the groups in it. Groups are at most as deep as assemblies may be inside of each
+    /// other.
+    fn block(&mut self, lane: usize) -> Block {
+        let own =
+            Block { lanes: vec![lane], frames: Vec::new(), spans: std::mem::take(&mut self.spans[lane]) };
+        let inner: Vec<usize> = self.lanes.children[lane].clone();
+        let mut parts: BTreeMap<usize, Block> =
+            inner.iter().map(|child| (*child, self.block(*child))).collect();
+        parts.insert(lane, own);
+        let order = order(lane, &inner, &self.links[lane]);
+        let mut whole = Block::default();
+        for part in order {
+            let Some(mut part) = parts.remove(&part) else { continue };
+            let reach = |column: &usize, top: i64| {
+                whole.spans.get(column).map_or(i64::MIN / 2, |(_, bottom)| bottom + GAP - top)
+            };
+            let below = part.spans.iter().map(|(column, (top, _))| reach(column, *top)).max();
+            let highest = part.spans.values().map(|(top, _)| -top).max();
+            // What meets nothing begins at the upper edge.
+            self.shift(&mut part, below.unwrap_or(0).max(highest.unwrap_or(0)));
+            for (column, (top, bottom)) in part.spans {
+                let span = whole.spans.entry(column).or_insert((top, bottom));
+                *span = (span.0.min(top), span.1.max(bottom));
+            }
+            whole.lanes.extend(part.lanes);
+            whole.frames.extend(part.frames);
+        }
+        if let Some(group) = lane.checked_sub(1) {
+            self.frame(group, &mut whole);
+        }
+        whole
+    }
+
+    fn shift(&mut self, block: &mut Block, by: i64) {
+        for lane in &block.lanes {
+            self.shifts[*lane] += by;
+        }
+        for frame in &block.frames {
+            if let Some(frame) = &mut self.frames[*frame] {
+                frame.top += by;
+                frame.bottom += by;
+            }
+        }
+        for (top, bottom) in block.spans.values_mut() {
+            *top += by;
+            *bottom += by;
+        }
+    }
+
+    /// Draws a frame around all that is in a group: it takes all of its columns from its upper to its lower edge.
+    fn frame(&mut self, group: usize, block: &mut Block) {
+        let (Some(first), Some(last)) = (block.spans.keys().next(), block.spans.keys().next_back()) else {
+            return;
+        };
+        let (first, last) = (*first, *last);
+        let top = block.spans.values().map(|(top, _)| *top).min().unwrap_or(0) - HEADER;
+        let bottom = block.spans.values().map(|(_, bottom)| *bottom).max().unwrap_or(0) + i64::from(MARGIN);
+        self.frames[group] = Some(Frame { first, last, top, bottom });
+        block.frames.push(group);
+        block.spans = (first..=last).map(|column| (column, (top, bottom))).collect();
+    }
+}
+
+/// Puts a lane and the groups in it into an order in which those that are connected come near to each other.
+fn order(lane: usize, inner: &[usize], links: &[(usize, usize)]) -> Vec<usize> {
+    let mut order: Vec<usize> = std::iter::once(lane).chain(inner.iter().copied()).collect();
+    for _ in 0..SWEEPS {
+        let place: BTreeMap<usize, usize> = order.iter().enumerate().map(|(at, part)| (*part, at)).collect();
+        let mut near: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+        for (a, b) in links {
+            for (part, other) in [(a, b), (b, a)] {
+                let sum = near.entry(*part).or_default();
+                *sum = (sum.0 + place[other], sum.1 + 1);
+            }
+        }
+        // In thousandths, so that means are told apart.
+        let mean =
+            |part: &usize| near.get(part).map_or(place[part] * 1000, |(sum, count)| sum * 1000 / count);
+        let mut sorted = order.clone();
+        sorted.sort_by_key(|part| (mean(part), place[part]));
+        if sorted == order {
+            break;
+        }
+        order = sorted;
+    }
+    order
+}
