@@ -4,7 +4,7 @@ use thiserror::Error;
 use windlass_lifecycle::{HealError, LifecycleError, ScaleError};
 use windlass_model::assembly::Origin;
 use windlass_model::record::CallRecord;
-use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, RequestId};
+use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, RequestId, Timestamp};
 use windlass_store::{Holder, StoreError};
 
 /// Why an intent can't be carried out. Nothing has been changed then, except where a variant says so.
@@ -18,7 +18,7 @@ pub enum EngineError {
     #[error(transparent)]
     Lifecycle(#[from] LifecycleError),
     /// There is no assembly of this name.
-    #[error("there is no assembly `{name}`{}", near(.known))]
+    #[error("there is no assembly `{name}`{}", near(name, .known))]
     Unknown {
         /// The name.
         name: AssemblyName,
@@ -69,6 +69,19 @@ pub enum EngineError {
     /// An earlier process has left something open.
     #[error("`{0}` was interrupted; go on with it first: `windlass retry {0}`")]
     Unfinished(AssemblyName),
+    /// An export was imported already.
+    #[error(
+        "this export of `{name}` was imported here already, at {at}, and that can be done once: {}",
+        if *here { "it is here" } else { "`windlass log` tells what has become of it since" }
+    )]
+    ImportedBefore {
+        /// The assembly.
+        name: AssemblyName,
+        /// When.
+        at: Timestamp,
+        /// Whether it is here still.
+        here: bool,
+    },
     /// There is an assembly of this name already.
     #[error("there is an assembly `{0}` here already; take that down or export it first")]
     AlreadyHere(AssemblyName),
@@ -168,6 +181,7 @@ impl EngineError {
                 | Self::NoVersion { .. }
                 | Self::MovedOn(_)
                 | Self::AlreadyHere(_)
+                | Self::ImportedBefore { .. }
                 | Self::Referenced { .. }
                 | Self::ReferenceGone { .. }
                 | Self::Scale(_)
@@ -226,13 +240,18 @@ fn referenced(name: &AssemblyName, by: &[AssemblyName], what: &str) -> String {
     format!("{what}, and {by} {verb} `{name}`; take that down first, or use `--force`")
 }
 
-fn near(known: &[AssemblyName]) -> String {
-    match known {
-        [] => "; none is up".to_owned(),
-        names => {
-            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-            format!("; there are {}", names.join(", "))
-        }
+fn near(name: &AssemblyName, known: &[AssemblyName]) -> String {
+    /// How many names are listed where none is near.
+    const LISTED: usize = 8;
+    if let Some(near) = windlass_source::suggest(name.as_str(), known.iter().map(AssemblyName::as_str)) {
+        return format!("; did you mean `{near}`?");
+    }
+    let names: Vec<String> = known.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    match (known.len(), known.len().saturating_sub(LISTED)) {
+        (0, _) => "; none is up".to_owned(),
+        (1, _) => format!("; there is {}", names.join(", ")),
+        (_, 0) => format!("; there are {}", names.join(", ")),
+        (_, more) => format!("; there are {} and {more} more", names.join(", ")),
     }
 }
 

@@ -42,6 +42,9 @@ checked_text! {
     /// A letter comes first, so that no YAML reader takes it for a number.
     InstanceId: IdError = |text| opaque(text, 32, "an instance id: a letter, then letters, digits and `-`, at most 32");
 
+    /// The id of one export of an assembly, which may be imported once into a store.
+    TransferId: IdError = |text| opaque(text, 32, "the id of an export: a letter, then letters, digits and `-`, at most 32");
+
     /// The id of a driver call; a repeated attempt of the same call keeps it.
     CallId: IdError = |text| opaque(text, 48, "a call id: a letter, then letters, digits and `-`, at most 48");
 }
@@ -70,6 +73,13 @@ impl StoreId {
 }
 
 impl InstanceId {
+    /// Makes a new id of 24 characters.
+    pub fn random(entropy: &dyn Entropy) -> Self {
+        Self(random_id(entropy, 24).into())
+    }
+}
+
+impl TransferId {
     /// Makes a new id of 24 characters.
     pub fn random(entropy: &dyn Entropy) -> Self {
         Self(random_id(entropy, 24).into())

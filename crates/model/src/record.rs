@@ -14,7 +14,7 @@ use windlass_secret::SecretRef;
 
 use crate::assembly::{Action, PackageDigest, Side, Topology};
 use crate::clock::Timestamp;
-use crate::id::{CallId, InstanceId, ProcessId, RequestId, Seq, StepId};
+use crate::id::{CallId, InstanceId, ProcessId, RequestId, Seq, StepId, TransferId};
 use crate::name::{AssemblyName, DescriptorName, DriverKind, ElementName, PropertyName, RelationshipName};
 use crate::state::State;
 
@@ -586,6 +586,20 @@ pub enum Event {
         intent: Intent,
         /// Why not; none when who asked has taken it back.
         why: Option<String>,
+    },
+    /// The assembly was written to a file, and this store has forgotten it.
+    Exported {
+        /// Which export it was.
+        transfer: TransferId,
+        /// The file, as it was named.
+        file: String,
+    },
+    /// The assembly was taken over from a file that another store has written.
+    Imported {
+        /// Which export it was; none of one whose writer gave it no id.
+        transfer: Option<TransferId>,
+        /// The file, as it was named.
+        file: String,
     },
     /// A process began.
     ProcessStarted {

@@ -125,7 +125,7 @@ impl Windlass {
             hand_over.abandon().await;
             return Err(error);
         }
-        hand_over.complete().await?;
+        hand_over.complete(&file.display().to_string()).await?;
         std::fs::rename(&part, file).map_err(|source| Error::File { path: file.to_owned(), source })
     }
 
@@ -175,13 +175,14 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// When the file is damaged or its secrets can't be opened, when there is an assembly of its name, or what it
-    /// references is not here. Nothing has been changed then.
+    /// When the file is damaged or its secrets can't be opened, when it was imported here before, when there is an assembly
+    /// of its name, or what it references is not here. Nothing has been changed then.
     pub async fn import(&self, file: &Path, key: Option<&Path>, stop: &Stop) -> Result<AssemblyName, Error> {
         let records = self.exported(file, key)?;
         let name = records.assembly.name.clone();
         let store = self.store_or_new().await?;
-        Box::pin(self.engine(store).take_over(records, &self.holder(), stop)).await?;
+        Box::pin(self.engine(store).take_over(records, &file.display().to_string(), &self.holder(), stop))
+            .await?;
         Ok(name)
     }
 

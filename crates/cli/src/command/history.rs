@@ -22,12 +22,17 @@ pub(crate) async fn run(args: HistoryArgs) -> ExitCode {
 }
 
 fn print(view: &HistoryView) -> ExitCode {
+    let mut moves = view.moves.iter().peekable();
     for (at, version) in view.versions.iter().enumerate() {
+        while let Some(way) = moves.next_if(|way| way.at < version.at) {
+            super::log::print_move(way);
+        }
         if at > 0 {
             say!();
         }
         print_version(version);
     }
+    moves.for_each(super::log::print_move);
     exit::DONE
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use windlass::view::log::{ActivityLog, JobLog, LogView, ProcessLog, StepLog};
+use windlass::view::log::{ActivityLog, JobLog, LogView, MoveLog, MoveWay, ProcessLog, StepLog};
 
 use super::{fail, open, print_json};
 use crate::args::{Format, LogArgs};
@@ -15,8 +15,12 @@ pub(crate) async fn run(args: LogArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let view = windlass.log(&args.name, args.component.as_deref()).await.map(|mut view| {
-        let last = args.last.map_or(usize::MAX, |last| usize::try_from(last).unwrap_or(usize::MAX));
+        let last = args.last.map_or(usize::MAX, usize::from);
         view.processes.drain(..view.processes.len().saturating_sub(last));
+        if let (Some(_), Some(first)) = (args.last, view.processes.first()) {
+            let since = first.started;
+            view.moves.retain(|way| way.at >= since);
+        }
         view
     });
     match view {
@@ -27,12 +31,17 @@ pub(crate) async fn run(args: LogArgs) -> ExitCode {
 }
 
 fn print(view: &LogView) -> ExitCode {
+    let mut moves = view.moves.iter().peekable();
     for (at, process) in view.processes.iter().enumerate() {
+        while let Some(way) = moves.next_if(|way| way.at < process.started) {
+            print_move(way);
+        }
         if at > 0 {
             say!();
         }
         print_process(process);
     }
+    moves.for_each(print_move);
     for request in &view.dismissed {
         say!();
         let fate = if request.why.is_some() { "refused" } else { "withdrawn" };
@@ -41,6 +50,15 @@ fn print(view: &LogView) -> ExitCode {
         request.why.iter().for_each(|why| say!("  {why}"));
     }
     exit::DONE
+}
+
+/// Says that an assembly came to this store, or went from it.
+pub(crate) fn print_move(way: &MoveLog) {
+    let (what, word) = match way.way {
+        MoveWay::Exported => ("exported", "to"),
+        MoveWay::Imported => ("imported", "from"),
+    };
+    say!("\n{} {word} {} {}", styled(STRONG, what), way.file, styled(DIM, way.at));
 }
 
 pub(crate) fn print_process(process: &ProcessLog) {

@@ -53,7 +53,10 @@ pub(crate) async fn import(args: ImportArgs) -> ExitCode {
             let said = if dry.dry_run {
                 format!("{name} would be here")
             } else {
-                format!("{name} is here now; `windlass status {name}` shows it")
+                format!(
+                    "{name} is here now; `windlass status {name}` shows it\n{} is used up: remove it, and import it nowhere else",
+                    file.display()
+                )
             };
             tell(name, file, &said, &dry, print)
         }

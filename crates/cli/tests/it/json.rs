@@ -228,7 +228,8 @@ fn up_status_log_and_down() {
           "activity": []
         }
       ],
-      "dismissed": []
+      "dismissed": [],
+      "moves": []
     }
     "#);
     assert_snapshot!(env.ok(&["down", "small", "--format", "json"]), @r#"

@@ -82,9 +82,13 @@ fn it_moves_and_goes_on() {
         there.refuses(&["status", "small"]).contains("there is no assembly `small`"),
         "nothing was changed"
     );
-    assert_snapshot!(there.ok(&["import", "small.export", "--key", "small.key"]).out(), @"small is here now; `windlass status small` shows it");
-    assert_snapshot!(there.refuses(&["import", "small.export", "--key", "small.key"]), @"error: there is an assembly `small` here already; take that down or export it first");
-    assert!(there.refuses(&import).contains("there is an assembly `small` here already"));
+    assert_snapshot!(there.ok(&["import", "small.export", "--key", "small.key"]).out(), @"
+    small is here now; `windlass status small` shows it
+    small.export is used up: remove it, and import it nowhere else
+    ");
+    let again = there.refuses(&["import", "small.export", "--key", "small.key"]);
+    assert!(again.contains("imported here already") && again.contains("it is here"), "{again}");
+    assert!(there.refuses(&import).contains("imported here already"));
     assert_snapshot!(there.ok(&["status", "small"]).out(), @"
     small Active assembly::small::1.1, AGE
     └─ box Active AGE
@@ -97,9 +101,19 @@ fn it_moves_and_goes_on() {
 
     p3 up, completed WHEN assembly::small::1.1, 1 resource
       password: ***
+
+    imported from small.export WHEN
     ");
     there.ok(&["heal", "small", "box"]);
     there.ok(&["down", "small"]);
+    // What the file says of it is long past.
+    let again = there.refuses(&["import", "small.export", "--key", "small.key"]);
+    assert!(again.contains("imported here already") && again.contains("`windlass log` tells"), "{again}");
+    for told in [there.ok(&["log", "small"]).out(), there.ok(&["history", "small"]).out()] {
+        assert!(told.contains("imported from small.export"), "{told}");
+    }
+    assert!(here.ok(&["log", "small"]).out().contains("exported to small.export"));
+    assert_eq!(here.json(&["history", "small"])["moves"][0]["way"], "exported");
     assert_eq!(there.trace(), ["Stop", "Start", "Stop", "Uninstall"]);
 }
 
@@ -123,6 +137,11 @@ fn it_moves_to_a_server_and_back() {
     there(&["export", "small", "-o", "back.export"]);
     assert!(there(&["status"]).stdout.contains("nothing is up"));
     env.ok(&["import", "back.export"]);
+    // Out of this store and back into it is another export, and so is what an earlier one was undone with.
+    env.ok(&["export", "small", "-o", "third.export"]);
+    env.ok(&["import", "third.export"]);
+    let refused = env.refuses(&["import", "third.export"]);
+    assert!(refused.contains("imported here already"), "{refused}");
     assert!(env.ok(&["status"]).stdout.starts_with("small Inactive"));
     env.ok(&["down", "small"]);
     assert_eq!(env.trace(), ["Install", "Start", "Stop", "Uninstall"]);

@@ -7,9 +7,9 @@ use windlass_driver::Package;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
     AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, Intent, PackageRecord,
-    PairRecord, ProcessRecord, Severity, VersionRecord,
+    PairRecord, ProcessRecord, VersionRecord,
 };
-use windlass_model::{AssemblyName, ElementName, ProcessId, Timestamp};
+use windlass_model::{AssemblyName, ProcessId, Seq, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease};
 
@@ -20,6 +20,9 @@ use crate::host::Stop;
 /// All that the next intent needs of an assembly, wherever it is kept. Steps, calls, jobs and events stay behind.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Bundle {
+    /// Which export it is; none in files of writers that gave them none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<TransferId>,
     /// The assembly.
     pub assembly: AssemblyRecord,
     /// How far its elements have come.
@@ -106,6 +109,7 @@ impl Engine {
         let of_versions: BTreeSet<ProcessId> = versions.iter().map(|version| version.process).collect();
         let history = self.store.history(name).await?.processes.into_iter().map(|known| known.process);
         Ok(Bundle {
+            transfer: Some(TransferId::random(&*self.means.entropy)),
             processes: history.filter(|process| of_versions.contains(&process.id)).collect(),
             assembly: snapshot.assembly,
             elements: snapshot.elements.into_values().collect(),
@@ -132,17 +136,23 @@ impl Engine {
         Ok(true)
     }
 
-    /// Takes an assembly over that another store has handed over.
+    /// Takes an assembly over that another store has handed over, in the file of this name.
     ///
     /// # Errors
     ///
-    /// When there is one of its name, when what it references is not here, and when a package is not what it was. Nothing
-    /// has been changed then.
-    pub async fn take_over(&self, bundle: Bundle, holder: &Holder, stop: &Stop) -> Result<(), EngineError> {
+    /// When it was taken over here before, when there is one of its name, when what it references is not here, and when a
+    /// package is not what it was. Nothing has been changed then.
+    pub async fn take_over(
+        &self,
+        bundle: Bundle,
+        file: &str,
+        holder: &Holder,
+        stop: &Stop,
+    ) -> Result<(), EngineError> {
         intact(&bundle)?;
         let name = bundle.assembly.name.clone();
         let lease = self.store.lease(&name, holder).await?;
-        let taken = self.take_over_under(&lease, bundle, stop).await;
+        let taken = self.take_over_under(&lease, bundle, file, stop).await;
         match taken {
             Ok(()) => Ok(self.store.release(lease).await?),
             Err(error) => Err(self.give_back(lease, error).await),
@@ -157,20 +167,31 @@ impl Engine {
     pub async fn can_take_over(&self, bundle: &Bundle) -> Result<(), EngineError> {
         intact(bundle)?;
         let name = &bundle.assembly.name;
-        if self.store.load(name).await?.is_some() {
-            return Err(EngineError::AlreadyHere(name.clone()));
-        }
+        self.is_new(name, bundle).await?;
         for reference in &bundle.assembly.references {
             self.stays(reference, name).await?;
         }
         Ok(())
     }
 
-    async fn take_over_under(&self, lease: &Lease, bundle: Bundle, stop: &Stop) -> Result<(), EngineError> {
-        let name = &lease.scope;
-        if self.store.load(name).await?.is_some() {
-            return Err(EngineError::AlreadyHere(name.clone()));
+    /// Refuses what was taken over here before, and what is here.
+    async fn is_new(&self, name: &AssemblyName, bundle: &Bundle) -> Result<(), EngineError> {
+        let here = self.store.load(name).await?.is_some();
+        if let Some(at) = self.imported(name, bundle.transfer.as_ref()).await? {
+            return Err(EngineError::ImportedBefore { name: name.clone(), at, here });
         }
+        if here { Err(EngineError::AlreadyHere(name.clone())) } else { Ok(()) }
+    }
+
+    async fn take_over_under(
+        &self,
+        lease: &Lease,
+        bundle: Bundle,
+        file: &str,
+        stop: &Stop,
+    ) -> Result<(), EngineError> {
+        let name = &lease.scope;
+        self.is_new(name, &bundle).await?;
         let mut visits = Vec::new();
         for reference in &bundle.assembly.references {
             let visited = match self.patiently(reference, lease, stop).await {
@@ -185,18 +206,41 @@ impl Engine {
                 return Err(error);
             }
         }
-        let taken = self.put(lease, bundle).await;
+        let taken = self.put(lease, bundle, file).await;
         self.leave(visits).await;
         taken
     }
 
-    async fn put(&self, lease: &Lease, mut bundle: Bundle) -> Result<(), EngineError> {
+    /// Returns when an export was imported here, if it was.
+    async fn imported(
+        &self,
+        name: &AssemblyName,
+        transfer: Option<&TransferId>,
+    ) -> Result<Option<Timestamp>, EngineError> {
+        /// How many events are read at once.
+        const MANY: usize = 10_000;
+        let mut seen = Seq::START;
+        loop {
+            let events = self.store.events_of(name, seen, MANY).await?;
+            let Some(last) = events.last() else { return Ok(None) };
+            seen = last.seq;
+            let same = events.iter().find(|event| {
+                matches!(&event.draft.body, Happening::Imported { transfer: Some(of), .. } if Some(of) == transfer)
+            });
+            if let Some(event) = same {
+                return Ok(Some(event.draft.at));
+            }
+        }
+    }
+
+    async fn put(&self, lease: &Lease, mut bundle: Bundle, file: &str) -> Result<(), EngineError> {
         let mut numbers = BTreeMap::new();
         for number in bundle.numbers() {
             numbers.insert(number, self.store.reserve_process().await?);
         }
         bundle.renumber(&numbers);
         let now = self.means.clock.now();
+        let body = Happening::Imported { transfer: bundle.transfer, file: file.to_owned() };
         let mut batch = Batch::new();
         for package in bundle.packages {
             batch = batch.put_package(package);
@@ -221,7 +265,7 @@ impl Engine {
         for version in bundle.versions {
             batch = batch.put_version(version);
         }
-        self.store.commit(lease, batch.event(said(&name, now, "it was imported"))).await?;
+        self.store.commit(lease, batch.event(said(&name, now, body))).await?;
         Ok(())
     }
 }
@@ -238,9 +282,7 @@ fn intact(bundle: &Bundle) -> Result<(), EngineError> {
     Ok(())
 }
 
-fn said(name: &AssemblyName, at: Timestamp, message: &str) -> EventDraft {
-    let (element, message) = (ElementName::from(name), message.to_owned());
-    let body = Happening::Logged { element, severity: Severity::Info, message };
+fn said(name: &AssemblyName, at: Timestamp, body: Happening) -> EventDraft {
     EventDraft { at, assembly: name.clone(), process: None, body }
 }
 
@@ -250,17 +292,20 @@ impl HandOver {
         &self.bundle
     }
 
-    /// Lets the store forget the assembly: from here on the bundle owns it.
+    /// Lets the store forget the assembly: from here on the bundle owns it, in the file of this name.
     ///
     /// # Errors
     ///
     /// When the store fails; then the store owns it still.
-    pub async fn complete(self) -> Result<(), EngineError> {
+    pub async fn complete(self, file: &str) -> Result<(), EngineError> {
         let Self { engine, lease, bundle } = self;
         let name = &bundle.assembly.name;
-        let batch = Batch::new()
-            .event(said(name, engine.means.clock.now(), "it was exported"))
-            .drop_assembly(name.clone());
+        let mut batch = Batch::new();
+        if let Some(transfer) = bundle.transfer.clone() {
+            let body = Happening::Exported { transfer, file: file.to_owned() };
+            batch = batch.event(said(name, engine.means.clock.now(), body));
+        }
+        let batch = batch.drop_assembly(name.clone());
         match engine.store.commit(&lease, batch).await {
             Ok(_) => Ok(engine.store.release(lease).await?),
             Err(error) => Err(engine.give_back(lease, error.into()).await),

@@ -21,6 +21,30 @@ pub struct LogView {
     pub processes: Vec<ProcessLog>,
     /// What was asked of the long-running mode and not carried out.
     pub dismissed: Vec<DismissedLog>,
+    /// When it came here from another store, and when it went to one.
+    pub moves: Vec<MoveLog>,
+}
+
+/// An assembly's way from one store to another.
+#[derive(Debug, Clone, Serialize)]
+pub struct MoveLog {
+    /// When.
+    #[serde(serialize_with = "super::time::one")]
+    pub at: Timestamp,
+    /// Which way.
+    pub way: MoveWay,
+    /// The file, as it was named.
+    pub file: String,
+}
+
+/// Which way an assembly went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MoveWay {
+    /// Out of this store.
+    Exported,
+    /// Into this store.
+    Imported,
 }
 
 /// What was done in one process.
@@ -132,7 +156,7 @@ impl Windlass {
     pub async fn log(&self, name: &AssemblyName, component: Option<&str>) -> Result<LogView, Error> {
         let store = self.store_of(name).await?;
         let history = store.history(name).await?;
-        let Told { activity, dismissed } = told(&*store, name).await?;
+        let Told { activity, dismissed, moves } = told(&*store, name).await?;
         if history.processes.is_empty() && dismissed.is_empty() {
             let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
             return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
@@ -154,7 +178,7 @@ impl Windlass {
             let (assembly, component) = (name.clone(), component.to_owned());
             return Err(Error::NoComponent { assembly, component, known: known.into_iter().collect() });
         }
-        Ok(LogView { version: 1, assembly: name.clone(), processes, dismissed })
+        Ok(LogView { version: 1, assembly: name.clone(), processes, dismissed, moves })
     }
 }
 
@@ -171,6 +195,12 @@ fn concerns(element: &ElementName, component: &str) -> bool {
 struct Told {
     activity: Vec<(Option<ProcessId>, ActivityLog)>,
     dismissed: Vec<DismissedLog>,
+    moves: Vec<MoveLog>,
+}
+
+/// Returns when an assembly came to this store and went from it.
+pub(crate) async fn moves(store: &dyn Store, name: &AssemblyName) -> Result<Vec<MoveLog>, Error> {
+    Ok(told(store, name).await?.moves)
 }
 
 async fn told(store: &dyn Store, name: &AssemblyName) -> Result<Told, Error> {
@@ -188,6 +218,12 @@ async fn told(store: &dyn Store, name: &AssemblyName) -> Result<Told, Error> {
                 }
                 Event::Dismissed { request, intent, why } => {
                     told.dismissed.push(DismissedLog { at, request, intent: intent.to_string(), why });
+                }
+                Event::Exported { file, .. } => {
+                    told.moves.push(MoveLog { at, way: MoveWay::Exported, file });
+                }
+                Event::Imported { file, .. } => {
+                    told.moves.push(MoveLog { at, way: MoveWay::Imported, file });
                 }
                 _ => {}
             }

@@ -17,7 +17,7 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use crate::error::Error;
 use crate::open::Windlass;
-use crate::view::log::{LogView, ProcessLog};
+use crate::view::log::{LogView, MoveLog, ProcessLog};
 
 /// Processes, oldest first.
 #[derive(Debug, Clone, Serialize)]
@@ -80,6 +80,8 @@ pub struct HistoryView {
     pub assembly: AssemblyName,
     /// Its versions.
     pub versions: Vec<VersionView>,
+    /// When it came here from another store, and when it went to one.
+    pub moves: Vec<MoveLog>,
 }
 
 /// What an assembly was asked to be.
@@ -171,7 +173,8 @@ impl Windlass {
             let before = at.checked_sub(1).map(|before| &versions[before]);
             shown.push(VersionView::new(version, before, intents.get(&version.process))?);
         }
-        Ok(HistoryView { version: 1, assembly: name.clone(), versions: shown })
+        let moves = super::log::moves(&*self.store_of(name).await?, name).await?;
+        Ok(HistoryView { version: 1, assembly: name.clone(), versions: shown, moves })
     }
 
     /// Says what is different between what two processes asked an assembly to be.
