@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     if arguments.peek().is_some_and(|first| first == args::SUPERVISE) {
         return windlass::executor::process::supervise(arguments.skip(1));
     }
-    let code = command::run(<args::Cli as clap::Parser>::parse());
+    let code = command::run(args::parse());
     if let Some(error) = output::trouble() {
         tell!("error: can't write to standard output: {error}");
         return exit::FAILED;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use windlass::model::id::IdError;
 use windlass::model::{AssemblyName, ProcessId, RequestId, State};
@@ -114,6 +115,8 @@ pub(crate) enum Assumption {
 }
 
 /// Take all parts of an assembly to a state, from above or below.
+///
+/// `up` takes it to Active again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -122,10 +125,22 @@ Examples:
 pub(crate) struct SetStateArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The state: Installed, Inactive or Active
+    /// The state
+    #[arg(value_name = "STATE", value_parser = states())]
     pub(crate) to: State,
     #[command(flatten)]
     pub(crate) how: HowArgs,
+}
+
+/// Reads a state that can be asked for.
+fn states() -> impl TypedValueParser<Value = State> {
+    let state = |name: &'static str, help: &'static str| PossibleValue::new(name).help(help);
+    PossibleValuesParser::new([
+        state("Installed", "There, and neither configured nor started"),
+        state("Inactive", "Configured, and not started"),
+        state("Active", "Started"),
+    ])
+    .try_map(|word| word.parse::<State>())
 }
 
 /// Add nodes to a cluster, or remove some, by its scaling-increment.
@@ -170,7 +185,7 @@ Examples:
 pub(crate) struct HealArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The part: its name below the assembly, its id, or its metric key, which is its full name
+    /// The part: its name below the assembly, as `B__1`, its id, or its metric key, which is its full name
     pub(crate) part: String,
     #[command(flatten)]
     pub(crate) how: HowArgs,
@@ -178,12 +193,13 @@ pub(crate) struct HealArgs {
 
 /// Take over an assembly whose parts exist already.
 ///
-/// Runs the transition Adopt of each resource instead of Create, Install, Configure and Start. Relationships are taken to
-/// be there.
+/// Runs the transition Adopt of each resource instead of Create, Install, Configure and Start, or finds what exists by the
+/// `queries` of a resource that has no Adopt. Relationships are taken to be there. Nothing is made.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  windlass adopt shop.yaml --name shop-old")]
+  windlass adopt shop.yaml --name shop-old
+  windlass adopt shop.yaml --dry-run")]
 pub(crate) struct AdoptArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
@@ -192,6 +208,8 @@ pub(crate) struct AdoptArgs {
 }
 
 /// Make an assembly again what it was before.
+///
+/// With the descriptor, the parameters and the scripts of then, which are kept. `windlass history NAME` lists what it was.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -276,14 +294,15 @@ pub(crate) struct ExportArgs {
 
 /// Take over an assembly that was exported from another store.
 ///
-/// What it references must be here before it. Import a file once: two stores must not own one assembly.
+/// What it references must be here before it. Import a file once, and remove it then: two stores must not own one assembly,
+/// and only within one store can windlass see that it would.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass import h_bta.export
   windlass import h_bta.export --key h_bta.key --state postgres://db.example.org/windlass")]
 pub(crate) struct ImportArgs {
-    /// The file
+    /// The file that `windlass export` has written
     pub(crate) file: PathBuf,
     /// Open its secrets with the key in this file; else with this project's
     #[arg(long, value_name = "FILE")]

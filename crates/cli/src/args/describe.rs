@@ -7,12 +7,15 @@ use clap::{Args, ValueEnum};
 use super::flags::{AssemblyArgs, PartsArgs, PrintArgs};
 
 /// Show what up would do, and why each step waits.
+///
+/// Nothing is changed. What is saved by -o is carried out as it was looked at, or refused with what has moved since.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass plan fixtures/assemblies/h_bta
   windlass plan shop.yaml -p nodes=3 --format json
   windlass plan shop.yaml --why s7
+  windlass plan shop.yaml --refresh
   windlass plan shop.yaml -o shop.plan")]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
@@ -43,14 +46,19 @@ pub(crate) struct PlanArgs {
 
 /// Draw an assembly, its plan, or who reads whom in it.
 ///
-/// An assembly that is up is drawn as it was asked for, its plan as that of its last process. The page needs no
-/// network.
+/// An assembly that is up can be given by its name instead of a file: it is drawn as it was asked for, its plan as that
+/// of its last process. The page that --format html writes needs no network.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    mut_arg("file", |file| {
+        file.value_name("FILE|DIR|NAME").help("The assembly's descriptor, the folder it is in, or the name of an assembly that is up")
+    }),
+    after_help = "\
 Examples:
-  windlass graph fixtures/assemblies/h_bta
+  windlass graph fixtures/assemblies/h_bta --format svg > h_bta.svg
   windlass graph shop.yaml --view plan --format html > plan.html
-  windlass graph h_bta --view properties --format mermaid")]
+  windlass graph h_bta --view properties --format mermaid    # one that is up, by its name"
+)]
 pub(crate) struct GraphArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
@@ -152,7 +160,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_enum, default_value_t = CheckFormat::Human)]
     pub(crate) format: CheckFormat,
 
-    /// Fail on these too
+    /// End with code 2 on these too
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
 
@@ -195,6 +203,6 @@ pub(crate) enum Deny {
 Examples:
   windlass explain WL0112")]
 pub(crate) struct ExplainArgs {
-    /// The code
+    /// The code, as `WL0112`
     pub(crate) code: String,
 }

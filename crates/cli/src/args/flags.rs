@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use windlass::model::AssemblyName;
 
+use super::mistakes::{counted, whole};
+
 /// How something is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -42,11 +44,11 @@ pub(crate) struct AssemblyArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// Run this many driver calls at once [default: 4 × cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = counted)]
     pub(crate) parallelism: Option<u16>,
 
     /// Let running jobs end by themselves for this many seconds when interrupted
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) grace: u32,
 
     #[command(flatten)]
@@ -68,7 +70,7 @@ pub(crate) struct DryRunArgs {
 /// Whether it is done against others.
 #[derive(Debug, Args)]
 pub(crate) struct ForceArgs {
-    /// Take parts away from other assemblies that reference this one
+    /// Do it even where other assemblies reference this one and lose what they use
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -6,6 +6,7 @@ mod flags;
 mod image;
 mod itself;
 mod job;
+mod mistakes;
 mod show;
 mod watch;
 
@@ -23,6 +24,7 @@ pub(crate) use flags::{AssemblyArgs, DryRunArgs, Format, HowArgs, PrintArgs, Run
 pub(crate) use image::{ImageArgs, ImageBuildArgs, ImageCommand};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs, RuntimeName};
+pub(crate) use mistakes::parse;
 pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, PsArgs, PsCommand, StatusArgs};
 pub(crate) use watch::{MetricArgs, MetricCommand, WatchArgs};
 
@@ -38,7 +40,7 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Keep the state in this PostgreSQL database instead of .windlass
+    /// Keep the state in this PostgreSQL database, as postgres://USER@HOST/DATABASE, instead of .windlass
     #[arg(long, value_name = "ADDRESS", global = true)]
     pub(crate) state: Option<String>,
 }
@@ -52,13 +54,14 @@ Exit codes:
   130  interrupted; the same command again goes on from there
 
 Environment:
-  XDG_CACHE_HOME     the folder with the folder windlass/images (default: ~/.cache)
-  WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
-  WINDLASS_STATE     where the state is kept, as --state says
-  WINDLASS_PARAM_<NAME>  the value of a property that has none by -p or --params; NAME is that of the
-                     property in upper case, with _ for - and .
-  NO_COLOR           print without colours
-  SPIFF_FEATURES, SPIFF_ENCRYPTION_KEY  for `windlass spiff`, as the original has them
+  WINDLASS_STATE        where the state is kept, as --state says
+  WINDLASS_KEY_FILE     the file with the key that seals secrets (default: .windlass/key)
+  WINDLASS_PARAM_<NAME> the value of a property that has none by -p or --params; NAME is that
+                        of the property in upper case, with _ for - and .
+  XDG_CACHE_HOME        the folder with the folder windlass/images (default: ~/.cache)
+  NO_COLOR              print without colours
+  SPIFF_FEATURES, SPIFF_ENCRYPTION_KEY
+                        for `windlass spiff`, as the original has them
 
 Examples:
   windlass up fixtures/assemblies/h_bta

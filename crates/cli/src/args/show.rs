@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use windlass::model::{AssemblyName, ProcessId};
 
 use super::flags::PrintArgs;
+use super::mistakes::counted;
 
 /// List processes, or show one step by step.
 #[derive(Debug, Args)]
@@ -29,8 +30,12 @@ pub(crate) struct PsArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PsCommand {
     /// Show what was done in a process, step by step
+    #[command(after_help = "\
+Examples:
+  windlass ps show p12
+  windlass ps show p12 --format json")]
     Show {
-        /// The process
+        /// The process, as `p12`
         process: ProcessId,
 
         #[command(flatten)]
@@ -52,6 +57,8 @@ pub(crate) struct HistoryArgs {
 }
 
 /// Show what is different between two versions of an assembly.
+///
+/// `windlass history NAME` lists the versions. What is shown is what would change from the first to the second.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -118,8 +125,8 @@ pub(crate) struct LogArgs {
     pub(crate) component: Option<String>,
 
     /// Only the last N processes
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) last: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = counted)]
+    pub(crate) last: Option<u16>,
 
     #[command(flatten)]
     pub(crate) print: PrintArgs,

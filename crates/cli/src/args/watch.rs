@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::flags::RunArgs;
+use super::mistakes::whole;
 
 /// Watch assemblies: apply policies, look at health, do what is queued.
 ///
@@ -17,7 +18,7 @@ Examples:
   windlass run --state postgres://db.example.org/windlass")]
 pub(crate) struct WatchArgs {
     /// Look at the health of parts every so many seconds; 0 never does
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) health: u32,
 
     #[command(flatten)]
@@ -25,6 +26,8 @@ pub(crate) struct WatchArgs {
 }
 
 /// Send a metric to `windlass run`.
+///
+/// It has to be running in the same project. A metric that no policy reads is taken, and answered with which ones are read.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -38,8 +41,12 @@ pub(crate) struct MetricArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum MetricCommand {
     /// Send one reading
+    #[command(after_help = "\
+Examples:
+  windlass metric push h_bta__A.load 92
+  windlass metric push h_bta__B__1.integrity BROKEN")]
     Push {
-        /// The metric: the full name of a part, `.`, and the metric's name
+        /// The metric: the full name of a part, `.`, and the metric's name, as `h_bta__A.load`
         metric: String,
         /// A load from 0 to 100, or OK or BROKEN
         reading: String,

@@ -165,7 +165,8 @@ fn all_parts_go_to_a_state() {
     env.ok(&["up", "h_bta"]);
     assert!(env.ok(&["status"]).stdout.starts_with("h_bta Active"));
     assert_snapshot!(env.refuses(&["set-state", "h_bta", "Created"]), @"
-    error: invalid value 'Created' for '<TO>': `Created` is no state that can be asked for: one of Installed, Inactive, Active
+    error: invalid value 'Created' for '<STATE>'
+      [possible values: Installed, Inactive, Active]
 
     For more information, try '--help'.
     ");

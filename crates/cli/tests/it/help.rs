@@ -48,7 +48,8 @@ fn the_main_help_lists_commands_and_exit_codes() {
       help         Print this message or the help of the given subcommand(s)
 
     Options:
-          --state <ADDRESS>  Keep the state in this PostgreSQL database instead of .windlass
+          --state <ADDRESS>  Keep the state in this PostgreSQL database, as
+                             postgres://USER@HOST/DATABASE, instead of .windlass
       -h, --help             Print help
       -V, --version          Print version
 
@@ -60,14 +61,14 @@ fn the_main_help_lists_commands_and_exit_codes() {
       130  interrupted; the same command again goes on from there
 
     Environment:
-      XDG_CACHE_HOME     the folder with the folder windlass/images (default: ~/.cache)
-      WINDLASS_KEY_FILE  the file with the key that secrets are sealed with (default: .windlass/key)
-      WINDLASS_STATE     where the state is kept, as --state says
-      WINDLASS_PARAM_<NAME>  the value of a property that has none by -p or --params; NAME is that of
-      the
-                         property in upper case, with _ for - and .
-      NO_COLOR           print without colours
-      SPIFF_FEATURES, SPIFF_ENCRYPTION_KEY  for `windlass spiff`, as the original has them
+      WINDLASS_STATE        where the state is kept, as --state says
+      WINDLASS_KEY_FILE     the file with the key that seals secrets (default: .windlass/key)
+      WINDLASS_PARAM_<NAME> the value of a property that has none by -p or --params; NAME is that
+                            of the property in upper case, with _ for - and .
+      XDG_CACHE_HOME        the folder with the folder windlass/images (default: ~/.cache)
+      NO_COLOR              print without colours
+      SPIFF_FEATURES, SPIFF_ENCRYPTION_KEY
+                            for `windlass spiff`, as the original has them
 
     Examples:
       windlass up fixtures/assemblies/h_bta
@@ -201,7 +202,7 @@ fn wrong_arguments() {
     For more information, try '--help'.
     ");
     assert_snapshot!(env.refuses(&["up", "x", "--parallelism", "0"]), @"
-    error: invalid value '0' for '--parallelism <N>': 0 is not in 1..=65535
+    error: invalid value '0' for '--parallelism <N>': expected a whole number from 1 to 65535
 
     For more information, try '--help'.
     ");

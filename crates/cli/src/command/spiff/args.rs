@@ -46,6 +46,10 @@ pub(crate) struct AccessArgs {
 ///
 /// Each stub is processed with those behind it first. What a template asks for is taken from the first stub that has it.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass spiff merge template.yaml values.yaml
+  windlass spiff merge template.yaml -D host=example.org --trace url")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct MergeArgs {
     /// The template; - is standard input
@@ -115,6 +119,10 @@ pub(crate) struct MergeArgs {
 
 /// Print what an expression is.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass spiff eval 'map[[1..3]|x|->x * x]'
+  windlass spiff eval 'host.name' --document values.yaml")]
 pub(crate) struct EvalArgs {
     /// The expression, without (( and ))
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
@@ -142,6 +150,9 @@ pub(crate) struct EvalArgs {
 
 /// Print the canonical form of an expression, or what is wrong with it.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass spiff parse 'a.b + 1'")]
 pub(crate) struct ParseArgs {
     /// The expression, without (( and ))
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
@@ -150,6 +161,10 @@ pub(crate) struct ParseArgs {
 
 /// Print a document in canonical form, as YAML or JSON.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass spiff convert values.yaml --json
+  windlass spiff convert - --path hosts.[0] < values.yaml")]
 pub(crate) struct ConvertArgs {
     /// The document; - is standard input
     #[arg(value_name = "FILE")]
@@ -170,6 +185,9 @@ pub(crate) struct ConvertArgs {
 
 /// Compare two documents by their structure.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  windlass spiff diff old.yaml new.yaml")]
 pub(crate) struct DiffArgs {
     /// The first document
     #[arg(value_name = "A")]

@@ -1,0 +1,207 @@
+//! Wrong words on the command line: what was meant perhaps.
+//!
+//! The parser finds words that are nearly right. What it does not find is added here: words in another case, and those
+//! that other tools have for the same.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, Error, Parser as _};
+
+use super::Cli;
+
+/// Commands by what other tools call them.
+const COMMANDS: [(&[&str], &str); 16] = [
+    (&["start", "create", "install", "deploy", "launch", "upgrade", "update", "converge"], "up"),
+    (&["stop", "delete", "destroy", "remove", "rm", "uninstall", "teardown"], "down"),
+    (&["list", "ls", "get", "show", "describe", "state", "info"], "status"),
+    (&["logs", "events"], "log"),
+    (&["validate", "lint", "test", "verify"], "check"),
+    (&["render", "compose", "template"], "resolve"),
+    (&["watch", "serve", "daemon", "agent"], "run"),
+    (&["processes", "tasks", "jobs", "process"], "ps"),
+    (&["abort", "interrupt", "kill"], "cancel"),
+    (&["undo", "revert"], "rollback"),
+    (&["repair", "restart", "recover"], "heal"),
+    (&["resume", "continue"], "retry"),
+    (&["draw", "dot", "topology"], "graph"),
+    (&["preview", "dry-run"], "plan"),
+    (&["setstate", "activate", "deactivate"], "set-state"),
+    (&["completion"], "completions"),
+];
+
+/// Values by other words for them.
+const VALUES: [(&[&str], &str); 6] = [
+    (&["up", "more", "grow"], "out"),
+    (&["down", "less", "fewer", "shrink"], "in"),
+    (&["yes", "true"], "done"),
+    (&["no", "false", "undone"], "not-done"),
+    (&["text", "plain", "table"], "human"),
+    (&["components", "relationships", "deps"], "topology"),
+];
+
+/// Reads the arguments of the program, or says what is wrong with them and ends it.
+pub(crate) fn parse() -> Cli {
+    Cli::try_parse().unwrap_or_else(|mut error| {
+        complete(&mut error, std::env::args().skip(1));
+        error.exit()
+    })
+}
+
+/// Adds to an error what was meant perhaps.
+fn complete(error: &mut Error, given: impl Iterator<Item = String>) {
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
+            if let Some(meant) = command(word, given) {
+                let meant = ContextValue::Strings(vec![meant]);
+                error.insert(ContextKind::SuggestedSubcommand, meant);
+            }
+        }
+        ErrorKind::InvalidValue => {
+            let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidValue) else { return };
+            let Some(ContextValue::Strings(valid)) = error.get(ContextKind::ValidValue) else { return };
+            if let Some(meant) = value(word, valid) {
+                error.insert(ContextKind::SuggestedValue, ContextValue::String(meant));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns the command that was meant: by another word for it, else a near one where the parser looks for none.
+fn command(word: &str, mut given: impl Iterator<Item = String>) -> Option<String> {
+    let first = given.next();
+    let is_top = first.as_deref() == Some(word) || first.as_deref() == Some("help");
+    let lower = word.to_lowercase();
+    let all = Cli::command();
+    let names = || all.get_subcommands().map(clap::Command::get_name);
+    let same = || names().find(|name| *name == lower);
+    let other = || COMMANDS.iter().find(|(words, _)| words.contains(&lower.as_str())).map(|(_, name)| *name);
+    let near = || windlass::source::suggest(word, names()).filter(|_| first.as_deref() == Some("help"));
+    if !is_top {
+        return None;
+    }
+    same().or_else(other).or_else(near).map(str::to_owned)
+}
+
+/// Returns the value that was meant, where it differs in case only or has another word.
+fn value(word: &str, valid: &[String]) -> Option<String> {
+    let same = valid.iter().find(|valid| valid.eq_ignore_ascii_case(word)).cloned();
+    let lower = word.to_lowercase();
+    let others =
+        || VALUES.iter().filter(|(words, _)| words.contains(&lower.as_str())).map(|(_, value)| *value);
+    same.or_else(|| others().find(|other| valid.iter().any(|valid| valid == other)).map(str::to_owned))
+}
+
+/// Reads a number, and says in plain words what is wrong with one.
+pub(crate) fn whole(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u32::MAX))
+}
+
+/// Reads a number of at least one.
+pub(crate) fn counted(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("expected a whole number from 1 to {}", u16::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns what is said of a command line, without how to ask for help.
+    fn said(line: &str) -> String {
+        let words = || line.split(' ').map(str::to_owned);
+        let mut error = Cli::try_parse_from(["windlass".to_owned()].into_iter().chain(words())).unwrap_err();
+        complete(&mut error, words());
+        error.to_string().split("\n\nFor more").next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn what_was_meant_is_named() {
+        for (line, meant) in [
+            ("destroy shop", "'down'"),
+            ("DOWN shop", "'down'"),
+            ("list", "'status'"),
+            ("statsu", "'status'"),
+            ("help stauts", "'status'"),
+            ("help logs", "'log'"),
+            ("metric psuh a 1", "'push'"),
+            ("set-state shop inactive", "'Inactive'"),
+            ("set-state shop ACTIVE", "'Active'"),
+            ("set-state shop Instaled", "'Installed'"),
+            ("scale OUT shop web", "'out'"),
+            ("scale up shop web", "'out'"),
+            ("scale down shop web", "'in'"),
+            ("retry shop --assume DONE", "'done'"),
+            ("retry shop --assume no", "'not-done'"),
+            ("graph shop --format SVG", "'svg'"),
+            ("graph shop --view relationships", "'topology'"),
+            ("status --format JSON", "'json'"),
+            ("check shop --format text", "'human'"),
+            ("check shop --deny warning", "'warnings'"),
+            ("exec --runtime Docker -- ls", "'docker'"),
+        ] {
+            let said = said(line);
+            assert!(said.contains(&format!("exists: {meant}")), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_asked_for_in_plain_words() {
+        for (line, wanted) in [
+            ("up shop --grace soon", "a whole number from 0"),
+            ("up shop --parallelism 0", "a whole number from 1"),
+            ("run --health -1", "a whole number from 0"),
+            ("log shop --last many", "a whole number from 1"),
+        ] {
+            let said = said(line);
+            assert!(said.contains(wanted), "{line}: {said}");
+        }
+    }
+
+    /// Also commands of commands: whoever has found one wants to see it used.
+    #[test]
+    fn each_command_has_an_example_that_is_right() {
+        let mut open = vec![(vec!["windlass".to_owned()], Cli::command())];
+        while let Some((path, command)) = open.pop() {
+            let inner = command.get_subcommands().filter(|inner| inner.get_name() != "help");
+            open.extend(
+                inner.map(|inner| ([&path[..], &[inner.get_name().to_owned()]].concat(), inner.clone())),
+            );
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let (_, examples) = help.split_once("Examples:\n").unwrap_or_else(|| panic!("{path:?}: {help}"));
+            for line in examples.lines() {
+                let words = words(line.trim());
+                assert_eq!(words[0], "windlass", "{line}");
+                if let Err(error) = Cli::try_parse_from(&words) {
+                    panic!("{line}: {error}");
+                }
+            }
+        }
+    }
+
+    /// Splits a line as a shell does, as far as examples need it.
+    fn words(line: &str) -> Vec<String> {
+        let line = line.split(" > ").next().unwrap_or_default().split(" < ").next().unwrap_or_default();
+        let line = line.split("    #").next().unwrap_or_default();
+        let mut words = Vec::new();
+        for (at, part) in line.split('\'').enumerate() {
+            if at % 2 == 1 {
+                words.push(part.to_owned());
+            } else {
+                words.extend(part.split_whitespace().map(str::to_owned));
+            }
+        }
+        words
+    }
+
+    /// Words of other tools never hide a command of ours.
+    #[test]
+    fn other_words_are_no_commands() {
+        let all = Cli::command();
+        let names: Vec<_> = all.get_subcommands().map(clap::Command::get_name).collect();
+        for (words, name) in COMMANDS {
+            assert!(names.contains(&name), "{name}");
+            assert!(words.iter().all(|word| !names.contains(word)), "{words:?}");
+        }
+    }
+}
