@@ -1,6 +1,6 @@
 //! A draft of a plan: steps with their phase and their waits, to which the phases add their barriers.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
@@ -9,6 +9,7 @@ use windlass_model::links::Links;
 use windlass_plan::{Direction, Draft, Gate, Plan, PlanBuilder, PlanError, Reason, WaitKind, Why, Work};
 
 use crate::planner::Firmness;
+use crate::wishes::{self, Wish};
 
 /// A place in the order of phases; steps of one phase are taken before those of the next.
 pub(crate) type Phase = u8;
@@ -29,19 +30,10 @@ pub(crate) struct Graph {
     wishes: Vec<Wish>,
     /// Waits that are dropped before any wish is.
     hopes: Vec<Wish>,
-    /// Steps of which one at least must have its wish.
-    one_of: Vec<(Vec<At>, At, Why)>,
+    /// How many wholes have wishes.
+    wholes: u32,
     /// The steps that have to be taken as well if one is.
     brings: Vec<(At, At)>,
-}
-
-/// A wait that may be dropped.
-#[derive(Debug, Clone, Copy)]
-struct Wish {
-    step: At,
-    on: At,
-    kind: WaitKind,
-    why: Why,
 }
 
 impl Graph {
@@ -80,61 +72,60 @@ impl Graph {
     pub(crate) fn wait_firmly(&mut self, step: At, on: At, kind: WaitKind, firmness: Firmness, why: Why) {
         match firmness {
             Firmness::Rule => self.wait(step, on, kind, why),
-            Firmness::Wish => self.wishes.push(Wish { step, on, kind, why }),
-            Firmness::Hope => self.hopes.push(Wish { step, on, kind, why }),
+            Firmness::Wish => self.wishes.push(Wish { step, on, kind, why, whole: None }),
+            Firmness::Hope => self.hopes.push(Wish { step, on, kind, why, whole: None }),
         }
+    }
+
+    /// Lets all of some steps wish to wait for `on`, of which one at least has to: together they are what waits.
+    pub(crate) fn wait_as_whole(&mut self, steps: &[(At, WaitKind)], on: At, why: Why) {
+        let whole = Some(self.wholes);
+        self.wholes += 1;
+        self.wishes.extend(steps.iter().map(|(step, kind)| Wish {
+            step: *step,
+            on,
+            kind: *kind,
+            why,
+            whole,
+        }));
     }
 
     /// Turns wishes into waits, but for those that would close a circle; then hopes.
     pub(crate) fn settle_wishes(&mut self) {
         self.settle();
-        self.keep_one_each();
         self.wishes = std::mem::take(&mut self.hopes);
         self.settle();
     }
 
-    /// Where all have given up what one has to keep, there is no order: it is the circle that is to be told of.
-    fn keep_one_each(&mut self) {
-        if self.one_of.is_empty() {
-            return;
-        }
-        let mut waits: HashSet<(At, At)> = self.builder.waits().collect();
-        for (steps, on, why) in std::mem::take(&mut self.one_of) {
-            if !steps.iter().any(|step| waits.contains(&(*step, on))) {
-                for step in steps {
-                    self.need(step, on, why);
-                    waits.insert((step, on));
-                }
-            }
-        }
-    }
-
     /// Turns wishes into waits.
     ///
-    /// A wish between steps that are in no circle is granted at once. The rest is taken in order as if wishes were waits;
-    /// where no step is free, the first one that only wishes keep back gives its wishes up. Each edge is looked at once.
+    /// A wish between steps that are in no circle is granted at once, and of the others as many as there is an order
+    /// with. Where a whole would have to give up all of its, there is none: then it gets them, and the circle is told of.
     fn settle(&mut self) {
         if self.wishes.is_empty() {
             return;
         }
         let knots = self.knots();
-        let (open, granted): (Vec<Wish>, Vec<Wish>) = std::mem::take(&mut self.wishes)
+        let (mut open, granted): (Vec<Wish>, Vec<Wish>) = std::mem::take(&mut self.wishes)
             .into_iter()
             .partition(|wish| knots[wish.on.place()] == knots[wish.step.place()]);
+        let mut held: HashSet<u32> = granted.iter().filter_map(|wish| wish.whole).collect();
         self.grant(granted);
-        let kept = Knots::of(&self.builder, &open).untie();
-        self.grant(open.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(wish, _)| wish));
+        for wish in &mut open {
+            wish.whole = wish.whole.filter(|whole| !held.contains(whole));
+        }
+        let kept = wishes::untie(&self.builder, &open);
+        let wishes = || open.iter().zip(&kept);
+        held.extend(wishes().filter(|(_, kept)| **kept).filter_map(|(wish, _)| wish.whole));
+        let is_granted =
+            |wish: &Wish, kept: bool| kept || wish.whole.is_some_and(|whole| !held.contains(&whole));
+        self.grant(wishes().filter(|(wish, kept)| is_granted(wish, **kept)).map(|(wish, _)| *wish));
     }
 
     fn grant(&mut self, wishes: impl IntoIterator<Item = Wish>) {
-        for Wish { step, on, kind, why } in wishes {
+        for Wish { step, on, kind, why, .. } in wishes {
             self.wait(step, on, kind, why);
         }
-    }
-
-    /// Says that of some steps that wish to wait for `on`, not all may give that up.
-    pub(crate) fn keep_one(&mut self, steps: Vec<At>, on: At, why: Why) {
-        self.one_of.push((steps, on, why));
     }
 
     /// Numbers the steps so that two have the same number when each waits for the other, wishes counted.
@@ -278,79 +269,6 @@ fn by_phase<T>(of: impl Fn(Phase) -> T) -> Vec<T> {
 }
 
 /// Returns the number of a step in lists.
-fn number(at: At) -> u32 {
+pub(crate) fn number(at: At) -> u32 {
     u32::try_from(at.place()).expect("places of steps are as small")
-}
-
-/// The steps that are still to be taken while circles are looked for.
-struct Knots<'w> {
-    open_wishes: &'w [Wish],
-    /// For each step the wishes that it has.
-    wishes_of: Links<u32>,
-    /// For each step those that wait for it, and whether that is a wish.
-    dependents: Links<(At, bool)>,
-    waits: Vec<u32>,
-    wishes: Vec<u32>,
-    taken: Vec<bool>,
-}
-
-impl<'w> Knots<'w> {
-    fn of(builder: &PlanBuilder, open_wishes: &'w [Wish]) -> Self {
-        let count = builder.drafts().len();
-        let by_step = (0..).zip(open_wishes).map(|(place, wish)| (number(wish.step), place));
-        let waits = builder.waits().map(|(step, on)| (number(on), (step, false)));
-        let wishes = open_wishes.iter().map(|wish| (number(wish.on), (wish.step, true)));
-        let mut knots = Self {
-            open_wishes,
-            wishes_of: Links::group(count, by_step),
-            dependents: Links::group(count, waits.chain(wishes)),
-            waits: vec![0; count],
-            wishes: vec![0; count],
-            taken: vec![false; count],
-        };
-        builder.waits().for_each(|(step, _)| knots.waits[step.place()] += 1);
-        for wish in open_wishes {
-            knots.wishes[wish.step.place()] += 1;
-        }
-        knots
-    }
-
-    /// Takes all steps in order, and has wishes given up where there is none. Tells of each wish whether it was kept.
-    fn untie(mut self) -> Vec<bool> {
-        let mut kept = vec![true; self.open_wishes.len()];
-        let is_free = |at: &At| self.waits[at.place()] + self.wishes[at.place()] == 0;
-        let steps = Draft::all().take(self.taken.len());
-        let mut free: Vec<At> = steps.clone().filter(is_free).collect();
-        // Steps that only wishes keep back, first one first.
-        let is_kept_back = |at: &At| self.waits[at.place()] == 0 && self.wishes[at.place()] > 0;
-        let mut kept_back: BTreeSet<At> = steps.filter(is_kept_back).collect();
-        loop {
-            let Some(at) = free.pop() else {
-                let Some(at) = kept_back.pop_first() else { break };
-                for wish in self.wishes_of.of(number(at)) {
-                    kept[*wish as usize] = self.taken[self.open_wishes[*wish as usize].on.place()];
-                }
-                self.wishes[at.place()] = 0;
-                free.push(at);
-                continue;
-            };
-            if std::mem::replace(&mut self.taken[at.place()], true) {
-                continue;
-            }
-            for (dependent, wish) in self.dependents.of(number(at)) {
-                let place = dependent.place();
-                let open = if *wish { &mut self.wishes } else { &mut self.waits };
-                open[place] = open[place].saturating_sub(1);
-                if self.waits[place] == 0 && !self.taken[place] {
-                    if self.wishes[place] == 0 {
-                        kept_back.remove(dependent);
-                        free.push(*dependent);
-                    } else {
-                        kept_back.insert(*dependent);
-                    }
-                }
-            }
-        }
-        kept
-    }
 }

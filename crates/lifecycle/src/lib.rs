@@ -37,6 +37,7 @@ mod steps;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod ties;
+mod wishes;
 
 use thiserror::Error;
 use windlass_model::resolve::{Lookup, NothingYet, ResolveError};

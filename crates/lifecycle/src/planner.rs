@@ -264,15 +264,15 @@ impl<'a> Planner<'a> {
             let name = &topology.elements()[place].name;
             let leaves = topology.leaves(name);
             let steps = self.steps_at(&leaves, rank, up);
-            let (mut until, wishes): (Vec<Hold>, Vec<Hold>) =
+            let (mut until, mut wishes): (Vec<Hold>, Vec<Hold>) =
                 all.into_iter().partition(|hold| hold.firmness == Firmness::Rule);
             if steps.len() > 1 && until.len() > 1 {
                 until = vec![self.held_at_gate(name, rank, up, until)];
             }
-            let is_whole = up && leaves.len() == steps.len();
-            for hold in wishes.iter().filter(|_| is_whole) {
-                let steps = steps.iter().map(|(step, _)| *step).collect();
-                self.graph.keep_one(steps, hold.until, hold.why);
+            if up && leaves.len() == steps.len() {
+                for hold in wishes.drain(..) {
+                    self.graph.wait_as_whole(&steps, hold.until, hold.why);
+                }
             }
             for (step, kind) in steps {
                 for Hold { until, firmness, why } in until.iter().chain(&wishes).copied() {
