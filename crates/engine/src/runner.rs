@@ -9,6 +9,8 @@ use windlass_plan::{Plan, WaitKind, Work};
 
 /// Walks a plan. Steps are handed out lowest number first; what a failed step was needed for is skipped, what only
 /// comes after it goes on.
+///
+/// What is skipped is told of at once, but keeps its place: who comes after it comes after all that it would have waited for.
 #[derive(Debug)]
 pub(crate) struct Runner {
     plan: Plan,
@@ -16,7 +18,8 @@ pub(crate) struct Runner {
     dependents: Links<(StepId, WaitKind)>,
     /// For each step, how many it still waits for.
     open: Vec<usize>,
-    ended: Vec<bool>,
+    /// Whether a step is skipped.
+    doomed: Vec<bool>,
     ready: BinaryHeap<Reverse<StepId>>,
     skipped: Vec<Skipped>,
 }
@@ -38,7 +41,7 @@ impl Runner {
         let open: Vec<usize> = plan.steps().map(|step| step.waits().len()).collect();
         let mut runner = Self {
             dependents,
-            ended: vec![false; count],
+            doomed: vec![false; count],
             ready: BinaryHeap::new(),
             skipped: Vec::new(),
             plan,
@@ -66,51 +69,51 @@ impl Runner {
         std::mem::take(&mut self.skipped)
     }
 
-    /// Notes that a step has ended.
+    /// Notes that a step has ended. Goes on with what follows from it, with a worklist instead of recursion.
     pub(crate) fn ended(&mut self, step: StepId, well: bool) {
-        let cause = (!well).then(|| format!("{} did not succeed", self.work(step)));
-        self.end(step, cause.as_deref());
-    }
-
-    /// Ends a step and everything that follows from it, with a worklist instead of recursion.
-    fn end(&mut self, step: StepId, cause: Option<&str>) {
-        if std::mem::replace(&mut self.ended[place(step)], true) {
-            return;
+        if !well {
+            self.doom_who_needs(step);
         }
-        let mut spoiled = vec![(step, cause.is_some())];
-        while let Some((step, bad)) = spoiled.pop() {
-            for (dependent, kind) in self.dependents.of(number(step)) {
-                let (dependent, at) = (*dependent, place(*dependent));
-                if self.ended[at] {
-                    continue;
-                }
-                let is_barrier = self.plan.step(dependent).is_some_and(|step| step.work.is_barrier());
-                if bad && *kind == WaitKind::Needs {
-                    self.ended[at] = true;
-                    if !is_barrier {
-                        let because = cause.unwrap_or_default().to_owned();
-                        self.skipped.push(Skipped { step: dependent, because });
-                    }
-                    spoiled.push((dependent, true));
-                    continue;
-                }
+        let mut ended = vec![step];
+        while let Some(step) = ended.pop() {
+            for (dependent, _) in self.dependents.of(number(step)) {
+                let at = place(*dependent);
                 self.open[at] -= 1;
                 if self.open[at] > 0 {
                     continue;
                 }
-                if is_barrier {
-                    self.ended[at] = true;
-                    spoiled.push((dependent, false));
+                let is_barrier = self.plan.step(*dependent).is_some_and(|step| step.work.is_barrier());
+                if is_barrier || self.doomed[at] {
+                    ended.push(*dependent);
                 } else {
-                    self.ready.push(Reverse(dependent));
+                    self.ready.push(Reverse(*dependent));
                 }
+            }
+        }
+    }
+
+    /// Tells at once of all that will never start because a step has failed.
+    fn doom_who_needs(&mut self, failed: StepId) {
+        let because = format!("{} did not succeed", self.work(failed));
+        let mut doomed = vec![failed];
+        while let Some(step) = doomed.pop() {
+            for (dependent, kind) in self.dependents.of(number(step)) {
+                let is_new =
+                    *kind == WaitKind::Needs && !std::mem::replace(&mut self.doomed[place(*dependent)], true);
+                if !is_new {
+                    continue;
+                }
+                if !self.plan.step(*dependent).is_some_and(|step| step.work.is_barrier()) {
+                    self.skipped.push(Skipped { step: *dependent, because: because.clone() });
+                }
+                doomed.push(*dependent);
             }
         }
     }
 
     fn release(&mut self, step: StepId) {
         if self.work(step).is_barrier() {
-            self.end(step, None);
+            self.ended(step, true);
         } else {
             self.ready.push(Reverse(step));
         }
@@ -193,5 +196,23 @@ mod tests {
         assert_eq!(names(&mut runner), ["a Install"]);
         runner.ended(runner.id("a"), false);
         assert_eq!(runner.take_skipped().len(), 1);
+    }
+
+    #[test]
+    fn who_comes_after_a_skipped_step_comes_after_all_that_it_waited_for() {
+        let mut builder = PlanBuilder::new();
+        let [a, b, skipped, after] = ["a", "b", "skipped", "after"].map(|name| step(&mut builder, name));
+        let gate = builder.barrier("a and b are done");
+        for member in [a, b] {
+            builder.wait(gate, member, WaitKind::Needs, because());
+        }
+        builder.wait(skipped, gate, WaitKind::Needs, because());
+        builder.wait(after, skipped, WaitKind::After, because());
+        let mut runner = Runner::new(builder.build().unwrap());
+        assert_eq!(names(&mut runner), ["a Install", "b Install"]);
+        runner.ended(runner.id("a"), false);
+        assert_eq!((names(&mut runner), runner.take_skipped().len()), (vec![], 1));
+        runner.ended(runner.id("b"), true);
+        assert_eq!((names(&mut runner), runner.take_skipped().len()), (vec!["after Install".to_owned()], 0));
     }
 }

@@ -3,8 +3,8 @@
 use windlass_driver::{Observation, Observed, Report, Settled};
 use windlass_model::instance::LogEntry;
 use windlass_model::record::{
-    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, Severity, StepEnd,
-    StepState,
+    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, PairKey, Severity,
+    StepEnd, StepState,
 };
 use windlass_model::{Action, CallId, ElementName, ProcessId, State, Transition};
 use windlass_store::Change;
@@ -16,6 +16,17 @@ impl Machine {
         if let Some(run) = self.calls.get(id) {
             let command = Command::Perform { call: Box::new(run.call.clone()), driver: run.driver.clone() };
             self.out.commands.push(command);
+        }
+    }
+
+    /// Performs a call, unless what it makes a relationship with has failed since it was planned.
+    pub(super) fn perform_if_it_can(&mut self, id: &CallId) {
+        let Some(CallRun { record, .. }) = self.calls.get(id) else { return };
+        let makes = |pair: &&PairKey| self.world.pairs.get(pair).is_none_or(|known| !known.created);
+        let obstacle = record.pair.as_ref().filter(makes);
+        match obstacle.and_then(|pair| self.obstacle(&record.element, pair)) {
+            Some(failure) => self.failed(id, failure),
+            None => self.perform(id),
         }
     }
 

@@ -50,8 +50,28 @@ impl Machine {
             // Nothing has begun yet when the request was refused.
             let to = if failure.kind == FailureKind::Refused { from } else { transition.on_failure(from) };
             self.reach(element, to, Some(process));
+            if to == State::Failed && from.rank() >= State::Installed.rank() {
+                self.fallen.insert(element.clone());
+            }
         }
         self.note_failure(element, Some(failure.clone()));
+    }
+
+    /// Says why a relationship can't be made by a call on an element: that is not there, or an end has failed since it was planned.
+    pub(super) fn obstacle(&self, called: &ElementName, pair: &PairKey) -> Option<Failure> {
+        if self.world.is_missed(called) {
+            let message = format!("`{called}` is not there; bring `{}` up first", called.assembly());
+            return Some(Failure::new(FailureKind::NotFound, message));
+        }
+        let is_end = |part: &&ElementName| {
+            let of =
+                |end: &ElementName| self.world.topology().leaves(end).iter().any(|leaf| leaf.name == **part);
+            of(&pair.source) || of(&pair.target)
+        };
+        let failed = self.fallen.iter().filter(is_end).min()?;
+        let message =
+            format!("`{}` has failed: nothing is related to it before it is in order", failed.local());
+        Some(Failure::new(FailureKind::Refused, message))
     }
 
     pub(super) fn note_failure(&mut self, element: &ElementName, failure: Option<Failure>) {
@@ -59,6 +79,7 @@ impl Machine {
     }
 
     pub(super) fn reach(&mut self, element: &ElementName, to: State, process: Option<ProcessId>) {
+        self.fallen.remove(element);
         let now = self.now;
         let mut from = to;
         self.update_element(element, |record| {

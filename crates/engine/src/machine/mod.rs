@@ -152,6 +152,8 @@ pub(crate) struct Machine {
     calls: HashMap<CallId, CallRun>,
     /// The elements that a call is running on: one at a time each.
     busy: HashSet<ElementName>,
+    /// The elements that were there and have failed since the plan was made.
+    fallen: HashSet<ElementName>,
     /// Steps whose next call waits for a busy element.
     blocked: VecDeque<StepKey>,
     locations: HashMap<Placement, Arc<Location>>,
@@ -242,6 +244,7 @@ impl Machine {
             steps: HashMap::new(),
             calls: HashMap::new(),
             busy: HashSet::new(),
+            fallen: HashSet::new(),
             blocked: VecDeque::new(),
             locations: HashMap::new(),
             active: 0,
@@ -313,7 +316,7 @@ impl Machine {
 
     fn durable(&mut self, ack: Ack) {
         match ack {
-            Ack::MayPerform(call) => self.perform(&call),
+            Ack::MayPerform(call) => self.perform_if_it_can(&call),
             Ack::StepEnded { key, well } => {
                 self.unfinished -= 1;
                 if self.process.as_ref().is_some_and(|process| process.id == key.0) {

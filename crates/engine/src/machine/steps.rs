@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use windlass_model::assembly::OperationCall;
 use windlass_model::record::{
-    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, PairKey, StepEnd,
-    StepRecord, StepState,
+    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, PairKey, StepEnd, StepRecord,
+    StepState,
 };
 use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp};
 use windlass_plan::{Direction, Relate, Work};
@@ -124,9 +124,8 @@ impl Machine {
                 self.attain(&element, pair.as_ref(), then, key.0);
                 continue;
             }
-            if self.world.is_missed(&element) {
-                let message = format!("`{element}` is not there; bring `{}` up first", element.assembly());
-                let failure = Failure::new(FailureKind::NotFound, message);
+            let obstacle = pair.as_ref().filter(|_| !planned.ends);
+            if let Some(failure) = obstacle.and_then(|pair| self.obstacle(&element, pair)) {
                 return self.end_step(key, StepEnd::Failed(failure));
             }
             if self.busy.contains(&element) {
@@ -215,6 +214,7 @@ impl Machine {
         let title = format!("{} {}", record.element.local(), record.action);
         let started = record.started;
         let converging = matches!(record.state, CallState::Converging { .. });
+        let effect = record.effect;
         self.unfinished += 1;
         self.steps
             .insert(key, StepRun { title, queue: VecDeque::new(), ordinal: 0, started, recorded: true });
@@ -224,10 +224,11 @@ impl Machine {
                 self.busy.insert(call.record.element.clone());
                 self.active += 1;
                 self.calls.insert(id.clone(), call);
-                if converging {
-                    self.out.commands.push(Command::Wake { call: id, at: self.now });
-                } else {
-                    self.perform(&id);
+                match effect {
+                    _ if converging => self.out.commands.push(Command::Wake { call: id, at: self.now }),
+                    // It may have been made, and then it isn't made twice.
+                    Effect::Once => self.perform(&id),
+                    _ => self.perform_if_it_can(&id),
                 }
             }
             Ok(None) => {

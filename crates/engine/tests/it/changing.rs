@@ -149,6 +149,27 @@ async fn a_state_is_reached_from_above_and_below() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
+/// What fails on its way down while it is about to be related to something is not related to it.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_related_to_what_has_failed_meanwhile() {
+    for failed in ["a", "b"] {
+        let mut rig = Rig::new(Effect::Once);
+        rig.options.parallelism = 1;
+        rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
+        rig.strings.act(&format!("{failed} Stop"), Act::Fail);
+        let mut desired = Sketch::new(&["a", "b"]).relate("a", "b").made_at(State::Inactive).desired();
+        desired.manner = Manner { goal: State::Inactive, ..Manner::default() };
+        let before = rig.strings.calls().len();
+        let ended = rig.up(desired.clone()).await.unwrap();
+        assert_eq!((ended.process.status, ended.tally.failed), (ProcessStatus::Failed, 2));
+        assert_eq!(since(&rig, before), ["a Stop", "b Stop"]);
+        rig.up(desired).await.unwrap();
+        let calls = since(&rig, before + 2);
+        assert!(calls.contains(&"b Join".to_owned()), "{calls:?}");
+        assert_eq!(rig.states("t").await, "a Inactive, b Inactive");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_part_is_healed_and_its_relationships_with_it() {
     let rig = Rig::new(Effect::Once);

@@ -249,7 +249,8 @@ impl Ground {
         direction: Direction,
     ) -> Result<(), String> {
         let loose = direction == Direction::Cease && self.loose.contains(key);
-        if loose || matches!(from, State::Failed | State::Broken) {
+        // A step that is made again finds its work done, and moves nothing.
+        if loose || from == to || matches!(from, State::Failed | State::Broken) {
             return Ok(());
         }
         for end in self.ends(key, direction).iter().filter(|end| end.leaves.contains(name)) {

@@ -311,6 +311,13 @@ impl Sketch {
         self
     }
 
+    /// Lets the last relationship be made once both ends have reached a state.
+    pub(crate) fn made_at(mut self, state: State) -> Self {
+        let last = self.relationships.last_mut().expect("there is one");
+        (last.source_state, last.target_state, last.target_modifier) = (state, state, Modifier::Post);
+        self
+    }
+
     pub(crate) fn desired(&self) -> Desired {
         let name = assembly_name("t");
         Desired {
