@@ -89,6 +89,12 @@ impl Machine {
             && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
     }
 
+    /// Tells whether a call makes something that was not there.
+    fn makes(&self, id: &CallId) -> bool {
+        let action = self.calls.get(id).map(|run| &run.record.action);
+        matches!(action, Some(Action::Transition(Transition::Create | Transition::Install)))
+    }
+
     pub(super) fn log(&mut self, process: ProcessId, element: &ElementName, entries: Vec<LogEntry>) {
         for LogEntry { severity, message } in entries {
             self.happened(Some(process), Happening::Logged { element: element.clone(), severity, message });
@@ -218,6 +224,14 @@ impl Machine {
             Observation::Reached => self.reported(id, Report { settled: Settled::Yes, ..report }, None),
             Observation::Converging => {
                 self.reported(id, Report { settled: Settled::Converging, ..report }, None);
+            }
+            // Half of it may be there: that is cleared away, and not made once more on top of it.
+            Observation::Differs(how) if self.makes(id) => {
+                let failure = Failure::new(FailureKind::Failed, format!("its job was lost, and {how}"));
+                match self.apply(id, report) {
+                    Some(Err(refused)) => self.failed(id, refused),
+                    _ => self.failed(id, failure),
+                }
             }
             Observation::Absent | Observation::Differs(_) => {
                 self.again(id, Failure::new(FailureKind::Lost, "its job was lost, again and again"));

@@ -152,6 +152,29 @@ async fn a_lost_job_of_a_once_call_is_looked_for() {
     }
 }
 
+/// What a lost launch has left is cleared away; where it has left nothing, it is made again.
+#[tokio::test(start_paused = true)]
+async fn half_of_a_launch_is_not_made_whole() {
+    for (sight, calls, state) in [
+        (
+            Observation::Absent,
+            vec!["a Install", "a Install (attempt 2)", "a Configure", "a Start"],
+            "a Active",
+        ),
+        (Observation::Differs("it has no disk".into()), vec!["a Install"], "a Failed"),
+    ] {
+        let rig = Rig::new(Effect::Once);
+        rig.jobs.lose("a Install");
+        rig.strings.see("a Install", sight);
+        rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+        assert_eq!((rig.strings.calls(), &*rig.states("t").await), (own(&calls), state));
+    }
+}
+
+fn own(calls: &[&str]) -> Vec<String> {
+    calls.iter().map(|call| (*call).to_owned()).collect()
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_nobody_can_tell_is_asked() {
     let rig = Rig::new(Effect::Once);

@@ -83,9 +83,13 @@ impl Driver for Hand {
     async fn observe(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
         let look = |call: &Call| {
             let (done, natural, out) = self.0.look(call.id.as_str());
-            let observation = if done { Observation::Reached } else { Observation::Absent };
-            let report = report(natural.as_deref(), &out.map_or(Value::Null, Value::from));
-            Ok(Observed { observation, report: if done { report } else { Report::settled() } })
+            let observation = match &natural {
+                _ if done => Observation::Reached,
+                Some(_) => Observation::Differs("it is not as it should be".to_owned()),
+                None => Observation::Absent,
+            };
+            let out = out.filter(|_| done).map_or(Value::Null, Value::from);
+            Ok(Observed { observation, report: report(natural.as_deref(), &out) })
         };
         calls.iter().map(look).collect()
     }
