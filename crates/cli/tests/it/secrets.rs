@@ -224,3 +224,79 @@ fn a_queued_secret_lies_sealed_and_is_wiped() {
     assert!(!keeper.stdout.contains(SECRET) && !keeper.stderr.contains(SECRET), "{keeper}");
     assert_eq!(leaks(&env), [] as [&str; 0]);
 }
+
+/// Every command that shows something of an assembly, and every file that one writes, is without its secrets.
+#[test]
+fn no_command_and_no_file_tells_a_secret() {
+    let env = vault();
+    env.write(".windlass/volumes/state/go", "");
+    // A health check that shouts, too, and fails.
+    env.edit(RESOURCE, "lifecycle:\n", "lifecycle:\n  Integrity: {}\n");
+    let script = env.read(&format!("{SCRIPTS}/Install.sh"));
+    let head = script.split_once("password=").unwrap().0;
+    env.script(
+        &format!("{SCRIPTS}/Integrity.sh"),
+        format!("{head}cat \"$WINDLASS_VOLUME_STATE/../../../password\" >&2; [ -e \"$WINDLASS_VOLUME_STATE/well\" ]\n"),
+    );
+    env.write(".windlass/volumes/state/well", "");
+    env.ok(&["up", "small", "-p", "password=@password"]);
+    env.write("password", "s3cond-hunter2-Tr0ub4dor&3");
+    env.ok(&["up", "small", "-p", "password=@password", "--format", "json"]);
+    std::fs::remove_file(env.path(".windlass/volumes/state/well")).unwrap();
+    let of_file: [&[&str]; 8] = [
+        &["plan", "small", "-o", "saved.plan"],
+        &["plan", "small", "--refresh"],
+        &["plan", "small", "--replace", "box", "--why", "s1"],
+        &["up", "small", "--dry-run"],
+        &["resolve", "small"],
+        &["graph", "small/assembly.yaml", "--view", "topology"],
+        &["graph", "small/assembly.yaml", "--view", "plan"],
+        &["graph", "small/assembly.yaml", "--view", "properties"],
+    ];
+    let of_name: [&[&str]; 15] = [
+        &["status"],
+        &["ps"],
+        &["ps", "show", "p1"],
+        &["ps", "show", "p2"],
+        &["log", "small"],
+        &["history", "small"],
+        &["diff", "small@p1", "small@p2"],
+        &["rollback", "small", "--dry-run", "-o", "back.plan"],
+        &["heal", "small", "box", "--dry-run"],
+        &["set-state", "small", "Inactive", "--dry-run"],
+        &["retry", "small", "--dry-run"],
+        &["down", "small", "--dry-run", "-o", "down.plan"],
+        &["graph", "small", "--view", "topology"],
+        &["graph", "small", "--view", "plan"],
+        &["graph", "small", "--view", "properties"],
+    ];
+    let quiet = |args: &[&str]| {
+        let formats: &[&str] = match args[0] {
+            "graph" => &["dot", "mermaid", "json", "svg", "html"],
+            _ => &["human", "json"],
+        };
+        for format in formats {
+            let run = env.ok(&[args, &["--format", format]].concat());
+            for text in [&run.stdout, &run.stderr] {
+                assert!(!text.contains("hunter2"), "{}: {run}", args.join(" "));
+            }
+        }
+    };
+    quiet(&["check", "small"]);
+    for args in of_file {
+        quiet(&[args, &["-p", "password=@password"][..]].concat());
+    }
+    // What is called by its name needs no descriptor.
+    std::fs::rename(env.path("small"), env.path("elsewhere")).unwrap();
+    of_name.into_iter().for_each(quiet);
+    env.ok(&["export", "small"]);
+    env.ok(&["import", "small.export"]);
+    assert_eq!(env.run(&["set-state", "small", "Inactive"]).code(), Some(0));
+    let failed = env.run(&["set-state", "small", "Active"]);
+    assert_eq!(failed.code(), Some(1), "{failed}");
+    assert!(failed.stdout.contains("***") && !failed.stdout.contains("hunter2"), "{failed}");
+    for file in ["saved.plan", "back.plan", "down.plan", "small.export"] {
+        assert!(!env.read(file).contains("hunter2"), "{file}");
+    }
+    assert_eq!(leaks(&env), [""; 0]);
+}
