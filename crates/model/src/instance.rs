@@ -8,7 +8,7 @@
 //! status:                                flags: active, converging, failed; message
 //! interfaces:
 //!   <interface>:
-//!     signals: {<pin>: <any value>}      the interface `properties` has the output properties
+//!     signals: {<pin>: <any value>}      the interface `properties` has the output properties, `metrics` readings
 //!     status:                            as above; absent means as the instance's
 //! components: <tree of references>       reference: {mapping, key}
 //! activityLog: [{severity, message}]     append only
@@ -42,6 +42,9 @@ use crate::record::Severity;
 
 /// The interface whose signals are the output properties.
 pub const OUTPUTS: &str = "properties";
+
+/// The interface whose signals are readings of metrics, by the metrics' names.
+pub const METRICS: &str = "metrics";
 
 static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
     let no_unset = "it always has a value: `$set` it";
@@ -145,6 +148,11 @@ impl<'a> InstanceView<'a> {
     /// Returns all output properties.
     pub fn outputs(self) -> Option<&'a Map<String, Value>> {
         self.0["interfaces"][OUTPUTS]["signals"].as_object()
+    }
+
+    /// Returns what was measured, by the names of metrics.
+    pub fn metrics(self) -> Option<&'a Map<String, Value>> {
+        self.0["interfaces"][METRICS]["signals"].as_object()
     }
 }
 

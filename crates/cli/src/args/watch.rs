@@ -8,7 +8,7 @@ use super::mistakes::whole;
 /// Watch assemblies: apply policies, look at health, do what is queued.
 ///
 /// Takes metrics by `POST /metrics` on the socket .windlass/metrics.sock, which only its owner can reach, and from
-/// health checks. Policies scale and heal, each as a process of its own. Other commands work beside it; what they want of an
+/// health checks: whether they are well, and signals of their interface `metrics`. Policies scale and heal, each as a process of its own. Other commands work beside it; what they want of an
 /// assembly that it is at work on, or leave to it by --queue, it does in turn. It goes on with what was interrupted under it.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -100,3 +100,83 @@ fn what_healing_does_not_help_is_left_alone() {
     let told = env.run(&["metric", "push", "small__box.health", "OK"]);
     assert!(told.stderr.contains("is `windlass run` running"), "{told}");
 }
+
+/// What a health check says in the interface `metrics` is measured: a load, and an integrity; one that fails is broken.
+#[test]
+fn policies_act_on_what_health_checks_say() {
+    let env = TestEnv::new();
+    env.write(
+        "farm/assembly.yaml",
+        "name: assembly::farm::1.0
+composition:
+  web:
+    type: resource::web::1.0
+    cluster: {initial-quantity: 1, minimum-nodes: 1, maximum-nodes: 2}
+policies:
+  grow:
+    type: policy::scale
+    metric: web.load
+    target: web
+    properties:
+      scaleOut_threshold: {value: 80}
+      scaleIn_threshold: {value: 10}
+      smoothing: {value: 2}
+",
+    );
+    env.write(
+        "farm/Contains/web/resource.yaml",
+        "name: resource::web::1.0
+lifecycle: [Install, Start, Integrity, Stop, Uninstall]
+default-driver: {script: {properties: {effect: repeatable}}}
+metrics:
+  load: {type: metric::load, publication-period: 0}
+  well: {type: metric::integrity, publication-period: 0}
+policies:
+  mend:
+    type: policy::heal
+    metric: well
+    properties: {smoothing: {value: 2}}
+",
+    );
+    let scripts = "farm/Contains/web/Lifecycle/script/scripts";
+    let head = r#"#!/bin/sh
+set -eu
+input=$(cat)
+trace=$(printf '%s\n' "$input" | sed -n 's/^ *location.trace: "\(.*\)"$/\1/p')
+id=$(printf '%s\n' "$input" | sed -n '/^launch:$/{n;s/^ *\([a-z0-9]*\):.*/\1/p;};/^instances:$/{n;s/^ *"\{0,1\}\([a-z0-9]*\)"\{0,1\}:.*/\1/p;}')
+"#;
+    env.script(
+        &format!("{scripts}/Install.sh"),
+        format!("{head}printf 'instances:\\n  \"%s\":\\n    instanceId: \"%s\"\\n' \"$id\" \"$id\"\n"),
+    );
+    for transition in ["Start", "Stop", "Uninstall"] {
+        env.script(&format!("{scripts}/{transition}.sh"), format!("{head}echo {transition} >>\"$trace\"\n"));
+    }
+    let check = r#"printf 'instances:\n  "%s":\n    status:\n      flags: {active: true, converging: false, failed: false}\n    interfaces:\n      metrics:\n        signals:\n' "$id"
+cat "$WINDLASS_VOLUME_STATE/says"
+"#;
+    env.script(&format!("{scripts}/Integrity.sh"), format!("{head}{check}"));
+    let says = |load: &str, well: &str| {
+        let text = format!("          load: {load}\n          well: {well}\n");
+        // Whole or not at all: a check may read it just now.
+        env.write(".windlass/volumes/state/next", text);
+        let volume = env.path(".windlass/volumes/state");
+        std::fs::rename(volume.join("next"), volume.join("says")).unwrap();
+    };
+    says("50", "OK");
+    env.ok(&["up", "farm"]);
+    env.clear_trace();
+    let watching = env.spawn(&["run", "--health", "1"]);
+    let said = |text: &str| watching.stdout().contains(text);
+    says("\"much\"", "OK");
+    until("it is told what is no load", || watching.stderr().contains("not `much`") || said("not `much`"));
+    says("95", "OK");
+    until("it has scaled out", || said("p2 completed"));
+    says("50", "BROKEN");
+    until("it heals", || said("heal web__1"));
+    says("50", "OK");
+    until("it is stopped and started", || env.trace().contains(&"Stop".to_owned()));
+    watching.signal(rustix::process::Signal::INT);
+    let run = watching.end();
+    assert!(run.stdout.contains("scale out web"), "{run}");
+}

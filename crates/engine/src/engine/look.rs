@@ -1,14 +1,18 @@
 //! Looking how things really are, beside what is on record. Nothing is changed by it, so it needs no lease.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
-use windlass_driver::{Call, Context, Driver, JobFailure, Observation, Report};
+use serde_json::{Value, json};
+use windlass_driver::{Call, Context, Driver, JobFailure, Observation, Observed, Report};
 use windlass_executor::{End, Job, JobId, Outcome, Owner, Runtime};
+use windlass_model::instance::{InstanceView, shape};
 use windlass_model::record::{Failure, FailureKind};
 use windlass_model::{AssemblyName, Clock, ElementName, State, Timestamp};
+use windlass_update_ops::Update;
 
 use super::Engine;
 use crate::error::EngineError;
@@ -23,6 +27,8 @@ pub struct Seen {
     pub state: State,
     /// What its driver sees of it, or why it can't look.
     pub sight: Result<Observation, Failure>,
+    /// What was measured meanwhile, by the names of metrics, as the driver says it.
+    pub metrics: BTreeMap<String, Value>,
 }
 
 impl Seen {
@@ -56,14 +62,15 @@ impl Engine {
 
     async fn look_at(&self, look: Look) -> Seen {
         let Look { element, state, ready } = look;
-        let sight = match ready {
+        let seen = match ready {
             Ok((call, driver)) => self.ask(&call, &*driver).await,
             Err(failure) => Err(failure),
         };
-        Seen { element, state, sight }
+        let metrics = seen.as_ref().map(|seen| measured(&seen.report)).unwrap_or_default();
+        Seen { element, state, sight: seen.map(|seen| seen.observation), metrics }
     }
 
-    async fn ask(&self, call: &Call, driver: &dyn Driver) -> Result<Observation, Failure> {
+    async fn ask(&self, call: &Call, driver: &dyn Driver) -> Result<Observed, Failure> {
         let runtime = self
             .means
             .places
@@ -80,10 +87,18 @@ impl Engine {
         };
         let mut answers = driver.observe(&context, std::slice::from_ref(call)).await;
         match (answers.pop(), answers.is_empty()) {
-            (Some(answer), true) => answer.map(|observed| observed.observation),
+            (Some(answer), true) => answer,
             _ => Err(Failure::new(FailureKind::Protocol, "the driver did not answer once to one call")),
         }
     }
+}
+
+/// Returns what a report says of metrics. What it says of them wrongly is nothing; the observation is of the rest.
+fn measured(report: &Report) -> BTreeMap<String, Value> {
+    let mut document = json!({});
+    let applied = Update::parse(&report.updates, shape()).map(|parsed| parsed.update.apply(&mut document));
+    let metrics = InstanceView::new(&document).metrics().filter(|_| matches!(applied, Ok(Ok(()))));
+    metrics.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// An element to look at.

@@ -116,13 +116,25 @@ impl Message {
             }
         };
         let reading = match (self.integrity.as_deref(), self.load) {
-            (Some("OK"), None) => Reading::Integrity(true),
-            (Some("BROKEN"), None) => Reading::Integrity(false),
-            (Some(word), None) => return Err(format!("`integrity` is `OK` or `BROKEN`, not `{word}`")),
-            (None, Some(load)) if (0.0..=100.0).contains(&load) => Reading::Load(load),
-            (None, Some(load)) => return Err(format!("`load` is a number from 0 to 100, not {load}")),
+            (Some(word), None) => integrity(word)?,
+            (None, Some(number)) => load(&number.to_string())?,
             _ => return Err("one of `integrity` and `load` is needed".to_owned()),
         };
         Ok(Sample { id, reading })
     }
+}
+
+/// Reads an integrity.
+pub(super) fn integrity(word: &str) -> Result<Reading, String> {
+    match word {
+        "OK" => Ok(Reading::Integrity(true)),
+        "BROKEN" => Ok(Reading::Integrity(false)),
+        word => Err(format!("`integrity` is `OK` or `BROKEN`, not `{word}`")),
+    }
+}
+
+/// Reads a load.
+pub(super) fn load(number: &str) -> Result<Reading, String> {
+    let load = number.trim().parse().ok().filter(|load| (0.0..=100.0).contains(load));
+    load.map(Reading::Load).ok_or_else(|| format!("`load` is a number from 0 to 100, not `{number}`"))
 }

@@ -19,9 +19,10 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use tokio::sync::mpsc;
 use windlass_engine::monitor::{Act, Demand, Heals, Heard, MOST_HEALS, Monitor, Reading, Remedy, Sample};
-use windlass_engine::{Ask, EngineError, Stop};
+use windlass_engine::{Ask, EngineError, Seen, Stop};
 use windlass_model::policy::{MetricKind, metric_id};
 use windlass_model::record::ProcessStatus;
+use windlass_model::resolve::text_of;
 use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, State, Timestamp};
 use windlass_store::{Snapshot, Store, StoreError};
 
@@ -31,7 +32,7 @@ use crate::open::Windlass;
 /// How the long-running mode works.
 #[derive(Debug, Clone)]
 pub struct Watching {
-    /// How often the drivers are asked how parts are whose integrity a policy reads; none never asks.
+    /// How often the drivers are asked how parts are whose metrics a policy reads; none never asks.
     pub health: Option<Duration>,
     /// How often it is looked which assemblies there are.
     pub refresh: Duration,
@@ -132,8 +133,15 @@ struct Watched {
     mark: (Timestamp, usize),
     /// Elements by the engine's id of them.
     ids: BTreeMap<String, ElementName>,
-    /// The integrity metrics that policies read, by the element that they are of.
-    integrity: BTreeMap<ElementName, String>,
+    /// The metrics that policies read, by the element that they are of and their name there.
+    metrics: BTreeMap<ElementName, BTreeMap<String, Read>>,
+}
+
+/// A metric that a policy reads.
+#[derive(Clone)]
+struct Read {
+    kind: MetricKind,
+    id: String,
 }
 
 /// What ends while others go on.
@@ -147,7 +155,7 @@ enum Done {
     Health {
         assembly: AssemblyName,
         watch: u64,
-        samples: Result<Vec<Sample>, Error>,
+        samples: Result<Vec<Result<Sample, String>>, Error>,
     },
 }
 
@@ -324,12 +332,14 @@ impl Daemon<'_> {
         let topology = snapshot.assembly.topology.clone();
         let monitor = windlass_engine::monitor_of(snapshot, self.windlass.now());
         let read: BTreeSet<&str> = monitor.sources().collect();
-        let mut integrity = BTreeMap::new();
+        let mut looked_for: BTreeMap<ElementName, BTreeMap<String, Read>> = BTreeMap::new();
         for element in topology.elements() {
             for (metric, declared) in &element.metrics {
                 let id = metric_id(&element.name, metric);
-                if declared.kind == MetricKind::Integrity && read.contains(id.as_str()) {
-                    integrity.insert(element.name.clone(), id);
+                let is_known = matches!(declared.kind, MetricKind::Integrity | MetricKind::Load);
+                if is_known && read.contains(id.as_str()) {
+                    let of_element = looked_for.entry(element.name.clone()).or_default();
+                    of_element.insert(metric.to_string(), Read { kind: declared.kind.clone(), id });
                 }
             }
         }
@@ -339,7 +349,7 @@ impl Daemon<'_> {
             (self.tell)(Notice::Watches { assembly: name.clone(), metrics });
         }
         self.watches += 1;
-        self.watched.insert(name, Watched { watch: self.watches, monitor, mark, ids, integrity });
+        self.watched.insert(name, Watched { watch: self.watches, monitor, mark, ids, metrics: looked_for });
     }
 
     /// Takes in what somebody has sent, and answers.
@@ -444,23 +454,20 @@ impl Daemon<'_> {
         remedy != Remedy::Heal
     }
 
-    /// Asks the drivers how the parts are whose integrity policies read.
+    /// Asks the drivers how the parts are whose metrics policies read.
     fn look(&mut self) {
         for (name, watched) in &self.watched {
-            let skipped = self.at_work.contains(name) || watched.integrity.is_empty();
+            let skipped = self.at_work.contains(name) || watched.metrics.is_empty();
             if skipped || !self.looked_at.insert(name.clone()) {
                 continue;
             }
             let (windlass, store, name) = (self.windlass, self.store.clone(), name.clone());
-            let (integrity, watch) = (watched.integrity.clone(), watched.watch);
+            let (metrics, watch) = (watched.metrics.clone(), watched.watch);
             let look = async move {
                 let seen = windlass.engine(store).look(&name).await;
                 let samples = seen.map_err(Error::from).map(|seen| {
-                    let readings = seen.into_iter().filter_map(|seen| {
-                        let id = integrity.get(&seen.element)?.clone();
-                        Some(Sample { id, reading: Reading::Integrity(seen.is_well()?) })
-                    });
-                    readings.collect()
+                    let found = seen.iter().filter_map(|seen| Some((seen, metrics.get(&seen.element)?)));
+                    found.flat_map(|(seen, read)| samples(seen, read)).collect()
                 });
                 Done::Health { assembly: name, watch, samples }
             };
@@ -491,11 +498,38 @@ impl Daemon<'_> {
                     return;
                 }
                 match samples {
-                    Ok(samples) => samples.iter().for_each(|sample| self.sample(sample)),
+                    Ok(samples) => {
+                        for sample in samples {
+                            match sample {
+                                Ok(sample) => self.sample(&sample),
+                                Err(wrong) => (self.tell)(Notice::Trouble(wrong)),
+                            }
+                        }
+                    }
                     Err(Error::Engine(EngineError::Unknown { .. })) => {}
                     Err(error) => (self.tell)(Notice::Trouble(error.to_string())),
                 }
             }
         }
     }
+}
+
+/// Returns what a health check has measured of the metrics that are read: what it says in the interface `metrics`, and of
+/// integrity else whether it was well. One that is not well is broken, whatever it says.
+fn samples(seen: &Seen, read: &BTreeMap<String, Read>) -> Vec<Result<Sample, String>> {
+    let reading = |name: &str, kind: &MetricKind| {
+        let said = seen.metrics.get(name).filter(|said| !said.is_null()).map(text_of);
+        Some(match (kind, said) {
+            (MetricKind::Integrity, _) if seen.is_well() == Some(false) => Ok(Reading::Integrity(false)),
+            (MetricKind::Integrity, Some(said)) => message::integrity(&said),
+            (MetricKind::Integrity, None) => Ok(Reading::Integrity(seen.is_well()?)),
+            (_, Some(said)) => message::load(&said),
+            (_, None) => return None,
+        })
+    };
+    let of_metric = |(name, Read { kind, id }): (&String, &Read)| {
+        let wrong = |wrong| format!("`{id}` by its health check: {wrong}");
+        Some(reading(name, kind)?.map(|reading| Sample { id: id.clone(), reading }).map_err(wrong))
+    };
+    read.iter().filter_map(of_metric).collect()
 }
