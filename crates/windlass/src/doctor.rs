@@ -161,14 +161,18 @@ async fn engine(windlass: &Windlass, name: &str) -> RuntimeView {
             runtime: "docker".to_owned(),
             engine: Some(name.to_owned()),
             ready: false,
-            what: why,
             limits: Vec::new(),
             hardening: Vec::new(),
             caveats: Vec::new(),
-            advice: Some(advice(name)),
+            advice: Some(if why.contains("ermission denied") { ACCESS.to_owned() } else { advice(name) }),
+            what: why,
         },
     }
 }
+
+/// What to do about an engine that runs and lets nobody in.
+const ACCESS: &str =
+    "let this user reach it: as a member of its group (`docker`), or by another socket in DOCKER_HOST";
 
 fn advice(engine: &str) -> String {
     let text = match engine {

@@ -15,7 +15,7 @@ const VERSION: u64 = 1;
 #[non_exhaustive]
 pub enum DocumentError {
     /// It is something else.
-    #[error("is no {what}: {why}")]
+    #[error("is no {what}: {why}{}", made_by(what))]
     Other {
         /// What it should be.
         what: &'static str,
@@ -41,6 +41,24 @@ struct Envelope {
     content: Box<RawValue>,
 }
 
+/// Says how such a file is made.
+fn made_by(kind: &str) -> &'static str {
+    match kind {
+        "windlass plan" => "; `windlass plan FILE -o PLAN` makes one",
+        "windlass assembly" => "; `windlass export NAME` makes one",
+        _ => "",
+    }
+}
+
+/// Says what is done with such a file.
+fn used_by(kind: &str) -> &'static str {
+    match kind {
+        "windlass plan" => ", which `windlass apply` carries out",
+        "windlass assembly" => ", which `windlass import` takes over",
+        _ => "",
+    }
+}
+
 /// Writes a document of a kind.
 pub(crate) fn write(kind: &str, content: &impl Serialize) -> Result<String, serde_json::Error> {
     let content = serde_json::value::to_raw_value(content)?;
@@ -54,9 +72,19 @@ pub(crate) fn write(kind: &str, content: &impl Serialize) -> Result<String, serd
 /// Reads a document of a kind.
 pub(crate) fn read<T: DeserializeOwned>(kind: &'static str, text: &str) -> Result<T, DocumentError> {
     let other = |why: String| DocumentError::Other { what: kind, why };
-    let seen: Value = serde_json::from_str(text).map_err(|error| other(format!("it is no JSON: {error}")))?;
-    if seen["kind"].as_str() != Some(kind) {
-        return Err(other(format!("it does not say `\"kind\": \"{kind}\"`")));
+    let no_json = |error: serde_json::Error| {
+        let cause = if text.trim_start().starts_with('{') {
+            format!("it is no JSON: {error}")
+        } else {
+            "it is something else".to_owned()
+        };
+        other(cause)
+    };
+    let seen: Value = serde_json::from_str(text).map_err(no_json)?;
+    match seen["kind"].as_str() {
+        Some(found) if found == kind => {}
+        Some(found) => return Err(other(format!("it is a {found}{}", used_by(found)))),
+        None => return Err(other(format!("it does not say `\"kind\": \"{kind}\"`"))),
     }
     match seen["version"].as_u64() {
         Some(VERSION) => {}

@@ -122,7 +122,7 @@ pub enum Error {
     #[error("another `windlass run` takes metrics at `{}`; stop it first", .0.display())]
     SocketTaken(PathBuf),
     /// A metric could not be delivered.
-    #[error("the metric was not taken at `{}`: {why}; is `windlass run` running in this project?", path.display())]
+    #[error("the metric was not taken at `{}`: {why}; start `windlass run` in this project's folder, and leave it running", path.display())]
     Unheard {
         /// The socket.
         path: PathBuf,
@@ -136,6 +136,14 @@ pub enum Error {
     #[error("can't read `{}`", path.display())]
     File {
         /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A file or folder can't be made or written.
+    #[error("can't write `{}`", path.display())]
+    Write {
+        /// The file or folder.
         path: PathBuf,
         /// Why not.
         source: std::io::Error,
@@ -177,7 +185,8 @@ impl Error {
             | Self::NoRequest { .. }
             | Self::NotPending { .. }
             | Self::NoMetric(_)
-            | Self::File { .. } => true,
+            | Self::File { .. }
+            | Self::Write { .. } => true,
             Self::Refused { is_input, .. } => *is_input,
             Self::Engine(error) => error.is_input(),
             Self::NoSuchState(_) => true,

@@ -14,7 +14,7 @@ use windlass_model::clock::SystemClock;
 use windlass_model::id::Entropy;
 use windlass_project::Project;
 use windlass_script::Script;
-use windlass_store::{Holder, KeySource, SqliteStore, Store};
+use windlass_store::{Holder, KeySource, SqliteStore, Store, StoreError};
 
 use crate::error::Error;
 use crate::places::ProjectPlaces;
@@ -223,7 +223,13 @@ impl Windlass {
 
     fn open_file(&self, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
         let path = self.store_path();
-        if !create && !path.exists() {
+        // A folder that can't be looked into may have a store in it.
+        let there = path.try_exists().map_err(|source| StoreError::Io {
+            action: "look for the store",
+            path: path.clone(),
+            source: Arc::new(source),
+        })?;
+        if !create && !there {
             return Ok(None);
         }
         let (clock, entropy) = (self.settings.clock.clone(), self.settings.entropy.clone());
@@ -233,7 +239,7 @@ impl Windlass {
 
     #[cfg(feature = "postgres")]
     async fn open_server(&self, address: &str, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
-        use windlass_store::{PostgresStore, StoreError, postgres};
+        use windlass_store::{PostgresStore, postgres};
         if let (true, KeySource::File(key)) = (create, self.key()) {
             make_folder_of(&key)?;
         }
@@ -293,7 +299,7 @@ fn make_folder_of(key: &std::path::Path) -> Result<(), Error> {
     use std::os::unix::fs::DirBuilderExt as _;
     let Some(folder) = key.parent() else { return Ok(()) };
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|source| Error::File { path: folder.to_owned(), source })
+    made.map_err(|source| Error::Write { path: folder.to_owned(), source })
 }
 
 /// Returns the drivers of this version.

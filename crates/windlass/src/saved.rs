@@ -181,7 +181,7 @@ impl SavedPlan {
     ///
     /// When it can't be written.
     pub fn write(&self, file: &Path) -> Result<(), Error> {
-        let failed = |source| Error::File { path: file.to_owned(), source };
+        let failed = |source| Error::Write { path: file.to_owned(), source };
         let text = document::write(KIND, self).map_err(|error| failed(error.into()))?;
         let part = PathBuf::from(format!("{}.part", file.display()));
         std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, file)).map_err(failed)

@@ -126,7 +126,7 @@ impl Windlass {
             return Err(error);
         }
         hand_over.complete(&file.display().to_string()).await?;
-        std::fs::rename(&part, file).map_err(|source| Error::File { path: file.to_owned(), source })
+        std::fs::rename(&part, file).map_err(|source| Error::Write { path: file.to_owned(), source })
     }
 
     /// Looks whether an assembly can be [exported](Self::export) to a file, and changes nothing.
@@ -161,7 +161,7 @@ impl Windlass {
             packages: bundle.packages.iter().map(Packed::of).collect(),
             secrets,
         };
-        let failed = |source| Error::File { path: part.to_owned(), source };
+        let failed = |source| Error::Write { path: part.to_owned(), source };
         let text = document::write(KIND, &exported).map_err(|error| failed(error.into()))?;
         let mut options = OpenOptions::new();
         let mut file =

@@ -25,6 +25,10 @@ const GRACE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(args: ExecArgs) -> ExitCode {
     let location = location(&args);
+    if let Some(why) = misfit(&location) {
+        tell!("error: {why}");
+        return exit::wrong_input();
+    }
     let job = match job(&args) {
         Ok(job) => job,
         Err(why) => {
@@ -45,6 +49,20 @@ pub(crate) async fn run(args: ExecArgs) -> ExitCode {
         return exit::FAILED;
     }
     code
+}
+
+/// Says what is wrong between a runtime and an image.
+fn misfit(location: &Location) -> Option<String> {
+    let runtime = &location.runtime;
+    match (runtime.as_str(), &location.image) {
+        ("process", Some(_)) => Some(format!(
+            "the runtime `{runtime}` runs in no image: leave `--image` out, or run it by `--runtime sandbox` or `docker`"
+        )),
+        ("sandbox" | "docker", None) => {
+            Some(format!("the runtime `{runtime}` runs in an image: name one by `--image`"))
+        }
+        _ => None,
+    }
 }
 
 /// The place where the job runs: what the arguments say. An image needs containers.

@@ -105,6 +105,21 @@ fn fail(error: &Error) -> ExitCode {
     if error.is_input() { exit::wrong_input() } else { exit::FAILED }
 }
 
+/// Prints an error about a descriptor's file. Who has given the name of an assembly instead is told so.
+async fn fail_of_file(error: &Error, file: &Path) -> ExitCode {
+    let code = fail(error);
+    let Some(name) = file.to_str().filter(|_| !file.exists()) else { return code };
+    if let Ok(windlass) = open(None, None, "status")
+        && let Ok(known) = windlass.status(None).await
+        && known.assemblies.iter().any(|assembly| assembly.name.as_str() == name)
+    {
+        tell!(
+            "note: `{name}` is an assembly that is known here; this takes its descriptor, and `windlass status {name}` shows it"
+        );
+    }
+    code
+}
+
 /// Prints an error with its causes.
 fn complain(error: &dyn std::error::Error) {
     let mut text = error.to_string();
@@ -116,7 +131,20 @@ fn complain(error: &dyn std::error::Error) {
         }
         source = cause.source();
     }
+    let text = without_numbers(&text);
     tell!("{} {text}", crate::output::styled(crate::output::BAD, "error:"));
+}
+
+/// Leaves the system's numbers of errors out: the words in front of them say the same.
+fn without_numbers(text: &str) -> String {
+    let mut words = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(" (os error ") {
+        words.push_str(before);
+        rest = after.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        rest = rest.strip_prefix(')').unwrap_or(rest);
+    }
+    words + rest
 }
 
 /// Prints problems of the input.

@@ -10,7 +10,7 @@ use windlass::source::Diagnostics;
 use windlass::view::plan::{DriftView, PlanView, StepView};
 use windlass::{Order, Windlass};
 
-use super::{fail, open, order, plural, print_json};
+use super::{fail, fail_of_file, open, order, plural, print_json};
 use crate::args::{Format, PlanArgs};
 use crate::output::{BAD, DIM, GOOD, ODD, STRONG, say, styled, tell};
 use crate::{diagnostics, exit};
@@ -22,7 +22,7 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
     };
     let windlass = match open(Some(&args.assembly.file), None, "plan") {
         Ok(windlass) => windlass,
-        Err(error) => return fail(&error),
+        Err(error) => return fail_of_file(&error, &args.assembly.file).await,
     };
     let planned = match &args.output {
         Some(file) => save(&windlass, &order, file).await,

@@ -96,7 +96,10 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
             intent: intent.to_string(),
         });
     }
-    say!("{}: {intent} is left to `windlass run`, as {id}", styled(STRONG, assembly));
+    say!(
+        "{}: {intent} is left to `windlass run`, as {id}; `windlass cancel {assembly} {id}` takes it back",
+        styled(STRONG, assembly)
+    );
     exit::DONE
 }
 

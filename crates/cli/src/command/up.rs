@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use windlass::{Order, SavedPlan};
 
-use super::{collected, fail, grace, open_against, order, plan, process};
+use super::{collected, fail, fail_of_file, grace, open_against, order, plan, process};
 use crate::args::{AdoptArgs, ApplyArgs, AssemblyArgs, HowArgs, UpArgs};
 use crate::{diagnostics, signals};
 
@@ -33,7 +33,7 @@ async fn bring_up(
     let command = format!("{verb} {}", assembly.file.display());
     let windlass = match open_against(Some(&assembly.file), Some(run), &command, force) {
         Ok(windlass) => windlass,
-        Err(error) => return fail(&error),
+        Err(error) => return fail_of_file(&error, &assembly.file).await,
     };
     if dry.dry_run {
         let planned = match output {

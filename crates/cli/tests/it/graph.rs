@@ -94,6 +94,21 @@ fn what_is_nested_is_framed() {
     "#);
 }
 
+/// Who gives the name of what is up where a file is wanted, is told what that is for.
+#[test]
+fn a_name_in_the_place_of_a_file() {
+    let env = nested();
+    env.ok(&["up", "shop", "--name", "mine"]);
+    assert_snapshot!(env.refuses(&["up", "mine"]), @"
+    error[WL0300]: there is no file or folder `mine`
+
+    1 error; nothing was changed
+    note: `mine` is an assembly that is known here; this takes its descriptor, and `windlass status mine` shows it
+    ");
+    assert!(env.refuses(&["plan", "mine"]).contains("`windlass status mine` shows it"));
+    assert!(!env.refuses(&["up", "other"]).contains("note:"));
+}
+
 #[test]
 fn a_name_that_is_nearly_right() {
     let env = nested();

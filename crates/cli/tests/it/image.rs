@@ -54,7 +54,7 @@ fn what_is_no_image_is_refused() {
     let env = env();
     env.write("text", "no archive\n");
     let refused = env.refuses(&["image", "import", "missing.tar"]);
-    assert_eq!(refused, "error: can't open `missing.tar`: No such file or directory (os error 2)\n");
+    assert_eq!(refused, "error: can't open `missing.tar`: No such file or directory\n");
     let refused = env.refuses(&["image", "import", "rootfs"]);
     assert!(
         refused.starts_with("error: `rootfs` holds no image: it has neither a `manifest.json`"),

@@ -461,8 +461,8 @@ fn parameters() {
     ");
     assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "data"]), @"error: `-p data` has no `=`: write `-p name=value`, `-p name=@FILE` or `-p name=-`");
     assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "=2"]), @"error: `-p =2` names no property: write `-p name=value`");
-    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "data=@nowhere"]), @"error: can't read `nowhere`: No such file or directory (os error 2)");
-    assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "nowhere.yaml"]), @"error: can't read `nowhere.yaml`: No such file or directory (os error 2)");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "-p", "data=@nowhere"]), @"error: can't read `nowhere`: No such file or directory");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "nowhere.yaml"]), @"error: can't read `nowhere.yaml`: No such file or directory");
     env.write("params.yaml", "- data\n");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "params.yaml"]), @"
     error[WL0104]: a file of parameters is a mapping of names to values

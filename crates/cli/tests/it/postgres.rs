@@ -101,7 +101,7 @@ fn one_machine_does_what_another_asks() {
         let machine = |env| Machine { env, state: server.url(), key: &key };
         (machine(TestEnv::small("effect: once", &[("Install", "answer")])), machine(TestEnv::new()))
     };
-    assert_snapshot!(here.ok(&["up", "small", "--queue"]).out(), @"small: up is left to `windlass run`, as q1");
+    assert_snapshot!(here.ok(&["up", "small", "--queue"]).out(), @"small: up is left to `windlass run`, as q1; `windlass cancel small q1` takes it back");
     let keeper = there.env.start(there.command(&["run", "--health", "0"]));
     until("it is up", || keeper.stdout().contains("p2 completed"));
     assert_eq!((here.env.trace().len(), there.env.trace()), (0, vec!["Install".to_owned()]));

@@ -91,7 +91,7 @@ fn who_comes_second_is_served_in_turn() {
 fn what_is_queued_is_done_when_there_is_somebody() {
     let env = gated();
     let queued = env.ok(&["up", "small", "--queue"]);
-    assert_snapshot!(queued.out(), @"small: up is left to `windlass run`, as q1");
+    assert_snapshot!(queued.out(), @"small: up is left to `windlass run`, as q1; `windlass cancel small q1` takes it back");
     assert_eq!(env.json(&["ps"])["requests"][0]["intent"], "up");
     // The script that was asked for is the one that runs.
     env.script(&format!("{SCRIPTS}/Install.sh"), "#!/bin/sh\nexit 7\n");

@@ -42,6 +42,18 @@ fn locked() {
     env.ok(&["down", "small"]);
 }
 
+/// A folder of the state that can't be looked into may have anything in it: that nothing is up is not known.
+#[test]
+fn a_state_that_cannot_be_looked_into() {
+    let env = TestEnv::bare();
+    // A folder in the place of which there is a file can't be looked into by anybody, root included.
+    env.write(".windlass", "no folder");
+    for args in [&["status"][..], &["ps"], &["down", "small"]] {
+        let said = fails(&env, args);
+        assert!(said.contains("can't look for the store") && said.contains("Not a directory"), "{said}");
+    }
+}
+
 /// What can't be an address is told before anything is tried, in words of ours.
 #[test]
 fn a_state_that_is_none() {
@@ -171,7 +183,7 @@ fn a_folder_that_can_not_be_written() {
         // Nothing is forbidden to root; a file in the place of the folder is in everybody's way.
         let env = TestEnv::small("effect: repeatable", &[("Install", "answer")]);
         env.write(".windlass", "");
-        assert_snapshot!(fails(&env, &["up", "small"]), @"error: can't make the folder `PROJECT/.windlass`: File exists (os error 17)");
+        assert_snapshot!(fails(&env, &["up", "small"]), @"error: can't look for the store `PROJECT/.windlass/state.db`: Not a directory");
     } else {
         let env = TestEnv::small("effect: repeatable", &[("Install", "answer")]);
         fs::set_permissions(env.path(""), Permissions::from_mode(0o555)).unwrap();

@@ -14,7 +14,7 @@ fn policies_act_on_metrics() {
     assert_snapshot!(env.run(&["metric", "push", "h_bta__A.load", "50"]), @"
     exit 1
     ----- stderr -----
-    error: the metric was not taken at `PROJECT/.windlass/metrics.sock`: No such file or directory (os error 2); is `windlass run` running in this project?
+    error: the metric was not taken at `PROJECT/.windlass/metrics.sock`: nobody listens there; start `windlass run` in this project's folder, and leave it running
     ");
     let watching = env.spawn(&["run", "--health", "0"]);
     let said = |text: &str| watching.stdout().contains(text);
@@ -36,7 +36,7 @@ fn policies_act_on_metrics() {
     let refused = env.run(&["metric", "push", "h_bta__A.load", "101"]);
     assert!(refused.stderr.contains("`load` is a number from 0 to 100"), "{refused}");
     assert_eq!(refused.code(), Some(2), "{refused}");
-    assert!(!refused.stderr.contains("is `windlass run` running"), "{refused}");
+    assert!(!refused.stderr.contains("start `windlass run`"), "{refused}");
     let refused = env.run(&["metric", "push", "nonsense", "1"]);
     assert!(refused.stderr.contains("`nonsense` has no `.` between"), "{refused}");
     let refused = env.run(&["metric", "push", "h_bta__A.integrity", "WELL"]);
@@ -98,7 +98,7 @@ fn what_healing_does_not_help_is_left_alone() {
     watching.signal(rustix::process::Signal::INT);
     watching.end();
     let told = env.run(&["metric", "push", "small__box.health", "OK"]);
-    assert!(told.stderr.contains("is `windlass run` running"), "{told}");
+    assert!(told.stderr.contains("start `windlass run`"), "{told}");
 }
 
 /// What a health check says in the interface `metrics` is measured: a load, and an integrity; one that fails is broken.

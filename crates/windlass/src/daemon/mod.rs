@@ -217,7 +217,7 @@ impl Windlass {
     pub async fn make_state(&self) -> Result<(), Error> {
         self.store_or_new().await?;
         let folder = self.project.state_dir();
-        std::fs::create_dir_all(&folder).map_err(|source| Error::File { path: folder, source })
+        std::fs::create_dir_all(&folder).map_err(|source| Error::Write { path: folder, source })
     }
 
     /// Watches all assemblies until it is told to stop: applies their policies to the samples that come in.
@@ -344,7 +344,8 @@ impl Daemon<'_> {
             }
         }
         let metrics: Vec<String> = read.into_iter().map(str::to_owned).collect();
-        if !monitor.is_empty() && self.told.get(&name) != Some(&metrics) {
+        let begins = !monitor.is_empty() && !self.stop.soon.is_cancelled();
+        if begins && self.told.get(&name) != Some(&metrics) {
             self.told.insert(name.clone(), metrics.clone());
             (self.tell)(Notice::Watches { assembly: name.clone(), metrics });
         }

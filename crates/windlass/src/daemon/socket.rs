@@ -1,5 +1,6 @@
 //! `POST /metrics` on a socket that only its owner can reach.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -41,7 +42,7 @@ impl MetricSocket {
         if UnixStream::connect(&path).await.is_ok() {
             return Err(Error::SocketTaken(path));
         }
-        let failed = |source| Error::File { path: path.clone(), source };
+        let failed = |source| Error::Write { path: path.clone(), source };
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
@@ -127,7 +128,10 @@ async fn take(
 /// When nobody listens there, or the message is refused: with the reason.
 pub async fn push(path: &Path, message: &Value) -> Result<Option<String>, Error> {
     let unheard = |why: String| Error::Unheard { path: path.to_owned(), why };
-    let stream = UnixStream::connect(path).await.map_err(|error| unheard(error.to_string()))?;
+    let stream = UnixStream::connect(path).await.map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => unheard("nobody listens there".to_owned()),
+        _ => unheard(error.to_string()),
+    })?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|error| unheard(error.to_string()))?;
