@@ -157,6 +157,8 @@ struct Rule {
     /// Breaches in a row: upwards or of integrity, and downwards.
     high: u32,
     low: u32,
+    /// How many of those upwards were no samples, but missing.
+    missing: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -287,6 +289,7 @@ impl Rule {
             heard: BTreeMap::new(),
             high: 0,
             low: 0,
+            missing: 0,
         };
         rule.wait(now);
         Some(rule)
@@ -331,12 +334,19 @@ impl Rule {
             Limits::Heal { smoothing } => {
                 let well =
                     !heard.is_empty() && heard.values().all(|reading| *reading != Reading::Integrity(false));
-                self.high = if well { 0 } else { self.high + 1 };
+                let missing = u32::from(heard.is_empty());
+                (self.high, self.missing) =
+                    if well { (0, 0) } else { (self.high + 1, self.missing + missing) };
                 if self.high < smoothing {
                     return None;
                 }
-                let times = std::mem::take(&mut self.high);
-                let because = format!("{} was broken or missing {}", self.label, in_a_row(times));
+                let (times, missing) = (std::mem::take(&mut self.high), std::mem::take(&mut self.missing));
+                let word = match missing {
+                    0 => "broken",
+                    missing if missing == times => "missing",
+                    _ => "broken or missing",
+                };
+                let because = format!("{} was {word} {}", self.label, in_a_row(times));
                 Some(Demand { act: Act::Heal(self.target.clone()), because })
             }
             Limits::Scale { above, below, smooth_out, smooth_in } => {
@@ -567,7 +577,7 @@ mod tests {
             fired = monitor.time(due);
             assert!(due <= minute(5));
         }
-        assert_eq!(fired[0].because, "a.integrity was broken or missing 3 times in a row");
+        assert_eq!(fired[0].because, "a.integrity was missing 3 times in a row");
         let late = monitor.time(minute(60));
         assert_eq!(late.len(), 1, "a long silence fires once: the rest is counted when it is asked again");
     }

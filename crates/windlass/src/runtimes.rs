@@ -71,7 +71,7 @@ impl Runtimes {
             _ if self.given.contains_key(kind) => Ok(()),
             "process" => Ok(()),
             "docker" | "sandbox" if location.image.is_none() => Err(format!(
-                "the location `{name}` has the runtime `{kind}` and no `image`, so there is nothing to run scripts in"
+                "the location `{name}` has the runtime `{kind}` and no `image`, so there is nothing to run scripts in; name one as `image` of the location"
             )),
             "docker" | "sandbox" => Ok(()),
             other => {

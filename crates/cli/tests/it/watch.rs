@@ -73,13 +73,13 @@ fn what_healing_does_not_help_is_left_alone() {
     assert_snapshot!(env.normal().text(&watching.stdout()), @"
     metrics are taken at PROJECT/.windlass/metrics.sock
     small: watching small__box.health
-    small: heal box since box.health was broken or missing once
+    small: heal box since box.health was broken once
     small: p2 completed
-    small: heal box since box.health was broken or missing once
+    small: heal box since box.health was broken once
     small: p3 completed
-    small: heal box since box.health was broken or missing once
+    small: heal box since box.health was broken once
     small: p4 completed
-    small: no more heals of box, since box.health was broken or missing once, and 3 heals have not helped; it is left alone until it says that it is well, or until somebody changes small, as by `windlass heal small box`
+    small: no more heals of box, since box.health was broken once, and 3 heals have not helped; it is left alone until it says that it is well, or until somebody changes small, as by `windlass heal small box`
     ");
     // One good sample, and it is worth another try.
     push("OK");
