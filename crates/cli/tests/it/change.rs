@@ -260,6 +260,7 @@ fn a_process_is_cancelled() {
       succeeded box Start LONG
         scripts/Start.sh exited with code 0 LONG WHEN on admin@local (process)
     ");
+    assert_snapshot!(env.refuses(&["ps", "smal"]), @"error: there is no assembly `smal`; did you mean `small`?");
     assert_snapshot!(env.refuses(&["ps", "show", "p9"]), @"error: there is no process p9; the last one is p2");
 }
 

@@ -126,7 +126,7 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// When the store can't be read, or nothing was ever asked of the assembly.
     pub async fn processes(&self, name: Option<&AssemblyName>) -> Result<ProcessesView, Error> {
         let (mut processes, mut requests) = (Vec::new(), Vec::new());
         if let Some(store) = self.store(false).await? {
@@ -140,6 +140,10 @@ impl Windlass {
             }
             let pending = store.requests().await?.into_iter().map(RequestSummary::new);
             requests = pending.filter(|request| name.is_none_or(|name| *name == request.assembly)).collect();
+            if let Some(name) = name.filter(|_| processes.is_empty() && requests.is_empty()) {
+                let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
+                return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+            }
         }
         Ok(ProcessesView { version: 1, processes, requests })
     }
