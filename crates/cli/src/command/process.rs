@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 use windlass::engine::{Ask, Ended, Stop};
-use windlass::model::record::{Event, EventRecord, Intent, ProcessRecord, ProcessStatus, StepEnd};
+use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
 use windlass::model::request::RequestRecord;
 use windlass::model::{AssemblyName, ElementName, ProcessId, RequestId, StepId};
 use windlass::store::Holder;
@@ -103,22 +103,18 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
     exit::DONE
 }
 
-/// How often an intent is gone on with by itself at most, because values have become others on the way. Each time is a step
-/// further along who reads whom.
-const ROUNDS: u32 = 100;
-
 /// Runs an intent, and goes on with it until all parts have the values that there are.
 async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
     let mut ended = run_one(started, stop, format).await;
-    for _ in 0..ROUNDS {
-        let Ok(before) = &ended else { break };
-        if !goes_on(before) {
-            break;
-        }
-        let ProcessRecord { assembly, .. } = &before.process;
+    let mut left = Vec::new();
+    while let Ok(before) = &ended
+        && before.goes_on(&left)
+    {
+        let assembly = &before.process.assembly;
         if format == Format::Human {
             say!("{} {}", styled(STRONG, "going on:"), reads_anew(before));
         }
+        left.clone_from(&before.stale);
         ended = match windlass.change(assembly, Ask::Retry { assume: None }, stop).await {
             Ok(started) => run_one(started, stop, format).await,
             Err(error) => Err(error),
@@ -135,14 +131,6 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
         Err(error) => fail(&error),
     };
     close(windlass, code).await
-}
-
-/// Tells whether an intent goes on by itself: it was to make all of an assembly as it is described, and has, but for values
-/// that have become others on the way.
-fn goes_on(ended: &Ended) -> bool {
-    let Ended { process, limited, stale, .. } = ended;
-    let is_whole = process.status == ProcessStatus::Completed && !limited;
-    is_whole && !stale.is_empty() && matches!(process.intent, Intent::Up | Intent::Rollback(_))
 }
 
 /// Says who reads something else than it was given.

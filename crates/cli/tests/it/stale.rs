@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, until};
 
 /// Three parts in a row, each of which publishes as `is` what it is given as `size`: when it is installed and when it is
 /// reconfigured. Starting publishes what the file `start` says, if it is there.
@@ -193,4 +193,17 @@ fn a_reader_that_fails_is_gone_on_with() {
     std::fs::remove_file(env.path(".windlass/volumes/state/fail")).unwrap();
     env.ok(&["up", "row", "-p", "size=large"]);
     assert_eq!(outputs(&env), ["large", "the large", "the large"]);
+}
+
+/// The long-running mode goes on by itself as well.
+#[test]
+fn what_is_queued_is_gone_on_with() {
+    let env = row("volatile: true, ", "", ALL);
+    env.ok(&["up", "row"]);
+    env.ok(&["up", "row", "-p", "size=large", "--queue"]);
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("all have it", || outputs(&env) == ["large", "the large", "the large"]);
+    until("it is told", || keeper.stdout().contains("p5 completed"));
+    keeper.signal(rustix::process::Signal::INT);
+    keeper.end();
 }

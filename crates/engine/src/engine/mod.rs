@@ -139,6 +139,15 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Tells whether the intent goes on by itself, by [`Ask::Retry`]: it was to make all of an assembly as it is described,
+    /// and has, but for values that have become others on the way. `left` is what was left of that the time before; it is
+    /// done with where nothing has come of it.
+    pub fn goes_on(&self, left: &[ElementName]) -> bool {
+        let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
+        let is_left = !self.stale.is_empty() && self.stale != left;
+        is_whole && is_left && matches!(self.process.intent, Intent::Up | Intent::Rollback(_))
+    }
+
     /// Tells how a process has ended, of what the store remembers of its assembly now; nothing when that is gone.
     pub fn of(process: ProcessRecord, tally: Tally, snapshot: Option<Snapshot>) -> Self {
         let world = snapshot.map(World::load);

@@ -84,8 +84,20 @@ impl<'a> Daemon<'a> {
         intent: impl Future<Output = Result<Option<Ended>, Error>> + Send + 'a,
     ) {
         self.at_work.insert(assembly.clone());
+        let (windlass, stop) = (self.windlass, self.stop.clone());
         let carry_out = async move {
-            let notice = match intent.await {
+            let mut ended = intent.await;
+            let mut left = Vec::new();
+            while let Ok(Some(before)) = &ended
+                && before.goes_on(&left)
+            {
+                left.clone_from(&before.stale);
+                ended = match windlass.change(&assembly, Ask::Retry { assume: None }, &stop).await {
+                    Ok(started) => started.run(&stop).await.map(Some),
+                    Err(error) => Err(error),
+                };
+            }
+            let notice = match ended {
                 Ok(ended) => ended.map(|ended| Notice::Ended {
                     assembly: assembly.clone(),
                     process: ended.process.id,
