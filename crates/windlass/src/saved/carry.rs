@@ -1,0 +1,218 @@
+//! Plans are made to be saved, and saved ones are carried out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use windlass_driver::Package;
+use windlass_engine::{Ask, Preview, Stop};
+use windlass_lifecycle::Scale;
+use windlass_model::{AssemblyName, ElementName, ProcessId};
+use windlass_source::Diagnostics;
+
+use super::{Asked, Base, Recipe, SavedPlan, SavedPlanError, elements_of, packages_of};
+use crate::error::Error;
+use crate::intent::{Order, Started};
+use crate::open::Windlass;
+use crate::request::Pending;
+use crate::view::plan::PlanView;
+
+impl Windlass {
+    /// Plans what [`up`](Self::up) would do, to be saved and carried out by [`apply`](Self::apply).
+    ///
+    /// # Errors
+    ///
+    /// Everything that stands against it.
+    pub async fn plan_to_save(&self, order: &Order) -> Result<(PlanView, SavedPlan, Diagnostics), Error> {
+        let (desired, warnings) = self.desired(order).await?;
+        let assembly = desired.topology.name().clone();
+        let root = desired.topology.root();
+        let is_secret = |name: &str| {
+            root.is_some_and(|root| root.properties.get(name).is_some_and(|property| property.sensitive))
+        };
+        // What the environment has given is among them.
+        let (secrets, open): (Vec<_>, Vec<_>) =
+            desired.parameters.iter().partition(|(name, _)| is_secret(name.as_str()));
+        let recipe = Recipe {
+            file: self.relative(&order.file),
+            catalog: order.catalog.iter().map(|folder| self.relative(folder)).collect(),
+            parameters: open.into_iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+            secrets: secrets.into_iter().map(|(name, _)| name.to_string()).collect(),
+            goal: order.goal,
+            adopt: order.adopt,
+            replace: order.replace.clone(),
+            target: order.target.clone(),
+        };
+        let mut saved = self.saved(assembly, Asked::Up(recipe), &desired.packages).await?;
+        saved.elements = elements_of(&desired.topology);
+        let preview = self.preview_up(&saved.assembly, Ask::Up(Box::new(desired))).await?;
+        Ok((saved.fill(preview), saved, warnings))
+    }
+
+    /// Plans what [`change`](Self::change) would do, to be saved and carried out by [`apply`](Self::apply). `around` is the
+    /// descriptor around which the packages lie that [`Ask::DownWith`] has.
+    ///
+    /// # Errors
+    ///
+    /// Everything that stands against it.
+    pub async fn change_to_save(
+        &self,
+        name: &AssemblyName,
+        ask: Ask,
+        around: Option<&Path>,
+    ) -> Result<(PlanView, SavedPlan), Error> {
+        let asked = Asked::of(&ask, around.map(|file| self.relative(file))).ok_or(SavedPlanError::NoPlan)?;
+        let packages = match &ask {
+            Ask::DownWith(packages) => packages.as_slice(),
+            _ => &[],
+        };
+        let mut saved = self.saved(name.clone(), asked, packages).await?;
+        let store = self.store_of(name).await?;
+        let preview = Box::pin(self.engine(store).preview(name, ask)).await?;
+        Ok((saved.fill(preview), saved))
+    }
+
+    /// Writes down what a plan is made from; the plan itself comes after.
+    async fn saved(
+        &self,
+        assembly: AssemblyName,
+        asked: Asked,
+        packages: &[Package],
+    ) -> Result<SavedPlan, Error> {
+        let base = self.base(&assembly).await?;
+        let (made, packages) = (self.now(), packages_of(packages));
+        let (elements, plan, changes) = (BTreeMap::new(), Value::Null, Value::Null);
+        Ok(SavedPlan { assembly, made, base, asked, packages, elements, plan, changes })
+    }
+
+    /// Returns a path as seen from the project, where it lies in it.
+    fn relative(&self, path: &Path) -> PathBuf {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        real.strip_prefix(self.project.root()).map(Path::to_owned).unwrap_or(real)
+    }
+
+    /// Prepares to carry out a saved plan. `given` are the secrets that it was made with.
+    ///
+    /// # Errors
+    ///
+    /// When it is of another project, what it was made from has changed, or the state has moved on; and everything that
+    /// stands against it.
+    pub async fn apply(
+        &self,
+        saved: &SavedPlan,
+        given: &BTreeMap<String, Value>,
+        stop: &Stop,
+    ) -> Result<Started, Error> {
+        let (ask, warnings) = self.saved_ask(saved, given).await?;
+        match &saved.asked {
+            Asked::Up(_) => self.bring_up(&saved.assembly, ask, warnings, stop).await,
+            _ => self.change(&saved.assembly, ask, stop).await,
+        }
+    }
+
+    /// Says what [`apply`](Self::apply) would do, if it would do it still.
+    ///
+    /// # Errors
+    ///
+    /// As for [`apply`](Self::apply).
+    pub async fn preview_saved(
+        &self,
+        saved: &SavedPlan,
+        given: &BTreeMap<String, Value>,
+    ) -> Result<(PlanView, Diagnostics), Error> {
+        let (ask, warnings) = self.saved_ask(saved, given).await?;
+        let Preview { plan, diff, .. } = self.preview_up(&saved.assembly, ask).await?;
+        Ok((PlanView::new(saved.assembly.clone(), &plan, diff), warnings))
+    }
+
+    /// Leaves it to the long-running mode to carry out a saved plan.
+    ///
+    /// # Errors
+    ///
+    /// As for [`apply`](Self::apply), as far as it can be told before it is begun.
+    pub async fn ask_to_apply(
+        &self,
+        saved: &SavedPlan,
+        given: &BTreeMap<String, Value>,
+    ) -> Result<Pending<'_>, Error> {
+        let (ask, warnings) = self.saved_ask(saved, given).await?;
+        self.ask_for_new(&saved.assembly, ask, warnings).await
+    }
+
+    /// Asks anew what a saved plan was made for, and looks whether it is still the same.
+    async fn saved_ask(
+        &self,
+        saved: &SavedPlan,
+        given: &BTreeMap<String, Value>,
+    ) -> Result<(Ask, Diagnostics), Error> {
+        let here = self.base(&saved.assembly).await?;
+        let same = match (&saved.base.store, &here.store) {
+            (Some(made), Some(here)) => made == here,
+            _ => saved.base.root == here.root,
+        };
+        if !same {
+            let shown = |base: &Base| format!("`{}`", base.root.display());
+            let (made, here) = (shown(&saved.base), shown(&here));
+            return Err(SavedPlanError::OtherProject { made, here }.into());
+        }
+        let refuse = |what: Vec<String>| {
+            let (assembly, made) = (saved.assembly.clone(), saved.made);
+            if what.is_empty() { Ok(()) } else { Err(SavedPlanError::MovedOn { assembly, made, what }) }
+        };
+        refuse(self.processes_since(saved).await?)?;
+        saved.check_secrets(given)?;
+        let (ask, warnings, moved) = self.asked_anew(saved, given).await?;
+        refuse(moved)?;
+        Ok((Ask::AsPlanned { ask: Box::new(ask), plan: saved.plan.clone() }, warnings))
+    }
+
+    /// Asks anew what was asked; tells what of the project's files is not what it was.
+    async fn asked_anew(
+        &self,
+        saved: &SavedPlan,
+        given: &BTreeMap<String, Value>,
+    ) -> Result<(Ask, Diagnostics, Vec<String>), Error> {
+        let scale = |cluster: &ElementName, scale| Ask::Scale { cluster: cluster.clone(), scale };
+        let ask = match &saved.asked {
+            Asked::Up(recipe) => {
+                let order = saved.order(recipe, self.project.root(), given);
+                let (desired, warnings) = self.desired(&order).await?;
+                let moved = saved.moved_files(&desired);
+                return Ok((Ask::Up(Box::new(desired)), warnings, moved));
+            }
+            Asked::DownWith { file } => {
+                let file = self.project.root().join(file);
+                let packages = self.current_packages(&saved.assembly, &file, &[]).await?;
+                let moved = saved.moved_packages(&packages);
+                return Ok((Ask::DownWith(packages), Diagnostics::default(), moved));
+            }
+            Asked::Down => Ask::Down,
+            Asked::Retry => Ask::Retry { assume: None },
+            Asked::SetState(state) => Ask::SetState(*state),
+            Asked::ScaleOut(cluster) => scale(cluster, Scale::Out),
+            Asked::ScaleIn(cluster) => scale(cluster, Scale::In),
+            Asked::Heal(element) => Ask::Heal(element.clone()),
+            Asked::Rollback(process) => Ask::Rollback(*process),
+        };
+        Ok((ask, Diagnostics::default(), Vec::new()))
+    }
+
+    async fn base(&self, assembly: &AssemblyName) -> Result<Base, Error> {
+        let root = self.project.root().to_owned();
+        let Some(store) = self.store(false).await? else {
+            return Ok(Base { store: None, root, last: ProcessId(0) });
+        };
+        let history = store.history(assembly).await?;
+        let last = history.processes.last().map_or(ProcessId(0), |process| process.process.id);
+        Ok(Base { store: Some(store.id().to_string()), root, last })
+    }
+
+    /// Says what was done to the assembly since a plan was made.
+    async fn processes_since(&self, saved: &SavedPlan) -> Result<Vec<String>, Error> {
+        let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
+        let history = store.history(&saved.assembly).await?;
+        let since = history.processes.iter().map(|known| &known.process);
+        let since = since.filter(|process| process.id > saved.base.last);
+        Ok(since.map(|process| format!("{} {} was {}", process.id, process.intent, process.status)).collect())
+    }
+}
