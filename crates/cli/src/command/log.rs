@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use windlass::view::log::{ActivityLog, JobLog, LogView, MoveLog, MoveWay, ProcessLog, StepLog};
 
-use super::{fail, open, print_json};
+use super::{fail, open, plural, print_json};
 use crate::args::{Format, LogArgs};
 use crate::exit;
 use crate::output::{BAD, DIM, GOOD, ODD, STRONG, duration, indent, say, styled};
@@ -68,8 +68,10 @@ pub(crate) fn print_process(process: &ProcessLog) {
     if let Some(reason) = &process.reason {
         say!("  {reason}");
     }
-    for step in process.steps.iter().filter(|step| !step.jobs.is_empty() || step.failure.is_some()) {
-        print_step(step);
+    let told = |step: &&StepLog| !step.jobs.is_empty() || step.failure.is_some();
+    process.steps.iter().filter(told).for_each(print_step);
+    if !process.steps.is_empty() && !process.steps.iter().any(|step| told(&step)) {
+        say!("  {} in which no script ran", plural(process.steps.len(), "step"));
     }
     for entry in &process.activity {
         print_activity(entry);

@@ -218,6 +218,10 @@ async fn close(windlass: &Windlass, code: ExitCode) -> ExitCode {
     }
 }
 
+/// How many steps are listed before they are carried out. Of more than that, the first few are.
+const MOST_LISTED: usize = 100;
+const FEW_LISTED: usize = 20;
+
 fn print_plan(started: &Started, plan: &PlanView) {
     let process = started.process();
     let calling: Vec<_> = plan.calling().collect();
@@ -230,10 +234,18 @@ fn print_plan(started: &Started, plan: &PlanView) {
     let steps = plural(calling.len(), "step");
     let continues = process.continues.map(|id| format!(", goes on from {id}")).unwrap_or_default();
     say!("{name}: {steps}, up to {} at once ({} {}{continues})", plan.widest, process.id, process.intent);
-    let width = calling.iter().map(|step| step.element.local().len()).max().unwrap_or(0);
-    for step in calling {
+    let shown = if calling.len() > MOST_LISTED { FEW_LISTED } else { calling.len() };
+    let width = calling[..shown].iter().map(|step| step.element.local().len()).max().unwrap_or(0);
+    for step in &calling[..shown] {
         let id = styled(DIM, format!("{:>5}", step.id.to_string()));
         say!("{id} {:<width$} {}", step.element.local(), step.action);
+    }
+    if shown < calling.len() {
+        say!(
+            "      and {} more; `windlass ps show {}` tells of those that ran",
+            calling.len() - shown,
+            process.id
+        );
     }
     say!();
 }
