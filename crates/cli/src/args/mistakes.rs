@@ -47,7 +47,7 @@ pub(crate) fn parse() -> Cli {
 }
 
 /// Adds to an error what was meant perhaps.
-fn complete(error: &mut Error, given: impl Iterator<Item = String>) {
+fn complete(error: &mut Error, mut given: impl Iterator<Item = String>) {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
@@ -59,9 +59,16 @@ fn complete(error: &mut Error, given: impl Iterator<Item = String>) {
         ErrorKind::InvalidValue => {
             let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidValue) else { return };
             let Some(ContextValue::Strings(valid)) = error.get(ContextKind::ValidValue) else { return };
-            if let Some(meant) = value(word, valid) {
+            if let Some(line) = in_order(word, valid, given) {
+                let tip = format!("they stand in another order: {line}").into();
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+            } else if let Some(meant) = value(word, valid) {
                 error.insert(ContextKind::SuggestedValue, ContextValue::String(meant));
             }
+        }
+        ErrorKind::ArgumentConflict if given.next().as_deref() == Some("ps") => {
+            let tip = "one process is shown by windlass ps show PROCESS".into();
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
         }
         _ => {}
     }
@@ -81,6 +88,25 @@ fn command(word: &str, mut given: impl Iterator<Item = String>) -> Option<String
         return None;
     }
     same().or_else(other).or_else(near).map(str::to_owned)
+}
+
+/// Returns the command line with a word and a value changed about, where the value stands in another place.
+fn in_order(word: &str, valid: &[String], given: impl Iterator<Item = String>) -> Option<String> {
+    let mut words: Vec<String> = given.collect();
+    if words.iter().any(|word| word.contains('=')) {
+        // A value may be a secret.
+        return None;
+    }
+    let (at, value) = words.iter().enumerate().find_map(|(at, given)| {
+        let same = valid.iter().find(|valid| valid.eq_ignore_ascii_case(given))?;
+        // What stands behind an option is its own.
+        let is_free = at > 0 && !words[at - 1].starts_with('-') && given != word;
+        is_free.then(|| (at, same.clone()))
+    })?;
+    let wrong = words.iter().position(|given| given == word)?;
+    words[at] = word.to_owned();
+    words[wrong] = value;
+    Some(format!("windlass {}", words.join(" ")))
 }
 
 /// Returns the value that was meant, where it differs in case only or has another word.
@@ -142,6 +168,18 @@ mod tests {
         ] {
             let said = said(line);
             assert!(said.contains(&format!("exists: {meant}")), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_another_order_is_told() {
+        for (line, right) in [
+            ("set-state inactive shop", "windlass set-state shop Inactive"),
+            ("set-state Active shop --dry-run", "windlass set-state shop Active --dry-run"),
+            ("scale shop out web", "windlass scale out shop web"),
+        ] {
+            let said = said(line);
+            assert!(said.contains(&format!("tip: they stand in another order: {right}")), "{line}: {said}");
         }
     }
 

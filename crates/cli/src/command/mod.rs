@@ -28,8 +28,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde::Serialize;
-use windlass::engine::Options;
+use windlass::engine::{EngineError, Options};
 use windlass::executor::docker::Environment;
+use windlass::model::{AssemblyName, ProcessId};
 use windlass::source::Diagnostics;
 use windlass::{Error, Order, Settings, Windlass};
 
@@ -102,7 +103,17 @@ fn fail(error: &Error) -> ExitCode {
         }
         error => complain(error),
     }
+    if let Error::Engine(EngineError::Unknown { name, .. }) = error {
+        tell_of_process(name);
+    }
     if error.is_input() { exit::wrong_input() } else { exit::FAILED }
+}
+
+/// Tells who has given a process where an assembly is wanted how a process is shown.
+fn tell_of_process(name: &AssemblyName) {
+    if let Ok(process) = name.as_str().parse::<ProcessId>() {
+        tell!("note: a process is shown by `windlass ps show {process}`");
+    }
 }
 
 /// Prints an error about a descriptor's file. Who has given the name of an assembly instead is told so.

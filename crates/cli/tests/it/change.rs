@@ -261,6 +261,16 @@ fn a_process_is_cancelled() {
         scripts/Start.sh exited with code 0 LONG WHEN on admin@local (process)
     ");
     assert_snapshot!(env.refuses(&["ps", "smal"]), @"error: there is no assembly `smal`; did you mean `small`?");
+    assert_snapshot!(env.refuses(&["ps", "p2"]), @"
+    error: there is no assembly `p2`; there is `small`
+    note: a process is shown by `windlass ps show p2`
+    ");
+    assert_snapshot!(env.refuses(&["log", "p2"]), @"
+    error: there is no assembly `p2`; there is `small`
+    note: a process is shown by `windlass ps show p2`
+    ");
+    let tip = env.refuses(&["ps", "shwo", "p2"]);
+    assert!(tip.contains("tip: one process is shown by windlass ps show PROCESS"), "{tip}");
     assert_snapshot!(env.refuses(&["ps", "show", "p9"]), @"error: there is no process p9; the last one is p2");
 }
 
