@@ -42,11 +42,15 @@ fn of_server(error: &tokio_postgres::Error, place: &Path) -> StoreError {
 /// Says what to do when a server can't be reached, or does not let us in.
 fn hint(error: &tokio_postgres::Error) -> &'static str {
     match error.code().map(SqlState::code) {
-        None => "; is the address right, and does a PostgreSQL server listen there?",
+        None if error.to_string().starts_with("error connecting to server") => {
+            "; is the address right, and does a PostgreSQL server listen there?"
+        }
+        // With other words of this class it is the server that does not want to be reached so.
+        Some("28000") if !told(error).contains("role") => "",
         Some("3D000") => "; make it with `createdb`, or name another one",
         Some(code) if code.starts_with("28") => "; give the user and the password in the address",
         Some("53300") => "; try again when others have left",
-        Some(_) => "",
+        _ => "",
     }
 }
 

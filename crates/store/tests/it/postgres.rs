@@ -120,11 +120,20 @@ async fn what_is_no_store_is_said() {
     std::fs::remove_file(place.folder.path().join("key")).expect("the key is there");
     assert_snapshot!(place.refusal(&place.url(), place.options()).await, @"the key `PLACE/key` of the store is missing; put it back from a backup: without it the store's secrets can't be opened");
     let address = "postgres://me:hunter2@localhost:1/none?connect_timeout=2";
-    assert_snapshot!(place.refusal(address, place.options()).await, @"can't reach the store `postgres://me@localhost:1/none?connect_timeout=2`: error connecting to server: Connection refused (os error 111)");
-    assert_snapshot!(place.refusal("postgres://me:hunter2@db/x?sslmode=maybe", place.options()).await, @"can't understand the address `postgres://me@db/x?sslmode=maybe`: `sslmode` is disable, prefer, require, verify-ca or verify-full, not `maybe`");
-    assert_snapshot!(place.refusal("host=db sslmode=verify-ca sslrootcert=/none.pem", place.options()).await, @"can't understand the address `host=db sslmode=verify-ca sslrootcert=/none.pem`: `sslrootcert` /none.pem: I/O error: No such file or directory (os error 2)");
-    assert_snapshot!(place.refusal("host=db prot=1", place.options()).await, @"can't understand the address `host=db prot=1`: unknown option `prot`");
-    assert_snapshot!(place.refusal(&place.url(), place.options().schema("a;b")).await, @"can't understand the address `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA`: `a;b` is no name of a schema");
+    assert_snapshot!(place.refusal(address, place.options()).await, @"can't reach the store `postgres://me@localhost:1/none?connect_timeout=2`: Connection refused; is the address right, and does a PostgreSQL server listen there?");
+    let other = format!("{} dbname=none", place.url());
+    let refused = place.refusal(&other, place.options()).await;
+    assert!(
+        refused.ends_with("database \"none\" does not exist; make it with `createdb`, or name another one"),
+        "{refused}"
+    );
+    let refused = place.refusal(&format!("{} user=nobody", place.url()), place.options()).await;
+    assert!(refused.ends_with("; give the user and the password in the address"), "{refused}");
+    assert_snapshot!(place.refusal("/tmp/foo", place.options()).await, @"can't use `/tmp/foo` as the address of the state: it is a path, and a state in a file is always in `.windlass` of its project's folder: leave it out there; for a server, write it as `postgres://USER@HOST/DATABASE`");
+    assert_snapshot!(place.refusal("postgres://me:hunter2@db/x?sslmode=maybe", place.options()).await, @"can't use `postgres://me@db/x?sslmode=maybe` as the address of the state: `sslmode` is disable, prefer, require, verify-ca or verify-full, not `maybe`");
+    assert_snapshot!(place.refusal("host=db sslmode=verify-ca sslrootcert=/none.pem", place.options()).await, @"can't use `host=db sslmode=verify-ca sslrootcert=/none.pem` as the address of the state: `sslrootcert` /none.pem: I/O error: No such file or directory (os error 2)");
+    assert_snapshot!(place.refusal("host=db prot=1", place.options()).await, @"can't use `host=db prot=1` as the address of the state: unknown option `prot`");
+    assert_snapshot!(place.refusal(&place.url(), place.options().schema("a;b")).await, @"can't use `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA` as the address of the state: `a;b` is no name of a schema");
 }
 
 /// A connection that the server cuts is told to whoever waited, and made anew for the next.
