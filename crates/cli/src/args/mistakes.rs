@@ -104,7 +104,7 @@ fn in_order(word: &str, valid: &[String], given: impl Iterator<Item = String>) -
         is_free.then(|| (at, same.clone()))
     })?;
     let wrong = words.iter().position(|given| given == word)?;
-    words[at] = word.to_owned();
+    word.clone_into(&mut words[at]);
     words[wrong] = value;
     Some(format!("windlass {}", words.join(" ")))
 }

@@ -49,6 +49,26 @@ fn policies_act_on_metrics() {
     assert!(!env.path(".windlass/metrics.sock").exists());
 }
 
+/// The address of a socket is short, and the way to a project may be long.
+#[test]
+fn a_project_far_down_has_a_socket_too() {
+    let env = TestEnv::bare();
+    let folder = "a-folder-with-a-long-name/".repeat(8);
+    env.write(&format!("{folder}windlass.yaml"), "version: 1\n");
+    let run = |args: &[&str]| env.run_in(&folder, args);
+    let mut command = env.command(&["run"]);
+    command.current_dir(env.path(&folder));
+    let watching = env.start(command);
+    until("it listens", || env.path(&format!("{folder}.windlass/metrics.sock")).exists());
+    until("it answers", || {
+        run(&["metric", "push", "x.load", "1"]).stderr.contains("no policy reads `x.load`")
+    });
+    assert!(run(&["run"]).stderr.contains("another `windlass run` takes metrics"));
+    watching.signal(rustix::process::Signal::INT);
+    watching.end();
+    assert!(!env.path(&format!("{folder}.windlass/metrics.sock")).exists());
+}
+
 /// A part that does not get well is healed three times and then left alone, until somebody has changed something.
 #[test]
 fn what_healing_does_not_help_is_left_alone() {

@@ -1,6 +1,8 @@
 //! `POST /metrics` on a socket that only its owner can reach.
 
+use std::fs::File;
 use std::io::ErrorKind;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -39,7 +41,7 @@ impl MetricSocket {
     /// When another process listens there, or the folder can't be written.
     pub async fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
-        if UnixStream::connect(&path).await.is_ok() {
+        if connect(&path).await.is_ok() {
             return Err(Error::SocketTaken(path));
         }
         let failed = |source| Error::Write { path: path.clone(), source };
@@ -47,7 +49,8 @@ impl MetricSocket {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
-        let listener = UnixListener::bind(&path).map_err(failed)?;
+        let near = Near::to(&path).map_err(failed)?;
+        let listener = UnixListener::bind(&near.path).map_err(failed)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
         Ok(Self { path, listener: Some(listener) })
     }
@@ -78,6 +81,34 @@ impl Drop for MetricSocket {
         // What can't be removed is replaced by the next.
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// The longest address of a socket that is used as it is, in bytes. The system's limit is 107.
+const LONGEST: usize = 100;
+
+/// A short way to a file in a folder that may be far down.
+struct Near {
+    /// Has the way lead there for as long as it is open.
+    _folder: Option<File>,
+    path: PathBuf,
+}
+
+impl Near {
+    fn to(path: &Path) -> std::io::Result<Self> {
+        let (Some(folder), Some(name), true) =
+            (path.parent(), path.file_name(), path.as_os_str().len() > LONGEST)
+        else {
+            return Ok(Self { _folder: None, path: path.to_owned() });
+        };
+        let folder = File::open(folder)?;
+        let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+        Ok(Self { _folder: Some(folder), path })
+    }
+}
+
+async fn connect(path: &Path) -> std::io::Result<UnixStream> {
+    let near = Near::to(path)?;
+    UnixStream::connect(&near.path).await
 }
 
 /// Takes one message or a list of them: all, or none with what is wrong. The answer has a line about each that no policy
@@ -111,13 +142,13 @@ async fn take(
         for answered in answers {
             match answered.await {
                 Ok(Taken::Counted) | Err(_) => {}
-                Ok(taken) => notes.push(taken.to_string()),
+                Ok(taken) => notes.push(format!("{taken}\n")),
             }
         }
     };
     // Who has no time to answer has taken it nevertheless.
     let _ = tokio::time::timeout(ANSWER, told).await;
-    Ok((StatusCode::ACCEPTED, notes.join("\n")))
+    Ok((StatusCode::ACCEPTED, notes.concat()))
 }
 
 /// Sends one message to whoever listens at a socket. Returns what the sender should know of it: that no policy reads that
@@ -128,7 +159,7 @@ async fn take(
 /// When nobody listens there, or the message is refused: with the reason.
 pub async fn push(path: &Path, message: &Value) -> Result<Option<String>, Error> {
     let unheard = |why: String| Error::Unheard { path: path.to_owned(), why };
-    let stream = UnixStream::connect(path).await.map_err(|error| match error.kind() {
+    let stream = connect(path).await.map_err(|error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => unheard("nobody listens there".to_owned()),
         _ => unheard(error.to_string()),
     })?;
