@@ -7,7 +7,7 @@
 //! 4. Columns are sorted by the mean place of the neighbours (barycentres), to and fro, a fixed number of times.
 //! 5. Each column is moved so that edges are as level as their order allows, and all of it to the upper edge.
 //!
-//! With groups this is done for each by itself, and then they are stacked with a frame around each ([`super::lanes`]).
+//! With groups this is done for each by itself, and then they are stacked with a frame around each (module `lanes`).
 
 use std::collections::BTreeMap;
 
