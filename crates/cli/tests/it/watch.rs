@@ -200,3 +200,23 @@ cat "$WINDLASS_VOLUME_STATE/says"
     let run = watching.end();
     assert!(run.stdout.contains("scale out web"), "{run}");
 }
+
+/// Who stops it while it works is told what is waited for.
+#[test]
+fn what_still_runs_is_told_when_it_is_stopped() {
+    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", gate), ("Uninstall", "")]);
+    env.ok(&["up", "small", "--queue"]);
+    let watching = env.spawn(&["run", "--health", "0"]);
+    until("the script has begun", || env.trace() == ["Install"]);
+    watching.signal(rustix::process::Signal::INT);
+    let told = "stopping\nwhat runs on small has 10 s to end by itself; interrupt again to stop it now";
+    until("it is told", || watching.stderr().contains(told));
+    env.write(".windlass/volumes/state/go", "");
+    let run = watching.end();
+    assert_eq!(run.code(), Some(130), "{run}");
+    assert!(
+        run.stdout.contains("small: p2 completed") || run.stdout.contains("small: p2 cancelled"),
+        "{run}"
+    );
+}
