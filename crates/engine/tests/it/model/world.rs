@@ -263,6 +263,8 @@ impl Inner {
             Transition::Configure => state == State::Installed,
             Transition::Start => state == State::Inactive,
             Transition::Stop | Transition::Reconfigure => state == State::Active,
+            // Whether the job that was to install it has begun to, nobody knows.
+            Transition::Uninstall if state == State::Created => self.unwell.contains(element),
             Transition::Uninstall => debris || matches!(state, State::Installed | State::Inactive),
             Transition::Delete => debris || state == State::Created,
             _ => false,
@@ -391,7 +393,10 @@ impl Inner {
             self.unwell.remove(element);
             return None;
         }
-        self.unwell.remove(element);
+        // What is cleared away is so all the way down, whatever it is related to.
+        if !matches!(transition, Transition::Stop | Transition::Uninstall) {
+            self.unwell.remove(element);
+        }
         let desired = self.desired.get(&element.assembly())?.clone();
         if matches!(transition, Transition::Create | Transition::Install) {
             self.present.insert(element.clone());
