@@ -272,7 +272,7 @@ fn undecided(name: &AssemblyName, calls: &[CallRecord]) -> String {
         .map(|call| format!("  {} {} (started {})", call.element.local(), call.action, call.started))
         .collect();
     format!(
-        "it is not known whether this was done, and doing it twice may do harm:\n{}\nlook, then say so with `windlass retry {name} --assume done` or `--assume not-done`",
+        "it is not known whether this was done, and doing it twice may do harm:\n{}\nlook, then say so with `windlass retry {name} --assume done`, `not-done` or `failed`",
         lines.join("\n")
     )
 }

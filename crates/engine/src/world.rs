@@ -267,7 +267,9 @@ impl World {
     pub(crate) fn current(&self) -> Current {
         let mut current = Current::default();
         for record in self.elements.values() {
-            let present = self.instances.get(&record.name).is_some_and(|i| i.natural.is_some());
+            // Of a launch whose end nobody knows, something may be there that nobody knows the id of.
+            let is_lost = record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Lost);
+            let present = is_lost || self.instances.get(&record.name).is_some_and(|i| i.natural.is_some());
             let mut now = ElementNow::new(record.state, present);
             if let Some(made) = &record.made {
                 now.package = Some(made.package.clone());

@@ -440,6 +440,18 @@ pub enum CallState {
     AssumedNotDone,
 }
 
+/// What a person says became of a call that nobody else can tell of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Assumption {
+    /// It was done.
+    Done,
+    /// It was not done, and nothing of it is there.
+    NotDone,
+    /// It was begun and has failed: something of it may be there.
+    Failed,
+}
+
 impl CallState {
     /// Tells whether the call still has to be settled.
     pub fn is_open(&self) -> bool {

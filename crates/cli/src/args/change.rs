@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use windlass::model::id::IdError;
-use windlass::model::{AssemblyName, ProcessId, RequestId, State};
+use windlass::model::{AssemblyName, ProcessId, RequestId, State, record};
 
 use super::flags::{AssemblyArgs, DryRunArgs, ForceArgs, HowArgs, PartsArgs, PrintArgs, RunArgs};
 
@@ -97,7 +97,7 @@ pub(crate) struct RetryArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
 
-    /// Say of everything that is undecided whether it happened
+    /// Say of everything that is undecided what became of it
     #[arg(long, value_enum, value_name = "ANSWER", conflicts_with = "dry_run")]
     pub(crate) assume: Option<Assumption>,
 
@@ -105,13 +105,25 @@ pub(crate) struct RetryArgs {
     pub(crate) how: HowArgs,
 }
 
-/// Whether something happened.
+/// What became of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Assumption {
-    /// It happened; it is not done again.
+    /// It was done; it is not done again
     Done,
-    /// It did not happen; it is done again.
+    /// It was not done, and nothing of it is there; it is done again
     NotDone,
+    /// It was begun and has failed; what may be there of it is cleared away first
+    Failed,
+}
+
+impl From<Assumption> for record::Assumption {
+    fn from(said: Assumption) -> Self {
+        match said {
+            Assumption::Done => Self::Done,
+            Assumption::NotDone => Self::NotDone,
+            Assumption::Failed => Self::Failed,
+        }
+    }
 }
 
 /// Take all parts of an assembly to a state, from above or below.

@@ -12,8 +12,8 @@ use windlass::view::plan::PlanView;
 
 use super::{fail, grace, open, open_against, plan, print_json, process};
 use crate::args::{
-    Assumption, CancelArgs, Cancelled, DownArgs, Format, HealArgs, HowArgs, RetryArgs, RollbackArgs,
-    ScaleArgs, SetStateArgs, Way,
+    CancelArgs, Cancelled, DownArgs, Format, HealArgs, HowArgs, RetryArgs, RollbackArgs, ScaleArgs,
+    SetStateArgs, Way,
 };
 use crate::output::say;
 use crate::{exit, signals};
@@ -83,7 +83,7 @@ pub(crate) async fn down(args: DownArgs) -> ExitCode {
 pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
     let RetryArgs { name, assume, how } = &args;
     let command = format!("retry {name}");
-    let assume = assume.map(|answer| answer == Assumption::Done);
+    let assume = assume.map(Into::into);
     Change { name, command, how, force: false, around: None }.run(async |_| Ok(Ask::Retry { assume })).await
 }
 

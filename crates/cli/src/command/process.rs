@@ -286,7 +286,7 @@ fn hint(ended: &Ended) -> String {
     let name = &process.assembly;
     if ended.tally.undecided > 0 {
         return format!(
-            "look whether it was done, then `windlass retry {name} --assume done` or `--assume not-done`"
+            "look whether it was done, then `windlass retry {name} --assume done`, `not-done` or `failed`"
         );
     }
     format!("`windlass log {name}` shows what ran; the same command again goes on from here")

@@ -67,7 +67,7 @@ fn print_assembly(now: Timestamp, assembly: &AssemblyView) {
             format!("{} {}: not known whether it was done", undecided.element.local(), undecided.action);
         say!("  {}", styled(BAD, what));
         let name = &assembly.name;
-        say!("    look, then `windlass retry {name} --assume done` or `--assume not-done`");
+        say!("    look, then `windlass retry {name} --assume done`, `not-done` or `failed`");
     }
     print_tree(now, &assembly.components, "");
     for leaving in &assembly.leaving {

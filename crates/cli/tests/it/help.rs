@@ -223,7 +223,7 @@ fn wrong_arguments() {
     ");
     assert_snapshot!(env.refuses(&["retry", "x", "--assume", "maybe"]), @"
     error: invalid value 'maybe' for '--assume <ANSWER>'
-      [possible values: done, not-done]
+      [possible values: done, not-done, failed]
 
     For more information, try '--help'.
     ");

@@ -122,7 +122,7 @@ fn stopping_what_must_not_be_done_twice_leaves_a_question() {
     undecided box Install: nobody knows whether it was done
 
     not done: up of small cancelled: it was stopped on request
-      look whether it was done, then `windlass retry small --assume done` or `--assume not-done`
+      look whether it was done, then `windlass retry small --assume done`, `not-done` or `failed`
     ----- stderr -----
 
     stopping

@@ -66,7 +66,7 @@ fn two_machines_share_the_work() {
     ----- stderr -----
     error: it is not known whether this was done, and doing it twice may do harm:
       box Install (started WHEN)
-    look, then say so with `windlass retry small --assume done` or `--assume not-done`
+    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(there.ok(&["retry", "small", "--assume", "not-done"]).out(), @"
     info      box: it is assumed that Install was not done

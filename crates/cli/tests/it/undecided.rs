@@ -28,21 +28,21 @@ fn it_is_asked_for_and_nothing_happens_before() {
     ----- stderr -----
     error: it is not known whether this was done, and doing it twice may do harm:
       box Install (started WHEN)
-    look, then say so with `windlass retry small --assume done` or `--assume not-done`
+    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.run(&["down", "small"]), @"
     exit 1
     ----- stderr -----
     error: it is not known whether this was done, and doing it twice may do harm:
       box Install (started WHEN)
-    look, then say so with `windlass retry small --assume done` or `--assume not-done`
+    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.run(&["retry", "small"]), @"
     exit 1
     ----- stderr -----
     error: it is not known whether this was done, and doing it twice may do harm:
       box Install (started WHEN)
-    look, then say so with `windlass retry small --assume done` or `--assume not-done`
+    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.ok(&["status"]), @"
     exit 0
@@ -50,7 +50,7 @@ fn it_is_asked_for_and_nothing_happens_before() {
     small Absent assembly::small::1.0, AGE
       0 of 1 Active
       box Install: not known whether it was done
-        look, then `windlass retry small --assume done` or `--assume not-done`
+        look, then `windlass retry small --assume done`, `not-done` or `failed`
     └─ box Absent AGE
          whether Install was done is not known: its job ended while nobody watched, and left no result
     ");
@@ -109,6 +109,30 @@ fn what_is_said_not_to_be_done_is_done_again() {
     done: small is Active (LONG)
     ");
     assert_eq!(env.trace(), ["Install", "Install", "Start"]);
+    env.ok(&["down", "small"]);
+}
+
+#[test]
+fn what_is_said_to_have_failed_is_cleared_away_first() {
+    let env = cut();
+    assert_snapshot!(env.run(&["retry", "small", "--assume", "failed"]), @"
+    exit 0
+    ----- stdout -----
+    undecided box Install: nobody knows whether it was done
+    info      box: it is assumed that Install has failed
+      ~ box repaired
+    small: 3 steps, up to 1 at once (p2 up, goes on from p1)
+       s1 box Uninstall
+       s2 box Install
+       s4 box Start
+
+    ok        box Uninstall LONG
+    ok        box Install LONG
+    ok        box Start LONG
+
+    done: small is Active (LONG)
+    ");
+    assert_eq!(env.trace(), ["Install", "Uninstall", "Install", "Start"]);
     env.ok(&["down", "small"]);
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use windlass_driver::Package;
 use windlass_lifecycle::Scale;
-use windlass_model::record::Intent;
+use windlass_model::record::{Assumption, Intent};
 use windlass_model::{DescriptorName, ElementName, ProcessId, PropertyName, State, Topology};
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -22,8 +22,8 @@ pub enum Ask {
     DownWith(Vec<Package>),
     /// What was asked last, once more.
     Retry {
-        /// Whether all calls whose end is not known happened; none asks.
-        assume: Option<bool>,
+        /// What became of all calls whose end is not known; none asks.
+        assume: Option<Assumption>,
     },
     /// All of its parts should be in this state: Installed, Inactive or Active.
     SetState(State),

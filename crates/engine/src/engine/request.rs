@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_driver::Package;
 use windlass_lifecycle::Scale;
-use windlass_model::record::{Event as Happening, EventDraft, PackageRecord};
+use windlass_model::record::{Assumption, Event as Happening, EventDraft, PackageRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{
     AssemblyName, DescriptorName, ElementName, ProcessId, PropertyName, RequestId, State, Topology,
@@ -39,7 +39,7 @@ enum Form {
     Up(Box<DesiredForm>),
     Down,
     DownWith(Vec<PackageRecord>),
-    Retry { assume: Option<bool> },
+    Retry { assume: Option<Assumption> },
     SetState(State),
     ScaleOut(ElementName),
     ScaleIn(ElementName),

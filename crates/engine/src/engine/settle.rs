@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use windlass_driver::Package;
 use windlass_model::assembly::PackageDigest;
-use windlass_model::record::{CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus};
+use windlass_model::record::{
+    Assumption, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
+};
 use windlass_model::{AssemblyName, CallId, DescriptorName, ProcessId};
 use windlass_store::{Batch, Lease, Snapshot};
 
@@ -40,7 +42,7 @@ impl Engine {
         &self,
         lease: &Lease,
         name: &AssemblyName,
-        assume: Option<bool>,
+        assume: Option<Assumption>,
         stop: &Stop,
     ) -> Result<Option<Snapshot>, EngineError> {
         let Some(mut snapshot) = self.store.load(name).await? else {
@@ -61,8 +63,8 @@ impl Engine {
             (false, None) => {
                 return Err(EngineError::NeedsDecision { name: name.clone(), calls: undecided });
             }
-            (false, Some(done)) => {
-                self.assume(lease, snapshot, undecided, done).await?;
+            (false, Some(answer)) => {
+                self.assume(lease, snapshot, undecided, answer).await?;
                 snapshot = self.reload(name).await?;
             }
             (true, None) => {}
@@ -123,11 +125,11 @@ impl Engine {
         lease: &Lease,
         snapshot: Snapshot,
         calls: Vec<CallRecord>,
-        done: bool,
+        answer: Assumption,
     ) -> Result<(), EngineError> {
         let mut machine =
             Machine::settle(self.tools(), World::load(snapshot), Vec::new(), self.means.clock.now());
-        for command in machine.on(self.means.clock.now(), Event::Assume { calls, done }) {
+        for command in machine.on(self.means.clock.now(), Event::Assume { calls, answer }) {
             if let Command::Commit { batch, .. } = command {
                 self.store.commit(lease, batch).await?;
             }

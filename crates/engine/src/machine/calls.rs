@@ -3,8 +3,8 @@
 use windlass_driver::{Observation, Observed, Report, Settled};
 use windlass_model::instance::LogEntry;
 use windlass_model::record::{
-    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, PairKey, Severity,
-    StepEnd, StepState,
+    Advance, Assumption, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, PairKey,
+    Severity, StepEnd, StepState,
 };
 use windlass_model::{Action, CallId, ElementName, ProcessId, State, Transition};
 use windlass_store::Change;
@@ -242,12 +242,13 @@ impl Machine {
     }
 
     /// Closes an undecided call as a person has said.
-    pub(super) fn assume(&mut self, record: CallRecord, done: bool) {
-        let CallRecord { element, pair, then, process, .. } = record.clone();
-        let (word, state) = if done {
-            ("was done", CallState::AssumedDone)
-        } else {
-            ("was not done", CallState::AssumedNotDone)
+    pub(super) fn assume(&mut self, record: CallRecord, answer: Assumption) {
+        let CallRecord { element, action, pair, then, process, .. } = record.clone();
+        let failure = || Failure::new(FailureKind::Lost, "it was begun and not finished, as a person says");
+        let (word, state) = match answer {
+            Assumption::Done => ("was done", CallState::AssumedDone),
+            Assumption::NotDone => ("was not done", CallState::AssumedNotDone),
+            Assumption::Failed => ("has failed", CallState::Failed(failure())),
         };
         let message = format!("it is assumed that {} {word}", record.action);
         self.happened(
@@ -256,8 +257,10 @@ impl Machine {
         );
         self.close(record, state);
         self.note_failure(&element, None);
-        if done {
-            self.attain(&element, pair.as_ref(), then, process);
+        match answer {
+            Assumption::Done => self.attain(&element, pair.as_ref(), then, process),
+            Assumption::NotDone => {}
+            Assumption::Failed => self.fall(&element, &action, pair.as_ref(), &failure(), process),
         }
     }
 

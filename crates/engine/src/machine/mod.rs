@@ -25,8 +25,8 @@ use windlass_driver::{Call, Driver, Location, Nature, Observed, Placement, Regis
 use windlass_model::assembly::OperationCall;
 use windlass_model::id::StoreId;
 use windlass_model::record::{
-    Advance, CallRecord, CallState, Event as Happening, EventDraft, Failure, Intent, PairKey, ProcessRecord,
-    ProcessStatus, StepEnd,
+    Advance, Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, Intent, PairKey,
+    ProcessRecord, ProcessStatus, StepEnd,
 };
 use windlass_model::{CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition};
 use windlass_plan::{Plan, PlanBuilder};
@@ -53,8 +53,8 @@ pub(crate) enum Event {
     },
     /// A driver has looked.
     Observed { call: CallId, result: Result<Observed, Failure>, wipe: Vec<SecretRef> },
-    /// A person has said of undecided calls whether they happened.
-    Assume { calls: Vec<CallRecord>, done: bool },
+    /// A person has said what became of undecided calls.
+    Assume { calls: Vec<CallRecord>, answer: Assumption },
     /// It is time to look again.
     Due(CallId),
     /// A driver has an intermediate result that must be durable before it goes on.
@@ -271,7 +271,7 @@ impl Machine {
                 self.keep_for_wiping(&call, wipe);
                 self.observed(&call, result);
             }
-            Event::Assume { calls, done } => calls.into_iter().for_each(|call| self.assume(call, done)),
+            Event::Assume { calls, answer } => calls.into_iter().for_each(|call| self.assume(call, answer)),
             Event::Due(call) => self.due(&call),
             Event::Checkpoint { call, report, reply } => self.checkpoint(&call, report, reply),
             Event::Cancel => self.cancelling = true,

@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass_driver::Observation;
 use windlass_engine::{Ask, Stop};
 use windlass_model::assembly::Property;
-use windlass_model::record::{CallState, Effect, ProcessStatus, StepEnd, StepState};
+use windlass_model::record::{Assumption, CallState, Effect, ProcessStatus, StepEnd, StepState};
 use windlass_model::{Part, Template};
 use windlass_secret::Sensitive;
 use windlass_store::Store as _;
@@ -195,9 +195,9 @@ async fn what_nobody_can_tell_is_asked() {
         assert!(message.contains("a Configure") && message.contains("--assume"), "{message}");
     }
     let before = rig.strings.calls().len();
-    rig.retry("t", Some(true)).await.unwrap();
+    rig.retry("t", Some(Assumption::Done)).await.unwrap();
     assert_eq!(rig.strings.calls()[before..], ["a Start"]);
-    let message = rig.retry("t", Some(true)).await.unwrap_err().to_string();
+    let message = rig.retry("t", Some(Assumption::Done)).await.unwrap_err().to_string();
     assert!(message.contains("nothing of `t` waits for a decision"), "{message}");
 }
 
@@ -207,7 +207,7 @@ async fn what_is_said_not_to_have_happened_is_done() {
     rig.jobs.lose("b Join");
     rig.up(Sketch::new(&["a", "b"]).relate("a", "b").desired()).await.unwrap();
     let before = rig.strings.calls().len();
-    rig.retry("t", Some(false)).await.unwrap();
+    rig.retry("t", Some(Assumption::NotDone)).await.unwrap();
     assert_eq!(rig.strings.calls()[before..], ["b Join", "a Join", "b Start"]);
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
@@ -218,7 +218,7 @@ async fn a_relationship_goes_on_with_the_operation_that_is_missing() {
     rig.jobs.lose("a Join");
     rig.up(Sketch::new(&["a", "b"]).relate("a", "b").desired()).await.unwrap();
     let before = rig.strings.calls().len();
-    rig.retry("t", Some(true)).await.unwrap();
+    rig.retry("t", Some(Assumption::Done)).await.unwrap();
     assert_eq!(rig.strings.calls()[before..], ["b Start"], "b Join was done before a Join was lost");
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use windlass_engine::{Ask, Desired, EngineError, Manner, Stop};
 use windlass_model::assembly::ElementKind;
-use windlass_model::record::{CallRecord, Effect, ProcessStatus, StepEnd, StepState};
+use windlass_model::record::{Assumption, CallRecord, Effect, ProcessStatus, StepEnd, StepState};
 use windlass_model::{Action, ElementName, State, Topology, Transition};
 use windlass_store::Store as _;
 
@@ -126,12 +126,12 @@ impl Session {
         for _ in 0..MOST {
             let Fate::Undecided(calls) = &fate else { break };
             tokio::time::sleep(Duration::from_secs(1)).await;
-            let mut truths = calls.iter().map(|call| self.world.did(call.id.as_str()));
+            let mut truths = calls.iter().map(|call| self.world.became(call.id.as_str()));
             let truth = truths.next().expect("there is a question");
             assert!(truths.all(|other| other == truth), "one answer can't be true of all: {calls:?}");
             let launches = |call: &&CallRecord| {
                 let of = [Transition::Create, Transition::Install].map(Action::Transition);
-                truth && of.contains(&call.action)
+                truth == Assumption::Done && of.contains(&call.action)
             };
             self.lost.extend(calls.iter().filter(launches).map(|call| call.element.clone()));
             match self.ask(root, Ask::Retry { assume: Some(truth) }, None).await {

@@ -8,7 +8,7 @@ use serde_json::json;
 use windlass_driver::Call;
 use windlass_executor::Job;
 use windlass_lifecycle::testing::{Ground, Luck};
-use windlass_model::record::{Effect, ElementRecord, PairKey};
+use windlass_model::record::{Assumption, Effect, ElementRecord, PairKey};
 use windlass_model::{Action, AssemblyName, ElementName, State, Topology, Transition};
 use windlass_plan::Direction;
 use windlass_store::Snapshot;
@@ -134,9 +134,14 @@ impl World {
         self.lock().ground.complete(name.as_str());
     }
 
-    /// Tells whether a call has done what it should, whoever was told.
-    pub(super) fn did(&self, call: &str) -> bool {
-        self.lock().calls.get(call).is_some_and(|known| known.done)
+    /// Tells what became of a call, whoever was told.
+    pub(super) fn became(&self, call: &str) -> Assumption {
+        let inner = self.lock();
+        match inner.calls.get(call).map(|known| (known.done, &known.deed)) {
+            Some((true, _)) => Assumption::Done,
+            Some((false, Deed::Move(element, _))) if inner.is_debris(element) => Assumption::Failed,
+            _ => Assumption::NotDone,
+        }
     }
 
     /// Looks whether a call has done what it should; and at its element: the driver's id of it, and what it publishes.
@@ -233,6 +238,11 @@ impl Inner {
         }
     }
 
+    /// Tells whether a resource has failed and something of it is there.
+    fn is_debris(&self, element: &ElementName) -> bool {
+        self.ground.state(element) == State::Failed && self.present.contains(element)
+    }
+
     /// Returns the state of a resource as the engine sees it.
     fn state(&self, name: &ElementName) -> State {
         if self.unwell.contains(name) { State::Broken } else { self.ground.state(name) }
@@ -255,7 +265,7 @@ impl Inner {
         let state = self.ground.state(element);
         let has_created = call.package.name().to_string() == CREATED;
         let nothing = state == State::Absent || state == State::Failed && !self.present.contains(element);
-        let debris = state == State::Failed && !nothing;
+        let debris = self.is_debris(element);
         let fits = match transition {
             Transition::Create => nothing,
             Transition::Install if has_created => state == State::Created,

@@ -14,7 +14,7 @@ use windlass_executor::Runtime;
 use windlass_model::assembly::{
     Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
 };
-use windlass_model::record::Effect;
+use windlass_model::record::{Assumption, Effect};
 use windlass_model::template::End;
 use windlass_model::{
     AssemblyName, Clock, ElementName, Modifier, Part, State, Template, Timestamp, Transition, Transitions,
@@ -174,7 +174,7 @@ impl Rig {
     }
 
     /// Goes on with what was asked.
-    pub(crate) async fn retry(&self, name: &str, assume: Option<bool>) -> Result<Ended, EngineError> {
+    pub(crate) async fn retry(&self, name: &str, assume: Option<Assumption>) -> Result<Ended, EngineError> {
         self.ask(name, Ask::Retry { assume }).await
     }
 
