@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 use windlass_driver::Call;
 use windlass_model::instance::InstanceView;
-use windlass_model::resolve::{Answer, Lookup, Missing, NothingYet, Output, ResolveError, Resolver};
+use windlass_model::resolve::{Answer, Lookup, NothingYet, Output, ResolveError, Resolver};
 use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Topology, Transition};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Change};
@@ -136,14 +136,14 @@ fn readers(topology: &Topology) -> Readers {
     let mut resolver = Resolver::of_all(topology, &NothingYet);
     for (place, element) in topology.elements().iter().enumerate() {
         for (at, name) in element.properties.keys().enumerate() {
-            let Ok(Answer::Waiting(missing)) = resolver.property_at(place, at) else { continue };
-            for missing in missing {
-                let Missing::Output { element: producer, property: output, .. } = missing else { continue };
-                if *producer != element.name {
+            // What can't come to be waits for nobody.
+            let _ = resolver.awaited_at(place, at, |producer, output| {
+                if producer != place {
+                    let producer = topology.elements()[producer].name.clone();
                     let reader = (element.name.clone(), name.clone());
-                    readers.entry((producer.clone(), output.clone())).or_default().push(reader);
+                    readers.entry((producer, output.clone())).or_default().push(reader);
                 }
-            }
+            });
         }
     }
     readers

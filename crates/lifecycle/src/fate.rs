@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use windlass_model::resolve::{
-    Answer, Lookup, Missing, NothingYet, Output, ResolveError, Resolved, Resolver,
-};
+use windlass_model::resolve::{Answer, Lookup, NothingYet, Output, ResolveError, Resolved, Resolver};
 use windlass_model::{Element, ElementName, InstanceId, PropertyName, State, Template, Topology, Transition};
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -237,15 +235,12 @@ fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> 
     for (reader, part) in parts.list.iter().enumerate() {
         let Some(after) = part.after.filter(|_| part.is_there()) else { continue };
         for (at, name) in after.properties.keys().enumerate() {
-            let answer = resolver.property_at(part.after_at as usize, at);
-            let Ok(Answer::Waiting(missing)) = answer else { continue };
-            for missing in missing {
-                let Missing::Output { element, .. } = missing else { continue };
-                let Some(producer) = parts.place(element).filter(|producer| *producer != reader) else {
-                    continue;
-                };
-                readers.entry(producer).or_default().push(Read { reader, property: name.clone() });
-            }
+            // What can't come to be has nobody to wait for.
+            let _ = resolver.awaited_at(part.after_at as usize, at, |producer, _| {
+                if let Some(producer) = parts.place_at(producer).filter(|producer| *producer != reader) {
+                    readers.entry(producer).or_default().push(Read { reader, property: name.clone() });
+                }
+            });
         }
     }
     readers

@@ -224,7 +224,13 @@ impl<'a> Parts<'a> {
 
     /// Returns a resource by its place in the desired topology.
     pub(crate) fn at(&self, place: usize) -> Option<&Part<'a>> {
-        self.list.get(*self.desired.list.get(place)? as usize)
+        self.place_at(place).map(|at| &self.list[at])
+    }
+
+    /// Returns the place of a resource by that in the desired topology.
+    pub(crate) fn place_at(&self, place: usize) -> Option<usize> {
+        let place = *self.desired.list.get(place)?;
+        (place != NOWHERE).then_some(place as usize)
     }
 
     pub(crate) fn get(&self, name: &ElementName) -> Option<&Part<'a>> {

@@ -154,7 +154,7 @@ impl<'a> Planner<'a> {
         for part in self.parts.list.iter().filter(moves) {
             let Some(element) = part.before else { continue };
             for read in reads.element(part.before_at, element)? {
-                let Some(producer) = self.parts.get(&read.producer) else { continue };
+                let Some(producer) = self.parts.get(read.producer) else { continue };
                 if let Some((leaving, on, kind, firmness)) = reader_first(part, producer) {
                     let why = self.graph.note(read.by_element(part.name));
                     self.graph.wait_firmly(leaving, on, kind, firmness, why);

@@ -14,7 +14,7 @@ pub(crate) struct Reads<'a> {
 
 /// A value that a producer has still to publish, and the first property that is read for.
 pub(crate) struct Read<'a> {
-    pub(crate) producer: ElementName,
+    pub(crate) producer: &'a ElementName,
     /// The producer's place in the topology.
     pub(crate) place: usize,
     output: PropertyName,
@@ -40,8 +40,13 @@ impl<'a> Reads<'a> {
         let valued =
             element.properties.iter().enumerate().filter(|(_, (_, property))| property.value.is_some());
         for (at, (name, property)) in valued {
-            let answer = self.resolver.property_at(place as usize, at)?;
-            collect(answer, &element.name, name, property.origin.as_ref(), &mut self.found);
+            let (found, origin) = (&mut self.found, property.origin.as_ref());
+            self.resolver.awaited_at(place as usize, at, |place, output| {
+                let producer = &self.topology.elements()[place].name;
+                if producer != &element.name {
+                    found.push(Read { producer, place, output: output.clone(), property: name, origin });
+                }
+            })?;
         }
         Ok(one_each(&mut self.found))
     }
@@ -59,7 +64,7 @@ impl<'a> Reads<'a> {
             let Some(template) = &property.value else { continue };
             let origin = property.origin.as_ref();
             let answer = self.resolver.template(template)?;
-            collect(&answer, &relationship.assembly, name, origin, &mut self.found);
+            collect(self.topology, &answer, &relationship.assembly, name, origin, &mut self.found);
             for (end, of_end) in read_of_ends(template) {
                 let early = is_early(relationship, end);
                 for node in self.nodes(relationship, end).filter(|node| early || !installs(&node.name)) {
@@ -94,7 +99,7 @@ impl<'a> Reads<'a> {
             return;
         }
         if let Ok(answer) = self.resolver.property(&element.name, name) {
-            collect(&answer, &element.name, reads, origin, &mut self.found);
+            collect(self.topology, &answer, &element.name, reads, origin, &mut self.found);
         }
     }
 
@@ -151,6 +156,7 @@ impl Read<'_> {
 }
 
 fn collect<'a>(
+    topology: &'a Topology,
     answer: &Answer,
     reader: &ElementName,
     property: &'a PropertyName,
@@ -162,7 +168,7 @@ fn collect<'a>(
         if let Missing::Output { element, property: output, place } = missing
             && element != reader
         {
-            let (producer, output) = (element.clone(), output.clone());
+            let (producer, output) = (&topology.elements()[*place].name, output.clone());
             found.push(Read { producer, place: *place, output, property, origin });
         }
     }
@@ -170,7 +176,7 @@ fn collect<'a>(
 
 /// Keeps the first read of each producer.
 fn one_each<'f, 'a>(found: &'f mut Vec<Read<'a>>) -> &'f [Read<'a>] {
-    found.sort_by(|one, other| one.producer.cmp(&other.producer));
+    found.sort_by(|one, other| one.producer.cmp(other.producer));
     found.dedup_by(|again, first| again.producer == first.producer);
     found
 }

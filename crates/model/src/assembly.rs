@@ -21,6 +21,7 @@ use crate::name::{
     RelationshipName,
 };
 use crate::policy::{Metric, Policy};
+use crate::references::References;
 use crate::state::{Modifier, State, Transition, Transitions};
 use crate::template::{End, Template};
 
@@ -288,6 +289,7 @@ pub struct Topology {
     places: Places,
     /// For each element the places of those directly inside it.
     children: Links<u32>,
+    references: References,
     /// The places of the relationships, by the assembly that declares them.
     relationships: HashMap<ElementName, HashMap<RelationshipName, usize>>,
 }
@@ -356,12 +358,13 @@ impl From<TopologyData> for Topology {
             .filter_map(|(at, element)| Some((places.get(&data.elements, element.parent.as_ref()?)?, at)))
             .collect();
         let children = Links::group(data.elements.len(), parents.into_iter());
+        let references = References::of(&data.elements, |name| places.get(&data.elements, name));
         let mut relationships: HashMap<_, HashMap<_, _>> = HashMap::new();
         for (at, relationship) in data.relationships.iter().enumerate() {
             let of_assembly = relationships.entry(relationship.assembly.clone()).or_default();
             of_assembly.insert(relationship.name.clone(), at);
         }
-        Self { data, places, children, relationships }
+        Self { data, places, children, references, relationships }
     }
 }
 
@@ -437,6 +440,11 @@ impl Topology {
     /// Returns the place of an element in [`Topology::elements`].
     pub fn position(&self, name: &ElementName) -> Option<usize> {
         self.places.get(&self.data.elements, name).map(|at| at as usize)
+    }
+
+    /// Returns what the values of properties read.
+    pub(crate) fn references(&self) -> &References {
+        &self.references
     }
 
     /// Returns the elements directly inside `name`, in the order of declaration.

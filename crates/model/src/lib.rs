@@ -48,6 +48,7 @@ pub mod name;
 mod newtype;
 pub mod policy;
 pub mod record;
+mod references;
 pub mod request;
 pub mod resolve;
 pub mod state;

@@ -17,6 +17,36 @@ impl<T> Default for Links<T> {
     }
 }
 
+impl<T> Links<T> {
+    /// Adds an item to the node behind the last one that was closed.
+    pub fn push(&mut self, item: T) {
+        self.items.push(item);
+    }
+
+    /// Ends the list of a node: what is pushed from now on belongs to the next.
+    ///
+    /// # Panics
+    ///
+    /// When there are 2³² items.
+    pub fn close(&mut self) {
+        self.starts.push(u32::try_from(self.items.len()).expect("there are less than 2^32 items"));
+    }
+
+    /// Returns how many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Returns the items of a node; none for a node that isn't there.
+    pub fn of(&self, node: u32) -> &[T] {
+        let at = node as usize;
+        match (self.starts.get(at), self.starts.get(at + 1)) {
+            (Some(start), Some(end)) => &self.items[*start as usize..*end as usize],
+            _ => &[],
+        }
+    }
+}
+
 impl<T: Copy> Links<T> {
     /// Groups items by their nodes, of which there are `nodes`. The items of a node keep their order.
     ///
@@ -52,15 +82,6 @@ impl<T: Copy> Links<T> {
         starts.pop();
         Self { starts, items }
     }
-
-    /// Returns the items of a node; none for a node that isn't there.
-    pub fn of(&self, node: u32) -> &[T] {
-        let at = node as usize;
-        match (self.starts.get(at), self.starts.get(at + 1)) {
-            (Some(start), Some(end)) => &self.items[*start as usize..*end as usize],
-            _ => &[],
-        }
-    }
 }
 
 #[cfg(test)]
@@ -72,6 +93,18 @@ mod tests {
         let links = Links::group(4, [(2, 'a'), (0, 'b'), (2, 'c'), (3, 'd')].into_iter());
         let all: Vec<String> = (0..5).map(|node| links.of(node).iter().collect()).collect();
         assert_eq!(all, ["b", "", "ac", "d", ""]);
+    }
+
+    #[test]
+    fn nodes_in_order_need_no_grouping() {
+        let mut links = Links::default();
+        for items in ["ab", "", "c"] {
+            items.chars().for_each(|item| links.push(item));
+            links.close();
+        }
+        let all: Vec<String> = (0..3).map(|node| links.of(node).iter().collect()).collect();
+        assert_eq!(all, ["ab", "", "c"]);
+        assert_eq!(links.nodes(), 3);
     }
 
     #[test]

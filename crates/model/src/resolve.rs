@@ -16,8 +16,9 @@ use windlass_secret::{SecretRef, Sensitive};
 use crate::assembly::{Element, ElementKind, Property, Topology};
 use crate::id::InstanceId;
 use crate::name::{ElementName, PropertyName};
+use crate::references::{Key, declared};
 use crate::template::{InstanceField, Part, Template};
-use known::{Found, Key, Known};
+use known::{Found, Known};
 
 /// What is known of the instances at the moment of asking.
 pub trait Lookup {
@@ -206,11 +207,9 @@ pub struct Resolver<'a> {
     lookup: &'a dyn Lookup,
     known: Known,
     visits: Vec<Visit>,
-    /// The properties that templates on the way read, as far as they are declared, in the order of the templates.
-    read: Vec<Option<Key>>,
 }
 
-/// The properties that a template reads.
+/// The properties that a template reads, in its order; none for what isn't declared.
 type Read<'r> = std::slice::Iter<'r, Option<Key>>;
 
 /// What is still to be done for a property.
@@ -218,19 +217,19 @@ type Read<'r> = std::slice::Iter<'r, Option<Key>>;
 enum Visit {
     /// To see what it reads.
     Enter(Key),
-    /// To compute it of what it reads, which is listed from this place on.
-    Leave(Key, usize),
+    /// To compute it of what it reads.
+    Leave(Key),
 }
 
 impl<'a> Resolver<'a> {
     /// Makes a resolver that has found nothing yet.
     pub fn new(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
-        Self { topology, lookup, known: Known::few(), visits: Vec::new(), read: Vec::new() }
+        Self { topology, lookup, known: Known::few(), visits: Vec::new() }
     }
 
     /// Makes a resolver of which most elements will be asked for: it has room for all of them.
     pub fn of_all(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
-        Self { known: Known::all(topology), ..Self::new(topology, lookup) }
+        Self { known: Known::all(topology.references().count()), ..Self::new(topology, lookup) }
     }
 
     /// Resolves one property of an element.
@@ -240,19 +239,41 @@ impl<'a> Resolver<'a> {
         property: &PropertyName,
     ) -> Result<Answer, ResolveError> {
         match self.key(element, property) {
-            Some(key) => self.evaluate(key).cloned(),
-            None => self.published(self.place(element)?, property),
+            Some(key) => self.evaluate(key).and_then(|found| self.answer(found)),
+            None => self.undeclared(self.place(element)?, property),
         }
     }
 
-    /// Resolves a property by the places of the element in the topology and of the property in the element.
+    /// Calls `tell` with the outputs that a property waits for, sorted by their elements' names: the place of the element, and
+    /// what it publishes. The property is found by the place of its element in the topology and its own in the element.
+    ///
+    /// # Errors
+    ///
+    /// A value that can't come to be.
     ///
     /// # Panics
     ///
     /// When there is no such place.
-    pub fn property_at(&mut self, element: usize, property: usize) -> Result<&Answer, ResolveError> {
+    pub fn awaited_at(
+        &mut self,
+        element: usize,
+        property: usize,
+        mut tell: impl FnMut(usize, &PropertyName),
+    ) -> Result<(), ResolveError> {
         let place = |at: usize| u32::try_from(at).expect("places are below 2^32");
-        self.evaluate(Key { element: place(element), property: place(property) })
+        match self.evaluate(Key { element: place(element), property: place(property) })? {
+            Found::Awaits(key) => tell(key.element as usize, self.at(key).1),
+            Found::Answer(at) => {
+                let Ok(Answer::Waiting(missing)) = self.known.answer(at) else { return Ok(()) };
+                for missing in missing {
+                    if let Missing::Output { property, place, .. } = missing {
+                        tell(*place, property);
+                    }
+                }
+            }
+            Found::Nothing | Found::Open => {}
+        }
+        Ok(())
     }
 
     /// Resolves a template that is bound to this topology, such as one of a relationship's pair.
@@ -267,7 +288,7 @@ impl<'a> Resolver<'a> {
         for (key, element, property) in &read {
             match key {
                 Some(key) => drop(self.evaluate(*key)?),
-                None => undeclared = self.published(self.place(element)?, property).map(drop),
+                None => undeclared = self.undeclared(self.place(element)?, property).map(drop),
             }
             std::mem::replace(&mut undeclared, Ok(()))?;
         }
@@ -281,9 +302,8 @@ impl<'a> Resolver<'a> {
 
     /// Finds a property that is declared.
     fn key(&self, element: &ElementName, property: &PropertyName) -> Option<Key> {
-        let element = self.topology.position(element)?;
-        let property = self.topology.elements()[element].properties.get_index_of(property)?;
-        Some(Key { element: u32::try_from(element).ok()?, property: u32::try_from(property).ok()? })
+        let element = u32::try_from(self.topology.position(element)?).ok()?;
+        declared(self.topology.elements(), element, property)
     }
 
     fn at(&self, key: Key) -> (&'a Element, &'a PropertyName, &'a Property) {
@@ -293,53 +313,79 @@ impl<'a> Resolver<'a> {
         (element, name, property)
     }
 
+    fn found(&self, key: Key) -> Found {
+        self.known.get(self.topology.references().number(key))
+    }
+
+    fn set(&mut self, key: Key, found: Found) {
+        self.known.set(self.topology.references().number(key), found);
+    }
+
     /// Follows references depth first with a stack of its own.
-    fn evaluate(&mut self, root: Key) -> Result<&Answer, ResolveError> {
+    fn evaluate(&mut self, root: Key) -> Result<Found, ResolveError> {
         self.visits.push(Visit::Enter(root));
         while let Some(visit) = self.visits.pop() {
             match visit {
-                Visit::Enter(key) => match self.known.get(key) {
-                    Found::Answer(_) => {}
+                Visit::Enter(key) => match self.found(key) {
+                    Found::Awaits(_) | Found::Answer(_) => {}
                     Found::Open => return Err(self.circle(key)),
                     Found::Nothing => self.enter(key),
                 },
-                Visit::Leave(key, start) => {
-                    let (_, _, property) = self.at(key);
-                    let template = property.value.as_ref().expect("it has one, or it would read nothing");
-                    let answer = self.fill(template, &mut self.read[start..].iter());
-                    self.read.truncate(start);
-                    self.answered(key, answer);
-                }
+                Visit::Leave(key) => self.leave(key),
             }
         }
-        match self.known.get(root) {
-            Found::Answer(answer) => answer.as_ref().map_err(Clone::clone),
-            Found::Nothing | Found::Open => unreachable!("what has been left is answered"),
+        let found = self.found(root);
+        match found {
+            Found::Answer(at) => self.known.answer(at).as_ref().map(|_| found).map_err(Clone::clone),
+            _ => Ok(found),
         }
     }
 
     /// Looks at what a property reads. The first is visited first, so it lies on top.
     fn enter(&mut self, key: Key) {
-        let Some(template) = self.template_of(key) else {
-            let (_, name, _) = self.at(key);
-            return self.answered(key, self.published(key.element as usize, name));
-        };
-        self.known.set(self.topology, key, Found::Open);
-        let start = self.read.len();
-        template.for_each_part(&mut |part| {
-            if let Part::Property { element, property } = part {
-                let read = self.key(element, property);
-                self.read.push(read);
-            }
-        });
-        self.visits.push(Visit::Leave(key, start));
-        let read = self.read[start..].iter().rev().flatten();
-        self.visits.extend(read.map(|key| Visit::Enter(*key)));
+        if self.template_of(key).is_some() {
+            self.set(key, Found::Open);
+            self.visits.push(Visit::Leave(key));
+            let read = self.topology.references().read_by(key).iter().rev().flatten();
+            self.visits.extend(read.map(|key| Visit::Enter(*key)));
+            return;
+        }
+        let (_, name, property) = self.at(key);
+        match self.published(key.element as usize, name, Some(property)) {
+            Some(answer) => self.answered(key, answer),
+            None => self.set(key, Found::Awaits(key)),
+        }
+    }
+
+    /// Computes a property of what it reads.
+    fn leave(&mut self, key: Key) {
+        let (_, _, property) = self.at(key);
+        let template = property.value.as_ref().expect("it has one, or it would read nothing");
+        let read = self.topology.references().read_by(key);
+        // What is another value and nothing else, waits for the same.
+        if let (Template::Text(parts), [Some(only)]) = (template, read)
+            && parts.len() == 1
+            && let Found::Awaits(awaited) = self.found(*only)
+        {
+            return self.set(key, Found::Awaits(awaited));
+        }
+        let answer = self.fill(template, &mut read.iter());
+        self.answered(key, answer);
     }
 
     fn answered(&mut self, key: Key, answer: Result<Answer, ResolveError>) {
         let (_, _, property) = self.at(key);
-        self.known.set(self.topology, key, Found::Answer(answer.map(|answer| taint(answer, property))));
+        let found = self.known.keep(answer.map(|answer| taint(answer, property)));
+        self.set(key, found);
+    }
+
+    /// Returns the answer of a property that has been left.
+    fn answer(&self, found: Found) -> Result<Answer, ResolveError> {
+        match found {
+            Found::Awaits(key) => Ok(self.awaited(key.element as usize, self.at(key).1)),
+            Found::Answer(at) => self.known.answer(at).clone(),
+            Found::Nothing | Found::Open => unreachable!("what has been left is answered"),
+        }
     }
 
     /// Returns the template that decides, if one does: a read-only property's own output comes before it.
@@ -355,11 +401,10 @@ impl<'a> Resolver<'a> {
     fn circle(&mut self, again: Key) -> ResolveError {
         let visits = std::mem::take(&mut self.visits);
         let way = visits.iter().filter_map(|visit| match visit {
-            Visit::Leave(key, _) => Some(*key),
+            Visit::Leave(key) => Some(*key),
             Visit::Enter(_) => None,
         });
-        way.clone().for_each(|key| self.known.set(self.topology, key, Found::Nothing));
-        self.read.clear();
+        way.clone().for_each(|key| self.set(key, Found::Nothing));
         let round = way.skip_while(|key| *key != again).chain([again]);
         let told = |key| {
             let (element, name, _) = self.at(key);
@@ -368,29 +413,41 @@ impl<'a> Resolver<'a> {
         ResolveError::Cycle(round.map(told).collect())
     }
 
-    /// Answers for a property without a value of its own.
-    fn published(&self, place: usize, name: &PropertyName) -> Result<Answer, ResolveError> {
+    /// Answers for a property without a value of its own; nothing while its driver has still to publish it.
+    fn published(
+        &self,
+        place: usize,
+        name: &PropertyName,
+        property: Option<&Property>,
+    ) -> Option<Result<Answer, ResolveError>> {
         let element = &self.topology.elements()[place];
-        let property = element.properties.get(name);
         let sensitive = property.is_some_and(|p| p.sensitive);
         let read_only = property.is_none_or(|p| p.read_only);
         if element.kind != ElementKind::Resource {
-            return Ok(Answer::Known(Resolved { value: Value::Null, sensitive }));
+            return Some(Ok(Answer::Known(Resolved { value: Value::Null, sensitive })));
         }
         match self.lookup.output_at(place, &element.name, name) {
             Output::Published(mut resolved) => {
                 resolved.sensitive |= sensitive;
-                Ok(Answer::Known(resolved))
+                Some(Ok(Answer::Known(resolved)))
             }
             Output::Nothing if read_only => {
-                Err(ResolveError::NeverPublished { element: element.name.clone(), property: name.clone() })
-            }
-            Output::Nothing => Ok(Answer::Known(Resolved { value: Value::Null, sensitive })),
-            Output::NotYet => {
                 let (element, property) = (element.name.clone(), name.clone());
-                Ok(Answer::Waiting(Missing::Output { element, property, place }.into()))
+                Some(Err(ResolveError::NeverPublished { element, property }))
             }
+            Output::Nothing => Some(Ok(Answer::Known(Resolved { value: Value::Null, sensitive }))),
+            Output::NotYet => None,
         }
+    }
+
+    /// Answers for a property that an element doesn't declare, and that its driver may publish all the same.
+    fn undeclared(&self, place: usize, name: &PropertyName) -> Result<Answer, ResolveError> {
+        self.published(place, name, None).unwrap_or_else(|| Ok(self.awaited(place, name)))
+    }
+
+    fn awaited(&self, place: usize, name: &PropertyName) -> Answer {
+        let element = self.topology.elements()[place].name.clone();
+        Answer::Waiting(Missing::Output { element, property: name.clone(), place }.into())
     }
 
     /// Makes a template's value. `read` has the properties that it reads, which are known by now.
@@ -426,12 +483,10 @@ impl<'a> Resolver<'a> {
     fn fill_part(&self, part: &Part, read: &mut Read<'_>) -> Result<Answer, ResolveError> {
         match part {
             Part::Literal(text) => Ok(Answer::Known(Resolved::plain(text.as_str()))),
-            Part::Property { element, property } => {
-                match read.next().copied().flatten().map(|key| self.known.get(key)) {
-                    Some(Found::Answer(answer)) => answer.clone(),
-                    _ => self.published(self.place(element)?, property),
-                }
-            }
+            Part::Property { element, property } => match read.next().copied().flatten() {
+                Some(key) => self.answer(self.found(key)),
+                None => self.undeclared(self.place(element)?, property),
+            },
             Part::Instance { element, field } => self.instance(element, *field),
             Part::Secret(secret) => {
                 let value = self.lookup.secret(secret).map_or("***".into(), |s| s.expose().clone());

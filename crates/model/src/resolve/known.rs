@@ -3,75 +3,65 @@
 use std::collections::HashMap;
 
 use super::{Answer, ResolveError};
-use crate::assembly::Topology;
+use crate::references::Key;
 
-/// A property of an element, by their places.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) element: u32,
-    pub(super) property: u32,
-}
-
-/// What is known of a property.
-#[derive(Debug, Clone)]
+/// What is known of a property, in a few bytes: there may be one for each property of a large assembly.
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Found {
     /// Nothing yet.
     Nothing,
     /// It is being looked for.
     Open,
-    /// Its value, or why it has none.
-    Answer(Result<Answer, ResolveError>),
+    /// It waits for what a driver has still to publish, and for nothing else. Most that waits at all does.
+    Awaits(Key),
+    /// What is at this place among the answers.
+    Answer(u32),
 }
 
-/// A place for each property of the elements that were asked for.
+/// What is known of the properties that were asked for, by their numbers.
 pub(super) struct Known {
-    /// Where the places of an element begin.
-    firsts: Firsts,
-    found: Vec<Found>,
+    found: ByNumber,
+    answers: Vec<Result<Answer, ResolveError>>,
 }
 
-enum Firsts {
-    /// For who asks for a few of many elements.
-    Few(HashMap<u32, u32>),
-    /// For who asks for most of them, by their places.
-    All(Vec<u32>),
+enum ByNumber {
+    /// For who asks for a few of many.
+    Few(HashMap<u32, Found>),
+    /// For who asks for most of them.
+    All(Vec<Found>),
 }
-
-/// The first place of an element that has none.
-const NOWHERE: u32 = u32::MAX;
 
 impl Known {
     pub(super) fn few() -> Self {
-        Self { firsts: Firsts::Few(HashMap::new()), found: Vec::new() }
+        Self { found: ByNumber::Few(HashMap::new()), answers: Vec::new() }
     }
 
-    pub(super) fn all(topology: &Topology) -> Self {
-        let count = topology.elements().len();
-        Self { firsts: Firsts::All(vec![NOWHERE; count]), found: Vec::with_capacity(2 * count) }
+    /// Makes room for so many properties.
+    pub(super) fn all(count: usize) -> Self {
+        Self { found: ByNumber::All(vec![Found::Nothing; count]), answers: Vec::new() }
     }
 
-    pub(super) fn get(&self, key: Key) -> &Found {
-        let first = match &self.firsts {
-            Firsts::Few(firsts) => firsts.get(&key.element).copied().unwrap_or(NOWHERE),
-            Firsts::All(firsts) => firsts[key.element as usize],
-        };
-        match first {
-            NOWHERE => &Found::Nothing,
-            first => &self.found[(first + key.property) as usize],
+    pub(super) fn get(&self, number: u32) -> Found {
+        match &self.found {
+            ByNumber::Few(found) => found.get(&number).copied().unwrap_or(Found::Nothing),
+            ByNumber::All(found) => found[number as usize],
         }
     }
 
-    /// Notes what was found of a property of an element of `topology`.
-    pub(super) fn set(&mut self, topology: &Topology, key: Key, found: Found) {
-        let first = match &mut self.firsts {
-            Firsts::Few(firsts) => firsts.entry(key.element).or_insert(NOWHERE),
-            Firsts::All(firsts) => &mut firsts[key.element as usize],
-        };
-        if *first == NOWHERE {
-            *first = u32::try_from(self.found.len()).expect("there are less than 2^32 properties");
-            let properties = topology.elements()[key.element as usize].properties.len();
-            self.found.resize(self.found.len() + properties, Found::Nothing);
+    pub(super) fn set(&mut self, number: u32, found: Found) {
+        match &mut self.found {
+            ByNumber::Few(all) => drop(all.insert(number, found)),
+            ByNumber::All(all) => all[number as usize] = found,
         }
-        self.found[(*first + key.property) as usize] = found;
+    }
+
+    /// Keeps a value, or why there is none.
+    pub(super) fn keep(&mut self, answer: Result<Answer, ResolveError>) -> Found {
+        self.answers.push(answer);
+        Found::Answer(u32::try_from(self.answers.len() - 1).expect("there are less than 2^32 properties"))
+    }
+
+    pub(super) fn answer(&self, place: u32) -> &Result<Answer, ResolveError> {
+        &self.answers[place as usize]
     }
 }
