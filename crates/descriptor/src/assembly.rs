@@ -246,7 +246,7 @@ fn open_placeholder(node: Option<&Node>, told: bool) -> Option<Spanned<String>> 
 fn reference_type(reader: &mut Reader<'_>, text: &Spanned<String>) -> Option<Spanned<ReferenceType>> {
     if let Placeholder::Name(name) = placeholder(reader, text) {
         let versions = name.version.to_string().parse().ok()?;
-        let value = ReferenceType { kind: name.kind, name: name.name, versions };
+        let value = ReferenceType { kind: name.kind, name: name.name.clone(), versions };
         return Some(Spanned { value, span: text.span });
     }
     if text.value.starts_with(PLACEHOLDER) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use windlass_model::assembly::OperationCall;
-use windlass_model::name::{DescriptorKind, RelationshipName};
+use windlass_model::name::{DescriptorKind, DescriptorParts, RelationshipName};
 use windlass_model::version::VersionRange;
 use windlass_model::{AssemblyName, ComponentName, DescriptorName, Modifier, OperationName, State};
 use windlass_source::{Diagnostic, Diagnostics, LoadOptions, Mapping, Node, Source, Span, load_one};
@@ -236,7 +236,7 @@ impl ReferenceType {
     /// Returns the one name that is accepted, where the range is a plain version.
     pub fn exact(&self) -> Option<DescriptorName> {
         let version = self.versions.exact()?.clone();
-        Some(DescriptorName { kind: self.kind, name: self.name.clone(), version })
+        Some(DescriptorParts { kind: self.kind, name: self.name.clone(), version }.into())
     }
 
     /// Tells whether an assembly is meant, and not a resource.

@@ -10,14 +10,55 @@ use crate::ask::{Options, Situation, Version};
 use crate::diff::{PropertyChange, Shown};
 use crate::part::{Fate, Part, Parts};
 
-/// Decides the fate of every part. Their ends have been set before.
-pub(crate) fn decide(parts: &mut Parts<'_>, situation: &Situation<'_>, options: &Options) {
-    let replace = leaves_of(situation, &options.replace);
-    let heal = leaves_of(situation, &options.heal);
-    for part in &mut parts.list {
-        part.fate = first_fate(part, options, &replace, &heal);
+/// What is asked of parts, whatever their values are.
+pub(crate) struct Asked<'a> {
+    options: &'a Options,
+    replace: HashSet<&'a ElementName>,
+    heal: HashSet<&'a ElementName>,
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn new(situation: &Situation<'a>, options: &'a Options) -> Self {
+        let (replace, heal) = (leaves_of(situation, &options.replace), leaves_of(situation, &options.heal));
+        Self { options, replace, heal }
+    }
+
+    /// Returns the rank in which parts end that nothing else is asked of.
+    pub(crate) fn goal(&self) -> u8 {
+        let goal = if self.options.adopt { State::Active } else { self.options.goal };
+        goal.rank().unwrap_or(0)
+    }
+
+    /// Decides the fate of a part by what is known of it without its values.
+    pub(crate) fn decide(&self, part: &mut Part<'_>) {
+        part.fate = self.fate(part);
         settle(part);
     }
+
+    fn fate(&self, part: &Part<'_>) -> Fate {
+        let Some(after) = part.after else { return Fate::Remove };
+        let start = part.now.state.rank();
+        match part.now.state {
+            State::Failed if part.now.present => return Fate::Repair,
+            State::Absent | State::Failed if self.options.adopt => return Fate::Adopt,
+            State::Absent | State::Failed => return Fate::Add,
+            _ => {}
+        }
+        let other_type = part.before.is_some_and(|before| before.descriptor != after.descriptor);
+        if other_type || is_repackaged(part, self.options) || self.replace.contains(part.name) {
+            Fate::Reinstall
+        } else if part.now.state == State::Broken || self.heal.contains(part.name) && start > Some(3) {
+            Fate::Heal
+        } else if start > Some(part.end) {
+            Fate::Lower
+        } else {
+            Fate::Keep
+        }
+    }
+}
+
+/// Decides what else becomes of parts because of their values, and of those that they read.
+pub(crate) fn follow_values(parts: &mut Parts<'_>, situation: &Situation<'_>) {
     let Some(desired) = situation.desired else { return };
     if !parts.list.iter().any(|part| part.is_there() && part.after.is_some()) {
         return;
@@ -38,33 +79,6 @@ fn leaves_of<'a>(
     let names: Vec<&ElementName> = names.into_iter().collect();
     let leaves = topologies.iter().flat_map(|topology| names.iter().flat_map(|name| topology.leaves(name)));
     leaves.map(|leaf| &leaf.name).collect()
-}
-
-/// Decides by what is known of the part alone, without its values.
-fn first_fate(
-    part: &Part<'_>,
-    options: &Options,
-    replace: &HashSet<&ElementName>,
-    heal: &HashSet<&ElementName>,
-) -> Fate {
-    let Some(after) = part.after else { return Fate::Remove };
-    let start = part.now.state.rank();
-    match part.now.state {
-        State::Failed if part.now.present => return Fate::Repair,
-        State::Absent | State::Failed if options.adopt => return Fate::Adopt,
-        State::Absent | State::Failed => return Fate::Add,
-        _ => {}
-    }
-    let other_type = part.before.is_some_and(|before| before.descriptor != after.descriptor);
-    if other_type || is_repackaged(part, options) || replace.contains(part.name) {
-        Fate::Reinstall
-    } else if part.now.state == State::Broken || heal.contains(part.name) && start > Some(3) {
-        Fate::Heal
-    } else if start > Some(part.end) {
-        Fate::Lower
-    } else {
-        Fate::Keep
-    }
 }
 
 /// Tells whether a part was installed from another package than the desired one.

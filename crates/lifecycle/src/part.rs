@@ -5,9 +5,10 @@ use std::collections::{HashMap, VecDeque};
 use windlass_model::assembly::ElementKind;
 use windlass_model::{Element, ElementName, Modifier, State, Topology};
 
-use crate::ask::{Options, Situation, Version};
+use crate::ask::{Situation, Version};
 use crate::current::ElementNow;
 use crate::diff::PropertyChange;
+use crate::fate::Asked;
 use crate::graph::At;
 
 /// What happens to a resource.
@@ -184,7 +185,9 @@ impl<'a> Places<'a> {
 }
 
 impl<'a> Parts<'a> {
-    pub(crate) fn new(situation: &Situation<'a>) -> Self {
+    /// Makes a part of each resource, and decides what can be decided of it alone.
+    pub(crate) fn new(situation: &Situation<'a>, asked: &Asked<'_>) -> Self {
+        let goal = asked.goal();
         let topology = |version: Option<Version<'a>>| version.map(|version| version.topology);
         let (mut desired, mut installed) =
             (Places::of(topology(situation.desired)), Places::of(topology(situation.installed)));
@@ -192,7 +195,7 @@ impl<'a> Parts<'a> {
         for (at, element) in desired.resources() {
             let place = u32::try_from(list.len()).unwrap_or(NOWHERE);
             let mut part = Part::new(&element.name, situation.current.now(&element.name));
-            (part.after, part.after_at) = (Some(element), at);
+            (part.after, part.after_at, part.end) = (Some(element), at, goal);
             desired.list[at as usize] = place;
             match installed.topology {
                 None => (part.before, part.before_at) = (Some(element), at),
@@ -204,6 +207,7 @@ impl<'a> Parts<'a> {
                     }
                 }
             }
+            asked.decide(&mut part);
             list.push(part);
         }
         for (at, element) in installed.resources() {
@@ -211,6 +215,7 @@ impl<'a> Parts<'a> {
                 let mut part = Part::new(&element.name, situation.current.now(&element.name));
                 (part.before, part.before_at) = (Some(element), at);
                 installed.list[at as usize] = u32::try_from(list.len()).unwrap_or(NOWHERE);
+                asked.decide(&mut part);
                 list.push(part);
             }
         }
@@ -237,17 +242,12 @@ impl<'a> Parts<'a> {
         self.place(name).map(|at| &self.list[at])
     }
 
-    /// Sets the rank in which each part ends: the goal, or more where a relationship asks for it.
+    /// Raises the rank in which parts end where a relationship asks for more than the goal.
     ///
     /// The target is the end that drives: where it reaches its state, and the relationship is made before that, the
     /// source has to be at its own. Each relationship is looked at again when a target of it has been raised.
-    pub(crate) fn set_ends(&mut self, desired: Option<&Topology>, options: &Options) {
-        let goal = if options.adopt { State::Active } else { options.goal };
-        let goal = goal.rank().unwrap_or(0);
-        for part in &mut self.list {
-            part.end = if part.after.is_some() { goal } else { 0 };
-        }
-        let Some(topology) = desired.filter(|_| (1..4).contains(&goal)) else { return };
+    pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, asked: &Asked<'_>) {
+        let Some(topology) = desired.filter(|_| (1..4).contains(&asked.goal())) else { return };
         let mut by_target: HashMap<&ElementName, Vec<usize>> = HashMap::new();
         for (at, relationship) in topology.relationships().iter().enumerate() {
             for leaf in relationship.targets.iter().flat_map(|end| topology.leaves(&end.element)) {
@@ -268,6 +268,7 @@ impl<'a> Parts<'a> {
                 let Some(part) = self.place(&leaf.name).map(|at| &mut self.list[at]) else { continue };
                 if part.end < least {
                     part.end = least;
+                    asked.decide(part);
                     open.extend(by_target.get(part.name).into_iter().flatten());
                 }
             }

@@ -11,7 +11,7 @@ use windlass_plan::{Reason, WaitKind, Why};
 use crate::LifecycleError;
 use crate::ask::{Options, Planned, Situation, Version};
 use crate::diff::Diff;
-use crate::fate::{self, Later};
+use crate::fate::{self, Asked, Later};
 use crate::graph::{At, Graph};
 use crate::part::{Part, Parts};
 use crate::reads::Reads;
@@ -25,9 +25,10 @@ use crate::steps::{self, at_rank};
 /// assembly doesn't have.
 pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, LifecycleError> {
     check_names(situation, options)?;
-    let mut parts = Parts::new(situation);
-    parts.set_ends(situation.desired.map(|version| version.topology), options);
-    fate::decide(&mut parts, situation, options);
+    let asked = Asked::new(situation, options);
+    let mut parts = Parts::new(situation, &asked);
+    parts.raise_ends(situation.desired.map(|version| version.topology), &asked);
+    fate::follow_values(&mut parts, situation);
     // Most parts take three steps, each after the one before it, and read something.
     let mut graph = Graph::with_capacity(4 * parts.list.len(), 4 * parts.list.len());
     for part in &mut parts.list {

@@ -4,8 +4,9 @@
 //! digits, `_` and `-`, a letter or digit last, no `__` (it separates the parts of an element's name).
 
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
@@ -283,15 +284,35 @@ impl FromStr for DescriptorKind {
 }
 
 /// The name of a descriptor, `kind::name::version`, as `resource::c_balancer::1.0`.
+///
+/// It is shared: all elements of a resource have its name, and so has each change of one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct DescriptorName {
+pub struct DescriptorName(Arc<DescriptorParts>);
+
+/// The three parts of a descriptor's name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DescriptorParts {
     /// What the descriptor describes.
     pub kind: DescriptorKind,
     /// The middle part: 1 to 50 characters.
     pub name: AssemblyName,
     /// The version.
     pub version: Version,
+}
+
+impl Deref for DescriptorName {
+    type Target = DescriptorParts;
+
+    fn deref(&self) -> &DescriptorParts {
+        &self.0
+    }
+}
+
+impl From<DescriptorParts> for DescriptorName {
+    fn from(parts: DescriptorParts) -> Self {
+        Self(Arc::new(parts))
+    }
 }
 
 impl FromStr for DescriptorName {
@@ -308,7 +329,7 @@ impl FromStr for DescriptorName {
             DescriptorKind::Resource if RESERVED.contains(&name) => AssemblyName(name.into()),
             _ => name.parse()?,
         };
-        Ok(Self { kind, name, version: version.parse()? })
+        Ok(DescriptorParts { kind, name, version: version.parse()? }.into())
     }
 }
 
