@@ -306,14 +306,15 @@ fn change(part: Part<'_>, options: &Options) -> Option<ElementChange> {
         }
         _ => None,
     };
+    let repackaged = is_repackaged(&part, options);
     Some(ElementChange {
-        element: part.name.clone(),
+        element: part.name,
         kind,
         from: part.now.state,
         to,
         replaces,
         descriptor: part.after.map(|after| after.descriptor.clone()),
-        repackaged: is_repackaged(&part, options),
+        repackaged,
         properties: part.changes,
     })
 }

@@ -45,9 +45,9 @@ impl<'a> Asked<'a> {
             _ => {}
         }
         let other_type = part.before.is_some_and(|before| before.descriptor != after.descriptor);
-        if other_type || is_repackaged(part, self.options) || self.replace.contains(part.name) {
+        if other_type || is_repackaged(part, self.options) || self.replace.contains(&part.name) {
             Fate::Reinstall
-        } else if part.now.state == State::Broken || self.heal.contains(part.name) && start > Some(3) {
+        } else if part.now.state == State::Broken || self.heal.contains(&part.name) && start > Some(3) {
             Fate::Heal
         } else if start > Some(part.end) {
             Fate::Lower
@@ -94,9 +94,7 @@ fn settle(part: &mut Part<'_>) {
         Fate::Keep | Fate::Reconfigure => start,
         Fate::Add | Fate::Adopt | Fate::Repair | Fate::Reinstall | Fate::Remove => 0,
         // No transition leads from configured back to installed: it is installed again.
-        Fate::Heal | Fate::Lower if part.end <= 2 => {
-            u8::from(part.after.is_some_and(Element::has_created)).min(part.end)
-        }
+        Fate::Heal | Fate::Lower if part.end <= 2 => u8::from(part.declared.has_created()).min(part.end),
         Fate::Heal | Fate::Lower => 3,
     };
 }
@@ -169,7 +167,7 @@ fn judge(part: &mut Part<'_>) {
         return;
     }
     let volatile = part.changes.iter().all(|change| change.volatile);
-    let reconfigures = part.after.is_some_and(|after| after.declares(Transition::Reconfigure));
+    let reconfigures = part.declared.contains(Transition::Reconfigure);
     let stays_active = part.fate == Fate::Keep && part.now.state == State::Active && part.end == 4;
     part.fate = if volatile && reconfigures && stays_active { Fate::Reconfigure } else { Fate::Reinstall };
     settle(part);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use windlass_model::assembly::ElementKind;
-use windlass_model::{Element, ElementName, Modifier, State, Topology};
+use windlass_model::{Element, ElementName, Modifier, State, Topology, Transitions};
 
 use crate::ask::{Situation, Version};
 use crate::current::ElementNow;
@@ -35,9 +35,13 @@ pub(crate) enum Fate {
 }
 
 /// A resource and its way: from its state down to `low`, and from there up to `end`.
+///
+/// Its name and the transitions are copies: they are asked for all the time, and what lies here needs no look at the element.
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
-    pub(crate) name: &'a ElementName,
+    pub(crate) name: ElementName,
+    /// The transitions that it will declare.
+    pub(crate) declared: Transitions,
     /// What it was made from.
     pub(crate) before: Option<&'a Element>,
     /// What it should be.
@@ -64,9 +68,10 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn new(name: &'a ElementName, now: &'a ElementNow) -> Self {
+    fn new(name: &ElementName, now: &'a ElementNow) -> Self {
         Self {
-            name,
+            name: name.clone(),
+            declared: Transitions::default(),
             before: None,
             after: None,
             before_at: NOWHERE,
@@ -111,8 +116,8 @@ impl<'a> Part<'a> {
     /// Returns the step in which it leaves a rank, or the next it takes after that; none for a rank that it doesn't
     /// have.
     pub(crate) fn leaving(&self, rank: u8) -> Option<At> {
-        let has_created = self.before.or(self.after).is_some_and(Element::has_created);
-        if rank == 0 || rank == 1 && !has_created {
+        let has_created = || self.before.or(self.after).is_some_and(Element::has_created);
+        if rank == 0 || rank == 1 && !has_created() {
             return None;
         }
         self.leave[1..=usize::from(rank.min(4))].iter().rev().find_map(|step| *step)
@@ -120,8 +125,7 @@ impl<'a> Part<'a> {
 
     /// Returns the step after which it is at a rank; none when it is there already, or never gets there.
     pub(crate) fn reaching(&self, rank: u8) -> Option<At> {
-        let has_created = self.after.is_some_and(Element::has_created);
-        if rank == 0 || rank == 1 && !has_created {
+        if rank == 0 || rank == 1 && !self.declared.has_created() {
             // It is there as soon as what was there before is gone.
             return self.lowest.filter(|_| self.low == 0);
         }
@@ -195,7 +199,8 @@ impl<'a> Parts<'a> {
         for (at, element) in desired.resources() {
             let place = u32::try_from(list.len()).unwrap_or(NOWHERE);
             let mut part = Part::new(&element.name, situation.current.now(&element.name));
-            (part.after, part.after_at, part.end) = (Some(element), at, goal);
+            (part.after, part.after_at, part.declared) = (Some(element), at, element.transitions);
+            part.end = goal;
             desired.list[at as usize] = place;
             match installed.topology {
                 None => (part.before, part.before_at) = (Some(element), at),
@@ -269,7 +274,7 @@ impl<'a> Parts<'a> {
                 if part.end < least {
                     part.end = least;
                     asked.decide(part);
-                    open.extend(by_target.get(part.name).into_iter().flatten());
+                    open.extend(by_target.get(&part.name).into_iter().flatten());
                 }
             }
         }

@@ -134,8 +134,9 @@ impl<'a> Planner<'a> {
             let first = part.first_up().or(part.reconfigure);
             let (Some(step), Some(element)) = (first, part.after) else { continue };
             for read in reads.element(part.after_at, element)? {
-                if let Some(published) = self.parts.at(read.place).and_then(Part::publishing) {
-                    let why = self.graph.note(read.by_element(part.name));
+                let Some(producer) = self.parts.at(read.place) else { continue };
+                if let Some(published) = producer.publishing() {
+                    let why = self.graph.note(read.by_element(&part.name, &producer.name));
                     self.graph.need(step, published, why);
                 }
             }
@@ -157,7 +158,7 @@ impl<'a> Planner<'a> {
             for read in reads.element(part.before_at, element)? {
                 let Some(producer) = self.parts.get(read.producer) else { continue };
                 if let Some((leaving, on, kind, firmness)) = reader_first(part, producer) {
-                    let why = self.graph.note(read.by_element(part.name));
+                    let why = self.graph.note(read.by_element(&part.name, &producer.name));
                     self.graph.wait_firmly(leaving, on, kind, firmness, why);
                 }
             }

@@ -41,9 +41,9 @@ impl<'a> Reads<'a> {
             element.properties.iter().enumerate().filter(|(_, (_, property))| property.value.is_some());
         for (at, (name, property)) in valued {
             let (found, origin) = (&mut self.found, property.origin.as_ref());
-            self.resolver.awaited_at(place as usize, at, |place, output| {
-                let producer = &self.topology.elements()[place].name;
-                if producer != &element.name {
+            self.resolver.awaited_at(place as usize, at, |producer_at, output| {
+                if producer_at != place as usize {
+                    let (producer, place) = (&self.topology.elements()[producer_at].name, producer_at);
                     found.push(Read { producer, place, output: output.clone(), property: name, origin });
                 }
             })?;
@@ -135,11 +135,11 @@ fn read_of_ends(template: &Template) -> Vec<(End, &PropertyName)> {
 
 impl Read<'_> {
     /// Returns the reason why an element waits for it.
-    pub(crate) fn by_element(&self, reader: &ElementName) -> Reason {
+    pub(crate) fn by_element(&self, reader: &ElementName, producer: &ElementName) -> Reason {
         Reason::Property {
             reader: reader.clone(),
             property: self.property.clone(),
-            producer: self.producer.clone(),
+            producer: producer.clone(),
             output: self.output.clone(),
             origin: self.origin.cloned(),
         }

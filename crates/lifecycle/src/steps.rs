@@ -121,16 +121,15 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
 }
 
 fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
-    let Some(element) = part.after else { return };
     let base = up_base(part);
     let mut state = at_rank(part.low);
     let mut below = part.lowest;
     for rank in part.low + 1..=part.end {
         let to = at_rank(rank);
-        if to == State::Created && !element.has_created() {
+        if to == State::Created && !part.declared.has_created() {
             continue;
         }
-        let calls = element.transitions.and(calls_into(to));
+        let calls = part.declared.and(calls_into(to));
         let work =
             Work::Transition { element: part.name.clone(), from: state, to, calls, side: Side::Desired };
         let step = graph.step(base + rank, work);

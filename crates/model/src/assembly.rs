@@ -185,7 +185,7 @@ impl Element {
 
     /// Tells whether `Created` is a state of its own: the resource declares Create or Delete.
     pub fn has_created(&self) -> bool {
-        self.declares(Transition::Create) || self.declares(Transition::Delete)
+        self.transitions.has_created()
     }
 }
 

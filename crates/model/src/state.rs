@@ -266,6 +266,11 @@ impl Transitions {
         self.0 & 1 << transition as u16 != 0
     }
 
+    /// Tells whether `Created` is a state of its own for who declares these: Create or Delete is one of them.
+    pub fn has_created(self) -> bool {
+        self.contains(Transition::Create) || self.contains(Transition::Delete)
+    }
+
     /// Adds one.
     pub fn insert(&mut self, transition: Transition) {
         self.0 |= 1 << transition as u16;
