@@ -313,7 +313,7 @@ fn change(part: Part<'_>, options: &Options) -> Option<ElementChange> {
         from: part.now.state,
         to,
         replaces,
-        descriptor: part.after.map(|after| after.descriptor.clone()),
+        descriptor: part.descriptor,
         repackaged,
         properties: part.changes,
     })

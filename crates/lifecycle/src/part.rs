@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use windlass_model::assembly::ElementKind;
-use windlass_model::{Element, ElementName, Modifier, State, Topology, Transitions};
+use windlass_model::{DescriptorName, Element, ElementName, Modifier, State, Topology, Transitions};
 
 use crate::ask::{Situation, Version};
 use crate::current::ElementNow;
@@ -40,6 +40,8 @@ pub(crate) enum Fate {
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) name: ElementName,
+    /// The descriptor that it will have.
+    pub(crate) descriptor: Option<DescriptorName>,
     /// The transitions that it will declare.
     pub(crate) declared: Transitions,
     /// What it was made from.
@@ -71,6 +73,7 @@ impl<'a> Part<'a> {
     fn new(name: &ElementName, now: &'a ElementNow) -> Self {
         Self {
             name: name.clone(),
+            descriptor: None,
             declared: Transitions::default(),
             before: None,
             after: None,
@@ -200,7 +203,7 @@ impl<'a> Parts<'a> {
             let place = u32::try_from(list.len()).unwrap_or(NOWHERE);
             let mut part = Part::new(&element.name, situation.current.now(&element.name));
             (part.after, part.after_at, part.declared) = (Some(element), at, element.transitions);
-            part.end = goal;
+            (part.descriptor, part.end) = (Some(element.descriptor.clone()), goal);
             desired.list[at as usize] = place;
             match installed.topology {
                 None => (part.before, part.before_at) = (Some(element), at),
