@@ -29,8 +29,11 @@ impl<'a> Asked<'a> {
         goal.rank().unwrap_or(0)
     }
 
-    /// Decides the fate of a part by what is known of it without its values.
+    /// Decides where a part ends and what its fate is, by what is known of it without its values.
     pub(crate) fn decide(&self, part: &mut Part<'_>) {
+        if part.after.is_some() {
+            part.end = part.end.max(self.goal());
+        }
         part.fate = self.fate(part);
         settle(part);
     }
@@ -60,7 +63,7 @@ impl<'a> Asked<'a> {
 /// Decides what else becomes of parts because of their values, and of those that they read.
 pub(crate) fn follow_values(parts: &mut Parts<'_>, situation: &Situation<'_>) {
     let Some(desired) = situation.desired else { return };
-    if !parts.list.iter().any(|part| part.is_there() && part.after.is_some()) {
+    if !parts.any_before {
         return;
     }
     if let Some(installed) = situation.installed {

@@ -235,31 +235,10 @@ impl Graph {
     /// Returns for each step the earliest phase in which somebody needs it: its own, or that of a step that needs it.
     ///
     /// This is what raises a part above the others: a step that an earlier phase needs, waits for that phase's
-    /// barrier instead of its own. Each edge is looked at once. Nothing when there is a circle.
-    fn demanded(&self) -> Option<Vec<Phase>> {
-        let mut demanded: Vec<Phase> = self.phases.iter().map(|phase| phase.unwrap_or(Phase::MAX)).collect();
-        let waits = Links::group(
-            self.phases.len(),
-            self.builder.waits().map(|(step, on)| (number(step), number(on))),
-        );
-        let mut open = vec![0_u32; self.phases.len()];
-        self.builder.waits().for_each(|(_, on)| open[on.place()] += 1);
-        // From the steps that nobody needs, back to those that are needed. Steps in a circle are never reached.
-        let mut seen = 0;
-        let mut free: Vec<u32> = (0..).zip(&open).filter(|(_, open)| **open == 0).map(|(at, _)| at).collect();
-        while let Some(at) = free.pop() {
-            seen += 1;
-            let phase = demanded[at as usize];
-            for on in waits.of(at) {
-                let (on, demanded, open) = (*on, &mut demanded[*on as usize], &mut open[*on as usize]);
-                *demanded = phase.min(*demanded);
-                *open -= 1;
-                if *open == 0 {
-                    free.push(on);
-                }
-            }
-        }
-        (seen == self.phases.len()).then_some(demanded)
+    /// barrier instead of its own. Nothing when there is a circle.
+    fn demanded(&mut self) -> Option<Vec<Phase>> {
+        let phases = self.phases.iter().map(|phase| phase.unwrap_or(Phase::MAX)).collect();
+        self.builder.least_of_dependents(phases)
     }
 }
 

@@ -70,15 +70,23 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn new(name: &ElementName, now: &'a ElementNow) -> Self {
+    /// Makes the part that a resource is before and after, with its places in the topologies.
+    fn new(
+        before: Option<(u32, &'a Element)>,
+        after: Option<(u32, &'a Element)>,
+        now: &'a ElementNow,
+    ) -> Self {
+        let name = after.or(before).map(|(_, element)| element.name.clone());
+        let (before_at, before) = before.map_or((NOWHERE, None), |(at, element)| (at, Some(element)));
+        let (after_at, after) = after.map_or((NOWHERE, None), |(at, element)| (at, Some(element)));
         Self {
-            name: name.clone(),
-            descriptor: None,
-            declared: Transitions::default(),
-            before: None,
-            after: None,
-            before_at: NOWHERE,
-            after_at: NOWHERE,
+            name: name.expect("a part is there before or after"),
+            descriptor: after.map(|after| after.descriptor.clone()),
+            declared: after.map(|after| after.transitions).unwrap_or_default(),
+            before,
+            after,
+            before_at,
+            after_at,
             now,
             fate: Fate::Keep,
             low: 0,
@@ -153,6 +161,8 @@ impl<'a> Part<'a> {
 /// All resources, those of the desired assembly first.
 pub(crate) struct Parts<'a> {
     pub(crate) list: Vec<Part<'a>>,
+    /// Whether anything was there before, so that it can change or go.
+    pub(crate) any_before: bool,
     /// Where the resources of the two assemblies are in the list.
     desired: Places<'a>,
     installed: Places<'a>,
@@ -185,6 +195,20 @@ impl<'a> Places<'a> {
         self.topology?.position(name)
     }
 
+    /// Finds a resource of the topology.
+    fn resource(&self, name: &ElementName) -> Option<(u32, &'a Element)> {
+        let at = self.find(name)?;
+        let element = &self.topology?.elements()[at];
+        (element.kind == ElementKind::Resource).then_some((u32::try_from(at).ok()?, element))
+    }
+
+    /// Notes the place that an element of the topology has among the parts.
+    fn put(&mut self, at: u32, place: u32) {
+        if let Some(known) = self.list.get_mut(at as usize) {
+            *known = place;
+        }
+    }
+
     fn get(&self, name: &ElementName) -> Option<usize> {
         let place = self.list[self.find(name)?];
         (place != NOWHERE).then_some(place as usize)
@@ -194,40 +218,34 @@ impl<'a> Places<'a> {
 impl<'a> Parts<'a> {
     /// Makes a part of each resource, and decides what can be decided of it alone.
     pub(crate) fn new(situation: &Situation<'a>, asked: &Asked<'_>) -> Self {
-        let goal = asked.goal();
-        let topology = |version: Option<Version<'a>>| version.map(|version| version.topology);
-        let (mut desired, mut installed) =
-            (Places::of(topology(situation.desired)), Places::of(topology(situation.installed)));
-        let mut list = Vec::with_capacity(desired.list.len().max(installed.list.len()));
-        for (at, element) in desired.resources() {
-            let place = u32::try_from(list.len()).unwrap_or(NOWHERE);
-            let mut part = Part::new(&element.name, situation.current.now(&element.name));
-            (part.after, part.after_at, part.declared) = (Some(element), at, element.transitions);
-            (part.descriptor, part.end) = (Some(element.descriptor.clone()), goal);
-            desired.list[at as usize] = place;
-            match installed.topology {
-                None => (part.before, part.before_at) = (Some(element), at),
-                Some(topology) => {
-                    let found = installed.find(&element.name).map(|at| (at, &topology.elements()[at]));
-                    if let Some((at, before)) = found.filter(|(_, e)| e.kind == ElementKind::Resource) {
-                        (part.before, part.before_at) = (Some(before), u32::try_from(at).unwrap_or(NOWHERE));
-                        installed.list[at] = place;
-                    }
-                }
-            }
-            asked.decide(&mut part);
-            list.push(part);
+        let places = |version: Option<Version<'a>>| Places::of(version.map(|version| version.topology));
+        let (desired, installed) = (places(situation.desired), places(situation.installed));
+        let list = Vec::with_capacity(desired.list.len().max(installed.list.len()));
+        let mut parts = Self { list, any_before: false, desired, installed };
+        for after in parts.desired.resources() {
+            let (_, Element { name, .. }) = after;
+            let before = match parts.installed.topology {
+                None => Some(after),
+                Some(_) => parts.installed.resource(name),
+            };
+            parts.add(Part::new(before, Some(after), situation.current.now(name)), asked);
         }
-        for (at, element) in installed.resources() {
-            if installed.list[at as usize] == NOWHERE {
-                let mut part = Part::new(&element.name, situation.current.now(&element.name));
-                (part.before, part.before_at) = (Some(element), at);
-                installed.list[at as usize] = u32::try_from(list.len()).unwrap_or(NOWHERE);
-                asked.decide(&mut part);
-                list.push(part);
+        for before in parts.installed.resources() {
+            let (at, Element { name, .. }) = before;
+            if parts.installed.list[at as usize] == NOWHERE {
+                parts.add(Part::new(Some(before), None, situation.current.now(name)), asked);
             }
         }
-        Self { list, desired, installed }
+        parts
+    }
+
+    fn add(&mut self, mut part: Part<'a>, asked: &Asked<'_>) {
+        asked.decide(&mut part);
+        let place = u32::try_from(self.list.len()).unwrap_or(NOWHERE);
+        self.desired.put(part.after_at, place);
+        self.installed.put(part.before_at, place);
+        self.any_before |= part.now.state != State::Absent;
+        self.list.push(part);
     }
 
     /// Returns the place of a resource.

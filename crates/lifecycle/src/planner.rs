@@ -147,10 +147,10 @@ impl<'a> Planner<'a> {
     /// Lets producers stay until who reads them is gone, or has other values.
     fn readers_down(&mut self) -> Result<(), LifecycleError> {
         let Some(installed) = self.installed() else { return Ok(()) };
-        let moves = |part: &&Part<'_>| part.lowest.is_some() || part.reconfigure.is_some();
-        if !self.parts.list.iter().any(|part| moves(&part)) {
+        if !self.parts.any_before {
             return Ok(());
         }
+        let moves = |part: &&Part<'_>| part.lowest.is_some() || part.reconfigure.is_some();
         // With nothing published, every value that a driver gave counts as read.
         let mut reads = Reads::all(installed, &NothingYet);
         for part in self.parts.list.iter().filter(moves) {

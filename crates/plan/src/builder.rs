@@ -5,6 +5,8 @@
 
 use std::num::{NonZeroU8, NonZeroU32};
 
+use windlass_model::links::Links;
+
 use crate::circle::{self, PlanError};
 use crate::order::Order;
 use crate::plan::{Cause, Plan, Why, length};
@@ -40,6 +42,13 @@ impl Draft {
 pub(crate) struct Edge {
     pub(crate) step: u32,
     pub(crate) on: u32,
+    pub(crate) cause: Cause,
+}
+
+/// A step that waits for another, and why.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dependent {
+    pub(crate) step: u32,
     pub(crate) cause: Cause,
 }
 
@@ -84,6 +93,8 @@ pub struct PlanBuilder {
     pub(crate) gates: Vec<Between>,
     /// For each step its gates; none for steps behind the end of the list.
     pub(crate) sides: Vec<Sides>,
+    /// For each step who waits for it, once that has been asked for and until a wait is added. Gates are not among these.
+    dependents: Option<Links<Dependent>>,
 }
 
 impl PlanBuilder {
@@ -153,6 +164,7 @@ impl PlanBuilder {
     /// Lets `step` wait for `on` for a reason that this builder knows.
     pub fn wait_because(&mut self, step: Draft, on: Draft, kind: WaitKind, why: Why) {
         self.edges.push(Edge { step: step.number(), on: on.number(), cause: Cause::new(kind, why) });
+        self.dependents = None;
     }
 
     /// Returns all steps so far, in the order in which they were added.
@@ -173,6 +185,7 @@ impl PlanBuilder {
 
     /// Drops all steps but some, with their waits. The others move up: what drafts were before is void. Gates stay.
     pub fn retain(&mut self, keep: impl Fn(Draft) -> bool) {
+        self.dependents = None;
         self.sides.resize(self.works.len(), Sides::default());
         let mut keeps: Vec<bool> = (0..length(&self.works)).map(|place| keep(Draft::at(place))).collect();
         self.gates.iter().for_each(|gate| keeps[gate.barrier as usize] = true);
@@ -196,6 +209,42 @@ impl PlanBuilder {
         });
     }
 
+    /// Returns for each step the least of its own number and those of all steps that wait for it, gates left out.
+    /// Nothing when steps wait for each other.
+    ///
+    /// Each wait is looked at once on the way to an order, and once on the way back.
+    pub fn least_of_dependents(&mut self, mut numbers: Vec<u8>) -> Option<Vec<u8>> {
+        let mut open = vec![0_u32; self.works.len()];
+        self.edges.iter().for_each(|edge| open[edge.step as usize] += 1);
+        let dependents = self.take_dependents();
+        let mut order = Vec::with_capacity(open.len());
+        order.extend((0..).zip(&open).filter(|(_, open)| **open == 0).map(|(step, _): (u32, _)| step));
+        let mut seen = 0;
+        while let Some(step) = order.get(seen) {
+            seen += 1;
+            for Dependent { step, .. } in dependents.of(*step) {
+                open[*step as usize] -= 1;
+                if open[*step as usize] == 0 {
+                    order.push(*step);
+                }
+            }
+        }
+        for step in order.iter().rev() {
+            let least = dependents.of(*step).iter().map(|dependent| numbers[dependent.step as usize]).min();
+            let own = &mut numbers[*step as usize];
+            *own = least.map_or(*own, |least| least.min(*own));
+        }
+        self.dependents = Some(dependents);
+        (seen == numbers.len()).then_some(numbers)
+    }
+
+    /// Returns for each step who waits for it.
+    fn take_dependents(&mut self) -> Links<Dependent> {
+        let dependent = |edge: &Edge| (edge.on, Dependent { step: edge.step, cause: edge.cause });
+        let group = || Links::group(self.works.len(), self.edges.iter().map(dependent));
+        self.dependents.take().unwrap_or_else(group)
+    }
+
     /// Puts the steps in order.
     ///
     /// # Errors
@@ -203,7 +252,8 @@ impl PlanBuilder {
     /// [`PlanError::Cycle`] with a shortest circle when steps wait for each other.
     pub fn build(mut self) -> Result<Plan, PlanError> {
         self.sides.resize(self.works.len(), Sides::default());
-        let order = Order::of(&self);
+        let dependents = self.take_dependents();
+        let order = Order::of(&self, dependents);
         let Some(steps) = order.steps() else { return Err(PlanError::Cycle(circle::find(&self))) };
         let (nodes, links) = order.number(steps);
         Ok(Plan { version: 1, works: self.works, nodes, links, reasons: self.reasons })

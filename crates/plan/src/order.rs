@@ -7,15 +7,15 @@
 use windlass_model::StepId;
 use windlass_model::links::Links;
 
-use crate::builder::{Between, Gate, PlanBuilder};
+use crate::builder::{Between, Dependent, Gate, PlanBuilder};
 use crate::earliest::Earliest;
 use crate::plan::{Cause, Link, Node, Why, length};
 
 /// A draft, by what its steps are waited for.
 pub(crate) struct Order<'b> {
     draft: &'b PlanBuilder,
-    /// For each step the places of the waits for it.
-    dependents: Links<u32>,
+    /// For each step who waits for it; those that are added behind these have nobody but gates.
+    dependents: Links<Dependent>,
     /// For each gate the steps behind it.
     behind: Links<u32>,
     /// Which steps are barriers.
@@ -23,17 +23,11 @@ pub(crate) struct Order<'b> {
 }
 
 impl<'b> Order<'b> {
-    pub(crate) fn of(draft: &'b PlanBuilder) -> Self {
-        let by_on = (0..).zip(&draft.edges).map(|(at, edge): (u32, _)| (edge.on, at));
+    pub(crate) fn of(draft: &'b PlanBuilder, dependents: Links<Dependent>) -> Self {
         let by_gate = (0..).zip(&draft.sides).filter_map(|(step, sides)| Some((sides.behind?.place(), step)));
         let mut barriers = vec![false; draft.works.len()];
         draft.barriers.iter().for_each(|place| barriers[*place as usize] = true);
-        Self {
-            draft,
-            dependents: Links::group(draft.works.len(), by_on),
-            behind: Links::group(draft.gates.len(), by_gate),
-            barriers,
-        }
+        Self { draft, dependents, behind: Links::group(draft.gates.len(), by_gate), barriers }
     }
 
     /// Returns the steps in Kahn's order, the earliest added of the free ones first. Nothing when there is a circle.
@@ -56,9 +50,7 @@ impl<'b> Order<'b> {
 
     /// Calls `tell` with who waits for a step, and why; gates and who is behind one come last.
     fn for_each_dependent(&self, place: u32, mut tell: impl FnMut(u32, Cause)) {
-        for edge in self.dependents.of(place).iter().map(|edge| self.draft.edges[*edge as usize]) {
-            tell(edge.step, edge.cause);
-        }
+        self.dependents.of(place).iter().for_each(|dependent| tell(dependent.step, dependent.cause));
         if let Some(Between { barrier, cause }) =
             self.draft.sides[place as usize].before.map(|gate| self.gate(gate))
         {
