@@ -24,8 +24,8 @@ pub(crate) use windlass_plan::Draft as At;
 #[derive(Default)]
 pub(crate) struct Graph {
     builder: PlanBuilder,
-    /// The phase that each step belongs to; barriers belong to none.
-    phases: Vec<Option<Phase>>,
+    /// Where each step stands among the phases.
+    stands: Vec<Stand>,
     /// Waits that may be dropped.
     wishes: Vec<Wish>,
     /// Waits that are dropped before any wish is.
@@ -36,20 +36,47 @@ pub(crate) struct Graph {
     brings: Vec<(At, At)>,
 }
 
+/// Where a step stands among the phases.
+#[derive(Debug, Clone, Copy)]
+enum Stand {
+    /// It waits for the phases before its own.
+    Patient(Phase),
+    /// It belongs to a phase, and waits for something else that does: making a relationship waits for its ends.
+    Impatient(Phase),
+    /// It is a barrier, and belongs to none.
+    Barrier,
+}
+
+impl Stand {
+    fn of(phase: Phase, work: &Work) -> Self {
+        match work {
+            Work::Relate(relate) if relate.direction == Direction::Create => Self::Impatient(phase),
+            _ => Self::Patient(phase),
+        }
+    }
+
+    fn phase(self) -> Option<Phase> {
+        match self {
+            Self::Patient(phase) | Self::Impatient(phase) => Some(phase),
+            Self::Barrier => None,
+        }
+    }
+}
+
 impl Graph {
     /// Makes an empty draft with room for some steps and waits.
     pub(crate) fn with_capacity(steps: usize, waits: usize) -> Self {
         let builder = PlanBuilder::with_capacity(steps, waits);
-        Self { builder, phases: Vec::with_capacity(steps), ..Self::default() }
+        Self { builder, stands: Vec::with_capacity(steps), ..Self::default() }
     }
 
     pub(crate) fn step(&mut self, phase: Phase, work: Work) -> At {
-        self.phases.push(Some(phase));
+        self.stands.push(Stand::of(phase, &work));
         self.builder.step(work)
     }
 
     pub(crate) fn barrier(&mut self, label: impl Into<String>) -> At {
-        self.phases.push(None);
+        self.stands.push(Stand::Barrier);
         self.builder.barrier(label)
     }
 
@@ -133,10 +160,10 @@ impl Graph {
         let wishes = self.wishes.iter().map(|wish| (wish.step, wish.on));
         let edges = self.builder.waits().chain(wishes).map(|(step, on)| (step.place(), on.place()));
         let mut graph: DiGraph<(), (), usize> = DiGraph::from_edges(edges);
-        while graph.node_count() < self.phases.len() {
+        while graph.node_count() < self.stands.len() {
             graph.add_node(());
         }
-        let mut knots = vec![0; self.phases.len()];
+        let mut knots = vec![0; self.stands.len()];
         // Not Tarjan's: petgraph has that recursive, and a chain may be as long as the assembly is large.
         for (knot, members) in kosaraju_scc(&graph).into_iter().enumerate() {
             for member in members {
@@ -170,8 +197,8 @@ impl Graph {
     pub(crate) fn keep(&mut self, roots: impl IntoIterator<Item = At>) {
         let brings = std::mem::take(&mut self.brings);
         let follows = self.builder.waits().chain(brings.iter().copied());
-        let follows = Links::group(self.phases.len(), follows.map(|(step, then)| (number(step), then)));
-        let mut kept = vec![false; self.phases.len()];
+        let follows = Links::group(self.stands.len(), follows.map(|(step, then)| (number(step), then)));
+        let mut kept = vec![false; self.stands.len()];
         let mut open: Vec<At> = roots.into_iter().collect();
         while let Some(at) = open.pop() {
             if !std::mem::replace(&mut kept[at.place()], true) {
@@ -179,7 +206,7 @@ impl Graph {
             }
         }
         let mut keep = kept.iter();
-        self.phases.retain(|_| keep.next().copied().unwrap_or_default());
+        self.stands.retain(|_| keep.next().copied().unwrap_or_default());
         self.builder.retain(|at| kept[at.place()]);
     }
 
@@ -196,7 +223,10 @@ impl Graph {
     /// Adds a gate behind each phase but the last, behind which nothing waits.
     fn add_gates(&mut self, label: impl Fn(Phase) -> String) -> BTreeMap<Phase, Gate> {
         let mut phases = [false; Phase::MAX as usize + 1];
-        self.phases.iter().flatten().for_each(|phase| phases[usize::from(*phase)] = true);
+        self.stands
+            .iter()
+            .filter_map(|stand| stand.phase())
+            .for_each(|phase| phases[usize::from(phase)] = true);
         let mut phases: Vec<Phase> =
             (0..=Phase::MAX).zip(phases).filter(|(_, used)| *used).map(|(phase, _)| phase).collect();
         phases.pop();
@@ -206,8 +236,8 @@ impl Graph {
         };
         let gates: BTreeMap<Phase, Gate> = phases.into_iter().filter_map(gate).collect();
         let gate_of = by_phase(|phase| gates.get(&phase).copied());
-        for (step, phase) in Draft::all().zip(&self.phases) {
-            if let Some(gate) = phase.and_then(|phase| gate_of[usize::from(phase)]) {
+        for (step, stand) in Draft::all().zip(&self.stands) {
+            if let Some(gate) = stand.phase().and_then(|phase| gate_of[usize::from(phase)]) {
                 self.builder.before(step, gate);
             }
         }
@@ -215,18 +245,10 @@ impl Graph {
     }
 
     /// Lets steps wait for the last gate before the phase in which they are demanded.
-    ///
-    /// Only what a driver is called for waits for phases by itself: making a relationship waits for its ends.
     fn wait_for_phases(&mut self, demanded: &[Phase], gates: &BTreeMap<Phase, Gate>) {
         let gate_before = by_phase(|phase| gates.range(..phase).next_back().map(|(_, gate)| *gate));
-        for (step, demanded) in Draft::all().zip(demanded) {
-            let Some(gate) = gate_before[usize::from(*demanded)] else { continue };
-            let is_patient = match self.builder.work(step) {
-                Work::Transition { .. } => true,
-                Work::Relate(relate) => relate.direction == Direction::Cease,
-                _ => false,
-            };
-            if is_patient {
+        for ((step, stand), demanded) in Draft::all().zip(&self.stands).zip(demanded) {
+            if let (Stand::Patient(_), Some(gate)) = (stand, gate_before[usize::from(*demanded)]) {
                 self.builder.behind(step, gate);
             }
         }
@@ -237,7 +259,7 @@ impl Graph {
     /// This is what raises a part above the others: a step that an earlier phase needs, waits for that phase's
     /// barrier instead of its own. Nothing when there is a circle.
     fn demanded(&mut self) -> Option<Vec<Phase>> {
-        let phases = self.phases.iter().map(|phase| phase.unwrap_or(Phase::MAX)).collect();
+        let phases = self.stands.iter().map(|stand| stand.phase().unwrap_or(Phase::MAX)).collect();
         self.builder.least_of_dependents(phases)
     }
 }

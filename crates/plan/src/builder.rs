@@ -52,6 +52,24 @@ pub(crate) struct Dependent {
     pub(crate) cause: Cause,
 }
 
+/// The waits of a draft by the steps that are waited for, gates left out.
+#[derive(Debug)]
+pub(crate) struct Dependents {
+    /// For each step who waits for it.
+    pub(crate) links: Links<Dependent>,
+    /// For each step how many waits it has.
+    pub(crate) waits: Vec<u32>,
+}
+
+impl Dependents {
+    fn group(steps: usize, edges: &[Edge]) -> Self {
+        let dependent = |edge: &Edge| (edge.on, Dependent { step: edge.step, cause: edge.cause });
+        let mut waits = vec![0; steps];
+        edges.iter().for_each(|edge| waits[edge.step as usize] += 1);
+        Self { links: Links::group(steps, edges.iter().map(dependent)), waits }
+    }
+}
+
 /// A barrier between what is before it and what is behind it, each told once a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gate(NonZeroU8);
@@ -93,8 +111,8 @@ pub struct PlanBuilder {
     pub(crate) gates: Vec<Between>,
     /// For each step its gates; none for steps behind the end of the list.
     pub(crate) sides: Vec<Sides>,
-    /// For each step who waits for it, once that has been asked for and until a wait is added. Gates are not among these.
-    dependents: Option<Links<Dependent>>,
+    /// Who waits for whom, once that has been asked for and until a wait is added.
+    dependents: Option<Dependents>,
 }
 
 impl PlanBuilder {
@@ -214,15 +232,14 @@ impl PlanBuilder {
     ///
     /// Each wait is looked at once on the way to an order, and once on the way back.
     pub fn least_of_dependents(&mut self, mut numbers: Vec<u8>) -> Option<Vec<u8>> {
-        let mut open = vec![0_u32; self.works.len()];
-        self.edges.iter().for_each(|edge| open[edge.step as usize] += 1);
         let dependents = self.take_dependents();
+        let mut open = dependents.waits.clone();
         let mut order = Vec::with_capacity(open.len());
         order.extend((0..).zip(&open).filter(|(_, open)| **open == 0).map(|(step, _): (u32, _)| step));
         let mut seen = 0;
         while let Some(step) = order.get(seen) {
             seen += 1;
-            for Dependent { step, .. } in dependents.of(*step) {
+            for Dependent { step, .. } in dependents.links.of(*step) {
                 open[*step as usize] -= 1;
                 if open[*step as usize] == 0 {
                     order.push(*step);
@@ -230,7 +247,8 @@ impl PlanBuilder {
             }
         }
         for step in order.iter().rev() {
-            let least = dependents.of(*step).iter().map(|dependent| numbers[dependent.step as usize]).min();
+            let least =
+                dependents.links.of(*step).iter().map(|dependent| numbers[dependent.step as usize]).min();
             let own = &mut numbers[*step as usize];
             *own = least.map_or(*own, |least| least.min(*own));
         }
@@ -238,11 +256,9 @@ impl PlanBuilder {
         (seen == numbers.len()).then_some(numbers)
     }
 
-    /// Returns for each step who waits for it.
-    fn take_dependents(&mut self) -> Links<Dependent> {
-        let dependent = |edge: &Edge| (edge.on, Dependent { step: edge.step, cause: edge.cause });
-        let group = || Links::group(self.works.len(), self.edges.iter().map(dependent));
-        self.dependents.take().unwrap_or_else(group)
+    /// Takes what is known of who waits for whom. There may be steps behind its end: barriers for which only gates wait.
+    fn take_dependents(&mut self) -> Dependents {
+        self.dependents.take().unwrap_or_else(|| Dependents::group(self.works.len(), &self.edges))
     }
 
     /// Puts the steps in order.

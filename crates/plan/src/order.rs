@@ -7,15 +7,17 @@
 use windlass_model::StepId;
 use windlass_model::links::Links;
 
-use crate::builder::{Between, Dependent, Gate, PlanBuilder};
+use crate::builder::{Between, Dependent, Dependents, Gate, PlanBuilder};
 use crate::earliest::Earliest;
 use crate::plan::{Cause, Link, Node, Why, length};
 
 /// A draft, by what its steps are waited for.
 pub(crate) struct Order<'b> {
     draft: &'b PlanBuilder,
-    /// For each step who waits for it; those that are added behind these have nobody but gates.
+    /// For each step who waits for it, but for gates.
     dependents: Links<Dependent>,
+    /// For each step how many waits it has.
+    waits: Vec<u32>,
     /// For each gate the steps behind it.
     behind: Links<u32>,
     /// Which steps are barriers.
@@ -23,16 +25,18 @@ pub(crate) struct Order<'b> {
 }
 
 impl<'b> Order<'b> {
-    pub(crate) fn of(draft: &'b PlanBuilder, dependents: Links<Dependent>) -> Self {
+    pub(crate) fn of(draft: &'b PlanBuilder, dependents: Dependents) -> Self {
+        let Dependents { links: dependents, waits } = dependents;
         let by_gate = (0..).zip(&draft.sides).filter_map(|(step, sides)| Some((sides.behind?.place(), step)));
         let mut barriers = vec![false; draft.works.len()];
         draft.barriers.iter().for_each(|place| barriers[*place as usize] = true);
-        Self { draft, dependents, behind: Links::group(draft.gates.len(), by_gate), barriers }
+        let behind = Links::group(draft.gates.len(), by_gate);
+        Self { draft, dependents, waits: with_gates(waits, draft), behind, barriers }
     }
 
     /// Returns the steps in Kahn's order, the earliest added of the free ones first. Nothing when there is a circle.
     pub(crate) fn steps(&self) -> Option<Vec<u32>> {
-        let mut open = self.wait_counts();
+        let mut open = self.waits.clone();
         let mut free = Earliest::below(open.len());
         (0..).zip(&open).filter(|(_, open)| **open == 0).for_each(|(place, _)| free.insert(place));
         let mut steps = Vec::with_capacity(open.len());
@@ -67,17 +71,6 @@ impl<'b> Order<'b> {
         self.draft.gates[gate.place() as usize]
     }
 
-    /// Returns for each step how many waits it has.
-    fn wait_counts(&self) -> Vec<u32> {
-        let mut counts: Vec<u32> =
-            self.draft.sides.iter().map(|sides| u32::from(sides.behind.is_some())).collect();
-        self.draft.edges.iter().for_each(|edge| counts[edge.step as usize] += 1);
-        for gate in self.draft.sides.iter().filter_map(|sides| sides.before) {
-            counts[self.gate(gate).barrier as usize] += 1;
-        }
-        counts
-    }
-
     /// Gives the steps their numbers, barriers the last ones, and gathers the waits of each.
     ///
     /// What is waited for is gone through by number, so each step gets its waits by number. Of several on one step, the
@@ -88,20 +81,18 @@ impl<'b> Order<'b> {
         steps.retain(|place| !is_barrier(place));
         steps.extend(barriers);
 
-        let mut waits = self.wait_counts();
         let mut end = 0;
         let mut numbers = vec![0_u32; steps.len()];
         let mut nodes = Vec::with_capacity(steps.len());
         for (number, place) in (0..).zip(&steps) {
             numbers[*place as usize] = number;
             nodes.push(Node { work: *place, waits: (end, end) });
-            end += waits[*place as usize];
+            end += self.waits[*place as usize];
         }
         let nothing = Link { on: StepId(0), cause: Cause::new(crate::WaitKind::After, Why::noted(0)) };
         let mut links = vec![nothing; end as usize];
         // For each step, what it was last seen to wait for.
-        waits.fill(0);
-        let mut last = waits;
+        let mut last = vec![0; steps.len()];
         for (on, place) in (1..=length(&steps)).zip(&steps) {
             self.for_each_dependent(*place, |step, cause| {
                 let link = Link { on: StepId(on), cause };
@@ -116,4 +107,16 @@ impl<'b> Order<'b> {
         }
         (nodes, links)
     }
+}
+
+/// Adds the waits at gates to how many each step has.
+fn with_gates(mut waits: Vec<u32>, draft: &PlanBuilder) -> Vec<u32> {
+    waits.resize(draft.works.len(), 0);
+    for (step, sides) in draft.sides.iter().enumerate() {
+        waits[step] += u32::from(sides.behind.is_some());
+        if let Some(before) = sides.before {
+            waits[draft.gates[before.place() as usize].barrier as usize] += 1;
+        }
+    }
+    waits
 }
