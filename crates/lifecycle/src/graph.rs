@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
-use windlass_model::ElementName;
 use windlass_model::links::Links;
+use windlass_model::{ElementName, State};
 use windlass_plan::{Direction, Draft, Gate, Plan, PlanBuilder, PlanError, Reason, WaitKind, Why, Work};
 
 use crate::planner::Firmness;
@@ -73,6 +73,12 @@ impl Graph {
     pub(crate) fn step(&mut self, phase: Phase, work: Work) -> At {
         self.stands.push(Stand::of(phase, &work));
         self.builder.step(work)
+    }
+
+    /// Adds a step that needs the last one, because its element is in `state` first.
+    pub(crate) fn next_step(&mut self, phase: Phase, work: Work, state: State) -> At {
+        self.stands.push(Stand::of(phase, &work));
+        self.builder.next_step(work, state)
     }
 
     pub(crate) fn barrier(&mut self, label: impl Into<String>) -> At {

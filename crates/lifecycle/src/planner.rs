@@ -29,8 +29,8 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     let mut parts = Parts::new(situation, &asked);
     parts.raise_ends(situation.desired.map(|version| version.topology), &asked);
     fate::follow_values(&mut parts, situation);
-    // Most parts take three steps, each after the one before it, and read something.
-    let mut graph = Graph::with_capacity(4 * parts.list.len(), 4 * parts.list.len());
+    // Most parts take three steps and read something.
+    let mut graph = Graph::with_capacity(4 * parts.list.len(), 2 * parts.list.len());
     for part in &mut parts.list {
         steps::add(&mut graph, part);
     }

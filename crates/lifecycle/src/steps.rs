@@ -1,7 +1,7 @@
 //! The steps of each resource on its way down and up.
 
 use windlass_model::{Element, State, Transition, Transitions};
-use windlass_plan::{Side, Why, Work};
+use windlass_plan::{Side, Work};
 
 use crate::graph::{At, Graph, Phase};
 use crate::part::{Fate, Part};
@@ -109,10 +109,10 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
         };
         // What a failure has left is cleared away first: nothing goes on before it is known what is there.
         let number = if base == phase::CLEAR { base } else { base + stair.offset };
-        let step = graph.step(number, work);
-        if let Some(above) = above {
-            graph.need(step, above, Why::order(stair.from));
-        }
+        let step = match above {
+            Some(_) => graph.next_step(number, work, stair.from),
+            None => graph.step(number, work),
+        };
         for rank in stair.to.rank().unwrap_or(0) + 1..=stair.above {
             part.leave[usize::from(rank)] = Some(step);
         }
@@ -132,10 +132,10 @@ fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
         let calls = part.declared.and(calls_into(to));
         let work =
             Work::Transition { element: part.name.clone(), from: state, to, calls, side: Side::Desired };
-        let step = graph.step(base + rank, work);
-        if let Some(below) = below {
-            graph.need(step, below, Why::order(state));
-        }
+        let step = match below {
+            Some(_) => graph.next_step(base + rank, work, state),
+            None => graph.step(base + rank, work),
+        };
         part.enter[usize::from(rank)] = Some(step);
         (state, below) = (to, Some(step));
     }

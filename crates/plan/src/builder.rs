@@ -5,6 +5,7 @@
 
 use std::num::{NonZeroU8, NonZeroU32};
 
+use windlass_model::State;
 use windlass_model::links::Links;
 
 use crate::circle::{self, PlanError};
@@ -52,22 +53,13 @@ pub(crate) struct Dependent {
     pub(crate) cause: Cause,
 }
 
-/// The waits of a draft by the steps that are waited for, gates left out.
+/// The waits of a draft, gates left out.
 #[derive(Debug)]
 pub(crate) struct Dependents {
-    /// For each step who waits for it.
+    /// For each step who waits for it, but for the next step.
     pub(crate) links: Links<Dependent>,
     /// For each step how many waits it has.
     pub(crate) waits: Vec<u32>,
-}
-
-impl Dependents {
-    fn group(steps: usize, edges: &[Edge]) -> Self {
-        let dependent = |edge: &Edge| (edge.on, Dependent { step: edge.step, cause: edge.cause });
-        let mut waits = vec![0; steps];
-        edges.iter().for_each(|edge| waits[edge.step as usize] += 1);
-        Self { links: Links::group(steps, edges.iter().map(dependent)), waits }
-    }
 }
 
 /// A barrier between what is before it and what is behind it, each told once a step.
@@ -90,13 +82,15 @@ pub(crate) struct Between {
     pub(crate) cause: Cause,
 }
 
-/// The gates that a step has to do with.
+/// The waits of a step that are told in a byte each: most of a plan's are.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sides {
-    /// The one that waits for it.
+    /// The gate that waits for it.
     pub(crate) before: Option<Gate>,
-    /// The one that it waits for.
+    /// The gate that it waits for.
     pub(crate) behind: Option<Gate>,
+    /// The state that its element is in first: it needs the step that was added just before it.
+    pub(crate) first: Option<State>,
 }
 
 /// Collects steps and waits.
@@ -109,7 +103,7 @@ pub struct PlanBuilder {
     /// The places of the barriers.
     pub(crate) barriers: Vec<u32>,
     pub(crate) gates: Vec<Between>,
-    /// For each step its gates; none for steps behind the end of the list.
+    /// For each step its gates, and whether it needs the step before it.
     pub(crate) sides: Vec<Sides>,
     /// Who waits for whom, once that has been asked for and until a wait is added.
     dependents: Option<Dependents>,
@@ -123,7 +117,8 @@ impl PlanBuilder {
 
     /// Makes room for steps and waits, where it is known about how many there will be.
     pub fn with_capacity(steps: usize, waits: usize) -> Self {
-        Self { works: Vec::with_capacity(steps), edges: Vec::with_capacity(waits), ..Self::default() }
+        let (works, sides) = (Vec::with_capacity(steps), Vec::with_capacity(steps));
+        Self { works, sides, edges: Vec::with_capacity(waits), ..Self::default() }
     }
 
     /// Adds a step. Where waits leave a choice, steps keep the order in which they were added.
@@ -133,7 +128,17 @@ impl PlanBuilder {
             self.barriers.push(place);
         }
         self.works.push(work);
+        self.sides.push(Sides::default());
         Draft::at(place)
+    }
+
+    /// Adds a step that needs the last one, because its element is in `state` first: a byte instead of a wait. Nothing comes
+    /// before the first step.
+    pub fn next_step(&mut self, work: Work, state: State) -> Draft {
+        let step = self.step(work);
+        self.dependents = None;
+        self.sides[step.place()].first = (step.place() > 0).then_some(state);
+        step
     }
 
     /// Adds a barrier.
@@ -152,19 +157,12 @@ impl PlanBuilder {
 
     /// Lets a gate wait for a step, instead of the one that did so before.
     pub fn before(&mut self, step: Draft, gate: Gate) {
-        self.sides_of(step).before = Some(gate);
+        self.sides[step.place()].before = Some(gate);
     }
 
     /// Lets a step wait for a gate, instead of the one for which it did so before.
     pub fn behind(&mut self, step: Draft, gate: Gate) {
-        self.sides_of(step).behind = Some(gate);
-    }
-
-    fn sides_of(&mut self, step: Draft) -> &mut Sides {
-        if self.sides.len() < self.works.len() {
-            self.sides.resize(self.works.len(), Sides::default());
-        }
-        &mut self.sides[step.place()]
+        self.sides[step.place()].behind = Some(gate);
     }
 
     /// Notes a reason that several waits share.
@@ -193,7 +191,33 @@ impl PlanBuilder {
 
     /// Returns all waits so far but those at gates: who waits for whom.
     pub fn waits(&self) -> impl Iterator<Item = (Draft, Draft)> + Clone {
-        self.edges.iter().map(|edge| (Draft::at(edge.step), Draft::at(edge.on)))
+        self.edges().map(|edge| (Draft::at(edge.step), Draft::at(edge.on)))
+    }
+
+    /// Returns all waits but those at gates, those for the step before first.
+    fn edges(&self) -> impl Iterator<Item = Edge> + Clone {
+        let steps = (0..length(&self.works)).filter_map(|on| {
+            let Dependent { step, cause } = self.next(on)?;
+            Some(Edge { step, on, cause })
+        });
+        steps.chain(self.edges.iter().copied())
+    }
+
+    /// Returns the next step, if that needs this one.
+    fn next(&self, place: u32) -> Option<Dependent> {
+        let state = self.sides.get(place as usize + 1)?.first?;
+        Some(Dependent { step: place + 1, cause: Cause::new(WaitKind::Needs, Why::order(state)) })
+    }
+
+    /// Calls `tell` with who waits for a step, gates left out.
+    pub(crate) fn for_each_dependent(
+        &self,
+        links: &Links<Dependent>,
+        place: u32,
+        mut tell: impl FnMut(Dependent),
+    ) {
+        self.next(place).into_iter().for_each(&mut tell);
+        links.of(place).iter().copied().for_each(tell);
     }
 
     /// Returns what a step does.
@@ -204,7 +228,6 @@ impl PlanBuilder {
     /// Drops all steps but some, with their waits. The others move up: what drafts were before is void. Gates stay.
     pub fn retain(&mut self, keep: impl Fn(Draft) -> bool) {
         self.dependents = None;
-        self.sides.resize(self.works.len(), Sides::default());
         let mut keeps: Vec<bool> = (0..length(&self.works)).map(|place| keep(Draft::at(place))).collect();
         self.gates.iter().for_each(|gate| keeps[gate.barrier as usize] = true);
         let mut next = 0;
@@ -215,6 +238,9 @@ impl PlanBuilder {
         let places: Vec<Option<u32>> = keeps.iter().map(place).collect();
         let moved = |place: u32| places[place as usize];
         retain(&mut self.works, &keeps);
+        for (sides, is_kept) in self.sides.iter_mut().skip(1).zip(&keeps) {
+            sides.first = sides.first.filter(|_| *is_kept);
+        }
         retain(&mut self.sides, &keeps);
         self.barriers = self.barriers.iter().filter_map(|place| moved(*place)).collect();
         for gate in &mut self.gates {
@@ -238,19 +264,21 @@ impl PlanBuilder {
         order.extend((0..).zip(&open).filter(|(_, open)| **open == 0).map(|(step, _): (u32, _)| step));
         let mut seen = 0;
         while let Some(step) = order.get(seen) {
+            let step = *step;
             seen += 1;
-            for Dependent { step, .. } in dependents.links.of(*step) {
-                open[*step as usize] -= 1;
-                if open[*step as usize] == 0 {
-                    order.push(*step);
+            self.for_each_dependent(&dependents.links, step, |Dependent { step, .. }| {
+                open[step as usize] -= 1;
+                if open[step as usize] == 0 {
+                    order.push(step);
                 }
-            }
+            });
         }
         for step in order.iter().rev() {
-            let least =
-                dependents.links.of(*step).iter().map(|dependent| numbers[dependent.step as usize]).min();
-            let own = &mut numbers[*step as usize];
-            *own = least.map_or(*own, |least| least.min(*own));
+            let mut least = numbers[*step as usize];
+            self.for_each_dependent(&dependents.links, *step, |dependent| {
+                least = least.min(numbers[dependent.step as usize]);
+            });
+            numbers[*step as usize] = least;
         }
         self.dependents = Some(dependents);
         (seen == numbers.len()).then_some(numbers)
@@ -258,7 +286,16 @@ impl PlanBuilder {
 
     /// Takes what is known of who waits for whom. There may be steps behind its end: barriers for which only gates wait.
     fn take_dependents(&mut self) -> Dependents {
-        self.dependents.take().unwrap_or_else(|| Dependents::group(self.works.len(), &self.edges))
+        self.dependents.take().unwrap_or_else(|| {
+            let dependent = |edge: &Edge| (edge.on, Dependent { step: edge.step, cause: edge.cause });
+            let links = Links::group(self.works.len(), self.edges.iter().map(dependent));
+            let mut waits: Vec<u32> =
+                self.sides.iter().map(|sides| u32::from(sides.first.is_some())).collect();
+            for edge in &self.edges {
+                waits[edge.step as usize] += 1;
+            }
+            Dependents { links, waits }
+        })
     }
 
     /// Puts the steps in order.
@@ -267,7 +304,6 @@ impl PlanBuilder {
     ///
     /// [`PlanError::Cycle`] with a shortest circle when steps wait for each other.
     pub fn build(mut self) -> Result<Plan, PlanError> {
-        self.sides.resize(self.works.len(), Sides::default());
         let dependents = self.take_dependents();
         let order = Order::of(&self, dependents);
         let Some(steps) = order.steps() else { return Err(PlanError::Cycle(circle::find(&self))) };
@@ -287,7 +323,7 @@ impl PlanBuilder {
             let Between { barrier, cause } = between(sides.behind?);
             Some(Edge { step, on: barrier, cause })
         });
-        self.edges.iter().copied().chain(before).chain(behind)
+        self.edges().chain(before).chain(behind)
     }
 }
 

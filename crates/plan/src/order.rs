@@ -14,7 +14,7 @@ use crate::plan::{Cause, Link, Node, Why, length};
 /// A draft, by what its steps are waited for.
 pub(crate) struct Order<'b> {
     draft: &'b PlanBuilder,
-    /// For each step who waits for it, but for gates.
+    /// For each step who waits for it, but for gates and the next step.
     dependents: Links<Dependent>,
     /// For each step how many waits it has.
     waits: Vec<u32>,
@@ -54,7 +54,8 @@ impl<'b> Order<'b> {
 
     /// Calls `tell` with who waits for a step, and why; gates and who is behind one come last.
     fn for_each_dependent(&self, place: u32, mut tell: impl FnMut(u32, Cause)) {
-        self.dependents.of(place).iter().for_each(|dependent| tell(dependent.step, dependent.cause));
+        let tell_one = |dependent: Dependent| tell(dependent.step, dependent.cause);
+        self.draft.for_each_dependent(&self.dependents, place, tell_one);
         if let Some(Between { barrier, cause }) =
             self.draft.sides[place as usize].before.map(|gate| self.gate(gate))
         {
