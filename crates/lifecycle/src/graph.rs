@@ -91,6 +91,11 @@ impl Graph {
         self.builder.note(reason)
     }
 
+    /// Notes what the element of a waiting step reads of the other's.
+    pub(crate) fn note_read(&mut self, read: windlass_plan::Read) -> Why {
+        self.builder.note_read(read)
+    }
+
     /// Lets `step` need `on`.
     pub(crate) fn need(&mut self, step: At, on: At, why: Why) {
         self.wait(step, on, WaitKind::Needs, why);

@@ -136,7 +136,7 @@ impl<'a> Planner<'a> {
             for read in reads.element(part.after_at, element)? {
                 let Some(producer) = self.parts.at(read.place) else { continue };
                 if let Some(published) = producer.publishing() {
-                    let why = self.graph.note(read.by_element(&part.name, &producer.name));
+                    let why = self.graph.note_read(read.of_producer());
                     self.graph.need(step, published, why);
                 }
             }

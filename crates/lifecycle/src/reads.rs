@@ -134,7 +134,13 @@ fn read_of_ends(template: &Template) -> Vec<(End, &PropertyName)> {
 }
 
 impl Read<'_> {
-    /// Returns the reason why an element waits for it.
+    /// Returns it as the reason why a step of the reader waits for one of the producer.
+    pub(crate) fn of_producer(&self) -> windlass_plan::Read {
+        let (property, output) = (self.property.clone(), self.output.clone());
+        windlass_plan::Read { property, output, origin: self.origin.cloned() }
+    }
+
+    /// Returns the reason why anything else waits because an element reads it.
     pub(crate) fn by_element(&self, reader: &ElementName, producer: &ElementName) -> Reason {
         Reason::Property {
             reader: reader.clone(),

@@ -10,8 +10,8 @@ use windlass_model::links::Links;
 
 use crate::circle::{self, PlanError};
 use crate::order::Order;
-use crate::plan::{Cause, Plan, Why, length};
-use crate::step::{Reason, WaitKind, Work};
+use crate::plan::{Cause, Noted, Plan, Why, length};
+use crate::step::{Read, Reason, WaitKind, Work};
 
 /// A step that has been added and has no number yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,7 +99,7 @@ pub(crate) struct Sides {
 pub struct PlanBuilder {
     pub(crate) works: Vec<Work>,
     pub(crate) edges: Vec<Edge>,
-    pub(crate) reasons: Vec<Reason>,
+    pub(crate) reasons: Vec<Noted>,
     /// The places of the barriers.
     pub(crate) barriers: Vec<u32>,
     pub(crate) gates: Vec<Between>,
@@ -167,7 +167,16 @@ impl PlanBuilder {
 
     /// Notes a reason that several waits share.
     pub fn note(&mut self, reason: Reason) -> Why {
-        self.reasons.push(reason);
+        self.keep(Noted::Whole(Box::new(reason)))
+    }
+
+    /// Notes the reason of a wait between elements of which one reads what the other publishes.
+    pub fn note_read(&mut self, read: Read) -> Why {
+        self.keep(Noted::Read(read))
+    }
+
+    fn keep(&mut self, noted: Noted) -> Why {
+        self.reasons.push(noted);
         Why::noted(self.reasons.len() - 1)
     }
 

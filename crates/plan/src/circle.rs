@@ -104,7 +104,7 @@ fn node(place: u32) -> NodeIndex {
 
 fn told(draft: &PlanBuilder, edge: Edge) -> CycleEdge {
     let (step, on) = (&draft.works[edge.step as usize], &draft.works[edge.on as usize]);
-    let reason = edge.cause.why().reason(step, &draft.reasons).into_owned();
+    let reason = edge.cause.why().reason(step, on, &draft.reasons).into_owned();
     CycleEdge { step: step.clone(), on: on.clone(), reason }
 }
 

@@ -25,6 +25,6 @@ pub mod why;
 pub use builder::{Draft, Gate, PlanBuilder};
 pub use circle::{CycleEdge, PlanError};
 pub use plan::{Plan, Step, Wait, Why};
-pub use step::{Direction, Reason, Relate, WaitKind, Work};
+pub use step::{Direction, Read, Reason, Relate, WaitKind, Work};
 pub use why::Because;
 pub use windlass_model::Side;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 use windlass_model::{State, StepId};
 
-use crate::step::{Reason, WaitKind, Work};
+use crate::step::{Read, Reason, WaitKind, Work};
 
 /// An order of steps to take, complete and without circles.
 ///
@@ -25,7 +25,7 @@ pub struct Plan {
     /// The steps, in the order of their numbers.
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Vec<Link>,
-    pub(crate) reasons: Vec<Reason>,
+    pub(crate) reasons: Vec<Noted>,
 }
 
 /// A step as it is kept.
@@ -85,22 +85,33 @@ impl Why {
         Self(number.filter(|number| *number < Cause::NEEDS).expect("there are less than 2^31 reasons"))
     }
 
-    /// Tells a reason of the list from the order of an element's states.
-    fn found(self, reasons: &[Reason]) -> Result<&Reason, State> {
-        match self.0.checked_sub(Self::STATES) {
-            Some(place) => Ok(&reasons[place as usize]),
-            None => Err(State::ALL[self.0 as usize]),
-        }
+    /// Returns the reason why a step that does `work` waits for one that does `on`.
+    pub(crate) fn reason<'p>(self, work: &Work, on: &Work, reasons: &'p [Noted]) -> Cow<'p, Reason> {
+        let reason = match self.0.checked_sub(Self::STATES) {
+            None => ordered(work, State::ALL[self.0 as usize]),
+            Some(place) => match &reasons[place as usize] {
+                Noted::Whole(reason) => return Cow::Borrowed(reason),
+                Noted::Read(read) => read.reason(work, on),
+            },
+        };
+        Cow::Owned(reason)
     }
+}
 
-    /// Returns the reason why a step waits that does `work`.
-    pub(crate) fn reason<'p>(self, work: &Work, reasons: &'p [Reason]) -> Cow<'p, Reason> {
-        match (self.found(reasons), work.element()) {
-            (Ok(reason), _) => Cow::Borrowed(reason),
-            (Err(state), Some(element)) => Cow::Owned(Reason::Order { element: element.clone(), state }),
-            (Err(state), None) => Cow::Owned(Reason::Phase { label: format!("{state} is first") }),
-        }
+fn ordered(work: &Work, state: State) -> Reason {
+    match work.element() {
+        Some(element) => Reason::Order { element: element.clone(), state },
+        None => Reason::Phase { label: format!("{state} is first") },
     }
+}
+
+/// A reason as it is kept. There is a read for each reference in a large assembly, and whose it is, the two steps say.
+#[derive(Debug, Clone)]
+pub(crate) enum Noted {
+    /// The element of the waiting step reads what that of the other publishes.
+    Read(Read),
+    /// Anything else.
+    Whole(Box<Reason>),
 }
 
 /// A step of a plan.
@@ -176,7 +187,9 @@ impl<'p> Step<'p> {
 impl<'p> Wait<'p> {
     /// Returns why.
     pub fn reason(self) -> Cow<'p, Reason> {
-        self.why.reason(self.work, &self.plan.reasons)
+        let on =
+            place(self.on).and_then(|on| self.plan.nodes.get(on)).expect("waits are for steps of the plan");
+        self.why.reason(self.work, &self.plan.works[on.work as usize], &self.plan.reasons)
     }
 }
 
@@ -295,7 +308,7 @@ impl TryFrom<Saved> for Plan {
                 if place(on).is_none_or(|on| on >= count) {
                     return Err(SavedError::Wait { step: id, on });
                 }
-                plan.reasons.push(reason);
+                plan.reasons.push(Noted::Whole(Box::new(reason)));
                 let why = Why::noted(plan.reasons.len() - 1);
                 plan.links.push(Link { on, cause: Cause::new(kind, why) });
             }

@@ -194,6 +194,28 @@ pub enum Reason {
     },
 }
 
+/// What the element of a step reads of another's: all of [`Reason::Property`] that the two steps don't tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Read {
+    /// The property that it is read for.
+    pub property: PropertyName,
+    /// What is published.
+    pub output: PropertyName,
+    /// Where the reading property is declared.
+    pub origin: Option<Origin>,
+}
+
+impl Read {
+    /// Returns the reason why a step of the reader waits for one of the producer.
+    pub(crate) fn reason(&self, reader: &Work, producer: &Work) -> Reason {
+        let Self { property, output, origin } = self.clone();
+        match (reader.element().cloned(), producer.element().cloned()) {
+            (Some(reader), Some(producer)) => Reason::Property { reader, property, producer, output, origin },
+            _ => Reason::Phase { label: format!("`{output}` is known, which `{property}` reads") },
+        }
+    }
+}
+
 impl Reason {
     /// Returns where the reason is declared, for those that a user wrote down.
     pub fn origin(&self) -> Option<&Origin> {
