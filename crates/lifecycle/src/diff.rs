@@ -279,8 +279,8 @@ impl fmt::Display for Ends {
 impl Diff {
     /// Makes the diff of a plan's parts and relationships.
     pub(crate) fn new(parts: Parts<'_>, options: &Options, relationships: Vec<RelationshipChange>) -> Self {
-        let mut elements = Vec::with_capacity(parts.list.len());
-        elements.extend(parts.list.into_iter().filter_map(|part| change(part, options)));
+        // Collected so, the changes take the place of the parts: no other memory is asked for.
+        let elements = parts.list.into_iter().filter_map(|part| change(part, options)).collect();
         Self { elements, relationships }
     }
 }
