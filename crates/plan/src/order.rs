@@ -92,17 +92,17 @@ impl<'b> Order<'b> {
         }
         let nothing = Link { on: StepId(0), cause: Cause::new(crate::WaitKind::After, Why::noted(0)) };
         let mut links = vec![nothing; end as usize];
-        // For each step, what it was last seen to wait for.
-        let mut last = vec![0; steps.len()];
         for (on, place) in (1..=length(&steps)).zip(&steps) {
             self.for_each_dependent(*place, |step, cause| {
                 let link = Link { on: StepId(on), cause };
-                let end = &mut nodes[numbers[step as usize] as usize].waits.1;
-                if std::mem::replace(&mut last[step as usize], on) != on {
-                    links[*end as usize] = link;
-                    *end += 1;
-                } else if links[*end as usize - 1].cause.kind() < cause.kind() {
-                    links[*end as usize - 1] = link;
+                let (start, end) = &mut nodes[numbers[step as usize] as usize].waits;
+                match links[*start as usize..*end as usize].last_mut() {
+                    Some(last) if last.on == link.on && last.cause.kind() < cause.kind() => *last = link,
+                    Some(last) if last.on == link.on => {}
+                    _ => {
+                        links[*end as usize] = link;
+                        *end += 1;
+                    }
                 }
             });
         }
