@@ -10,6 +10,7 @@ use crate::current::ElementNow;
 use crate::diff::PropertyChange;
 use crate::fate::Asked;
 use crate::graph::At;
+use crate::steps::Steps;
 
 /// What happens to a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,14 +60,7 @@ pub(crate) struct Part<'a> {
     pub(crate) end: u8,
     /// The properties whose values change, as far as it is there.
     pub(crate) changes: Vec<PropertyChange>,
-    /// For each rank, the step in which it is left.
-    pub(crate) leave: [Option<At>; 5],
-    /// For each rank, the step in which it is reached.
-    pub(crate) enter: [Option<At>; 5],
-    /// The step that gives it new values.
-    pub(crate) reconfigure: Option<At>,
-    /// The last step on its way down.
-    pub(crate) lowest: Option<At>,
+    pub(crate) steps: Steps,
 }
 
 impl<'a> Part<'a> {
@@ -92,10 +86,7 @@ impl<'a> Part<'a> {
             low: 0,
             end: 0,
             changes: Vec::new(),
-            leave: [None; 5],
-            enter: [None; 5],
-            reconfigure: None,
-            lowest: None,
+            steps: Steps::default(),
         }
     }
 
@@ -131,30 +122,28 @@ impl<'a> Part<'a> {
         if rank == 0 || rank == 1 && !has_created() {
             return None;
         }
-        self.leave[1..=usize::from(rank.min(4))].iter().rev().find_map(|step| *step)
+        (1..=rank.min(4)).rev().find_map(|rank| self.steps.leave(rank))
     }
 
     /// Returns the step after which it is at a rank; none when it is there already, or never gets there.
     pub(crate) fn reaching(&self, rank: u8) -> Option<At> {
         if rank == 0 || rank == 1 && !self.declared.has_created() {
             // It is there as soon as what was there before is gone.
-            return self.lowest.filter(|_| self.low == 0);
+            return self.steps.lowest().filter(|_| self.low == 0);
         }
         if self.low >= rank {
             // Whoever needs a broken part at rest, waits until it is known to be.
-            return self.lowest.filter(|_| self.now.state == State::Broken || self.fate == Fate::Heal);
+            return self
+                .steps
+                .lowest()
+                .filter(|_| self.now.state == State::Broken || self.fate == Fate::Heal);
         }
-        self.enter[usize::from(rank)..].iter().find_map(|step| *step)
+        self.steps.up_to(rank)
     }
 
     /// Returns the step after which it has published what it has to.
     pub(crate) fn publishing(&self) -> Option<At> {
         self.reaching(2)
-    }
-
-    /// Returns the first step on its way up.
-    pub(crate) fn first_up(&self) -> Option<At> {
-        self.enter.iter().find_map(|step| *step)
     }
 }
 

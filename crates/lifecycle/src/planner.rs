@@ -131,7 +131,7 @@ impl<'a> Planner<'a> {
         let later = Later { lookup: desired.lookup, parts: &self.parts };
         let mut reads = Reads::all(desired.topology, &later);
         for part in &self.parts.list {
-            let first = part.first_up().or(part.reconfigure);
+            let first = part.steps.up_to(0).or(part.steps.reconfigure());
             let (Some(step), Some(element)) = (first, part.after) else { continue };
             for read in reads.element(part.after_at, element)? {
                 let Some(producer) = self.parts.at(read.place) else { continue };
@@ -150,7 +150,7 @@ impl<'a> Planner<'a> {
         if !self.parts.any_before {
             return Ok(());
         }
-        let moves = |part: &&Part<'_>| part.lowest.is_some() || part.reconfigure.is_some();
+        let moves = |part: &&Part<'_>| part.steps.lowest().is_some() || part.steps.reconfigure().is_some();
         // With nothing published, every value that a driver gave counts as read.
         let mut reads = Reads::all(installed, &NothingYet);
         for part in self.parts.list.iter().filter(moves) {
@@ -194,7 +194,7 @@ impl<'a> Planner<'a> {
         let element = &topology.elements()[place];
         if element.kind == ElementKind::Resource {
             let part = self.parts.get(name)?;
-            return part.leave[usize::from(rank.min(4))];
+            return part.steps.leave(rank.min(4));
         }
         let key = (place, rank);
         if let Some(known) = self.left.get(&key) {
@@ -301,7 +301,7 @@ impl<'a> Planner<'a> {
             let part = self.parts.get(&leaf.name)?;
             // What is not well is cleared away whether or not its relationships could be ended.
             let kind = if !up && part.is_unwell() { WaitKind::After } else { WaitKind::Needs };
-            let step = if up { part.enter[usize::from(rank)] } else { part.leaving(rank) };
+            let step = if up { part.steps.enter(rank) } else { part.leaving(rank) };
             step.map(|step| (step, kind))
         };
         leaves.iter().filter_map(step).collect()
@@ -321,7 +321,7 @@ impl<'a> Planner<'a> {
         let names: HashSet<&ElementName> = leaves.iter().map(|leaf| &leaf.name).collect();
         let mut roots = self.graph.touching(&names);
         for part in leaves.iter().filter_map(|leaf| self.parts.get(&leaf.name)) {
-            roots.extend(part.leave.iter().chain(&part.enter).chain([&part.reconfigure]).flatten());
+            roots.extend(part.steps.all());
         }
         for part in &self.parts.list {
             steps::bring_all(&mut self.graph, part);
@@ -341,11 +341,11 @@ fn add(holds: &mut Holds, of: Option<Version<'_>>, name: &ElementName, rank: u8,
 fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(At, At, WaitKind, Firmness)> {
     let leaving = producer.leaving(2)?;
     let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
-    if let Some(gone) = reader.lowest.filter(|_| reader.low < 2) {
+    if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < 2) {
         return Some((leaving, gone, kind, Firmness::Rule));
     }
     // Who stays should have other values before what it read from goes for good. Where those come from something
     // that has to wait until that is gone, it can't.
-    let changed = reader.reconfigure.filter(|_| producer.end == 0)?;
+    let changed = reader.steps.reconfigure().filter(|_| producer.end == 0)?;
     Some((leaving, changed, kind, Firmness::Wish))
 }

@@ -27,6 +27,57 @@ pub(crate) mod phase {
     pub(crate) const DELETE: Phase = 3;
 }
 
+/// The steps of a part. They are added one after the other, so that a byte tells each: how many there are up to it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Steps {
+    first: Option<At>,
+    leave: [u8; 5],
+    enter: [u8; 5],
+    reconfigure: u8,
+}
+
+impl Steps {
+    /// Returns the step in which a rank is left.
+    pub(crate) fn leave(&self, rank: u8) -> Option<At> {
+        self.at(self.leave[usize::from(rank)])
+    }
+
+    /// Returns the step in which a rank is reached.
+    pub(crate) fn enter(&self, rank: u8) -> Option<At> {
+        self.at(self.enter[usize::from(rank)])
+    }
+
+    /// Returns the step that gives new values.
+    pub(crate) fn reconfigure(&self) -> Option<At> {
+        self.at(self.reconfigure)
+    }
+
+    /// Returns the last step on the way down.
+    pub(crate) fn lowest(&self) -> Option<At> {
+        self.at(self.leave.iter().copied().max().unwrap_or(0))
+    }
+
+    /// Returns the first step on the way up to a rank or to one above it.
+    pub(crate) fn up_to(&self, rank: u8) -> Option<At> {
+        (rank..5).find_map(|rank| self.enter(rank))
+    }
+
+    /// Returns all steps, one that is for several ranks as often; those on the way down first.
+    pub(crate) fn all(&self) -> impl Iterator<Item = At> {
+        let numbers = self.leave.iter().rev().chain(&self.enter).chain([&self.reconfigure]);
+        numbers.filter_map(|number| self.at(*number))
+    }
+
+    fn at(&self, number: u8) -> Option<At> {
+        Some(self.first?.later(number.checked_sub(1)?))
+    }
+
+    fn number(&mut self, step: At) -> u8 {
+        let first = self.first.get_or_insert(step);
+        u8::try_from(step.place() - first.place() + 1).expect("a part takes a handful of steps")
+    }
+}
+
 /// Returns the state at a rank of the ladder.
 pub(crate) fn at_rank(rank: u8) -> State {
     State::LADDER.get(usize::from(rank)).copied().unwrap_or(State::Active)
@@ -67,10 +118,10 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
 
 /// Says that who takes one step of a part's way takes the rest.
 pub(crate) fn bring_all(graph: &mut Graph, part: &Part<'_>) {
-    if let (Some(down), Some(up)) = (part.lowest, part.first_up()) {
+    if let (Some(down), Some(up)) = (part.steps.lowest(), part.steps.up_to(0)) {
         graph.bring(down, up);
     }
-    let steps: Vec<At> = part.leave.iter().rev().chain(&part.enter).filter_map(|step| *step).collect();
+    let steps: Vec<At> = part.steps.all().collect();
     for pair in steps.windows(2).filter(|pair| pair[0] != pair[1]) {
         graph.bring(pair[0], pair[1]);
     }
@@ -113,17 +164,18 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
             Some(_) => graph.next_step(number, work, stair.from),
             None => graph.step(number, work),
         };
+        let number = part.steps.number(step);
         for rank in stair.to.rank().unwrap_or(0) + 1..=stair.above {
-            part.leave[usize::from(rank)] = Some(step);
+            part.steps.leave[usize::from(rank)] = number;
         }
-        (above, part.lowest) = (Some(step), Some(step));
+        above = Some(step);
     }
 }
 
 fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
     let base = up_base(part);
     let mut state = at_rank(part.low);
-    let mut below = part.lowest;
+    let mut below = part.steps.lowest();
     for rank in part.low + 1..=part.end {
         let to = at_rank(rank);
         if to == State::Created && !part.declared.has_created() {
@@ -136,7 +188,7 @@ fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
             Some(_) => graph.next_step(base + rank, work, state),
             None => graph.step(base + rank, work),
         };
-        part.enter[usize::from(rank)] = Some(step);
+        part.steps.enter[usize::from(rank)] = part.steps.number(step);
         (state, below) = (to, Some(step));
     }
 }
@@ -151,7 +203,8 @@ fn adopt(graph: &mut Graph, part: &mut Part<'_>) {
         side: Side::Desired,
     };
     let step = graph.step(1, work);
-    part.enter = [None, Some(step), Some(step), Some(step), Some(step)];
+    let number = part.steps.number(step);
+    part.steps.enter[1..].fill(number);
 }
 
 fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
@@ -162,7 +215,8 @@ fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
         calls: [Transition::Reconfigure].into(),
         side: Side::Desired,
     };
-    part.reconfigure = Some(graph.step(phase::AGAIN + 4, work));
+    let step = graph.step(phase::AGAIN + 4, work);
+    part.steps.reconfigure = part.steps.number(step);
 }
 
 /// A step on the way down.

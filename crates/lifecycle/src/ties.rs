@@ -218,7 +218,7 @@ impl<'a> Planner<'a> {
         let leaves = self.installed().map(|topology| topology.leaves(&target.name)).unwrap_or_default();
         for leaf in leaves {
             let Some(part) = self.parts.get(&leaf.name) else { continue };
-            if let Some(stop) = part.leave[4].filter(|stop| part.leaving(rank) != Some(*stop)) {
+            if let Some(stop) = part.steps.leave(4).filter(|stop| part.leaving(rank) != Some(*stop)) {
                 let rule = format!("target {} is stopped first", leaf.name.local());
                 let why = self.because(old, rule);
                 self.graph.need(step, stop, why);
@@ -419,7 +419,7 @@ impl<'a> Planner<'a> {
     fn given_anew(&self, new: &Relationship, end: End, nodes: &[Node<'a>]) -> Vec<(usize, At)> {
         let read = end_properties(new, end);
         let given = |(at, node): (usize, &Node<'a>)| {
-            let step = self.parts.get(&node.element.name)?.reconfigure?;
+            let step = self.parts.get(&node.element.name)?.steps.reconfigure()?;
             self.changes_one_of(&node.element.name, &read).then_some((at, step))
         };
         if read.is_empty() { Vec::new() } else { nodes.iter().enumerate().filter_map(given).collect() }

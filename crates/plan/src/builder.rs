@@ -33,6 +33,12 @@ impl Draft {
         self.0.get() as usize - 1
     }
 
+    /// Returns the step that is added `count` steps later.
+    #[must_use]
+    pub fn later(self, count: u8) -> Self {
+        Self(self.0.saturating_add(u32::from(count)))
+    }
+
     fn number(self) -> u32 {
         self.0.get() - 1
     }
