@@ -21,12 +21,23 @@ fn main() {
     make(&chained(10));
     // Once, as a command does; or so often that all is warm.
     let times: usize = std::env::args().nth(3).and_then(|times| times.parse().ok()).unwrap_or(1);
+    if std::env::args().nth(4).is_some_and(|word| word == "cold") {
+        chill();
+    }
     let start = worked();
     for _ in 0..times {
         make(&topology);
     }
     let each = (worked() - start) / f64::from(u32::try_from(times).expect("a few thousand"));
     println!("{count} {each:.7} {}", peak().unwrap_or(0));
+}
+
+/// Goes through so much other memory that nothing of the topology is left in the caches of a core. A small one would lie
+/// there since it was made, a large one never does.
+fn chill() {
+    const BYTES: usize = 256 << 20;
+    let other = vec![1_u8; BYTES];
+    assert_eq!(other.iter().map(|byte| usize::from(*byte)).sum::<usize>(), BYTES);
 }
 
 /// Plans an assembly of which nothing is there, and drops the plan.

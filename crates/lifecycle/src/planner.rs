@@ -29,7 +29,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     let mut parts = Parts::new(situation, &asked);
     parts.raise_ends(situation.desired.map(|version| version.topology), &asked);
     fate::follow_values(&mut parts, situation);
-    // Most parts take three steps and read something.
+    // Most parts take three steps and read something. What is not used of the room costs nothing.
     let mut graph = Graph::with_capacity(4 * parts.list.len(), 2 * parts.list.len());
     for part in &mut parts.list {
         steps::add(&mut graph, part);

@@ -121,10 +121,11 @@ impl PlanBuilder {
         Self::default()
     }
 
-    /// Makes room for steps and waits, where it is known about how many there will be.
+    /// Makes room for steps and for waits with a reason each, where it is known about how many there will be.
     pub fn with_capacity(steps: usize, waits: usize) -> Self {
         let (works, sides) = (Vec::with_capacity(steps), Vec::with_capacity(steps));
-        Self { works, sides, edges: Vec::with_capacity(waits), ..Self::default() }
+        let (edges, reasons) = (Vec::with_capacity(waits), Vec::with_capacity(waits));
+        Self { works, edges, reasons, sides, ..Self::default() }
     }
 
     /// Adds a step. Where waits leave a choice, steps keep the order in which they were added.

@@ -187,9 +187,9 @@ impl<'p> Step<'p> {
 impl<'p> Wait<'p> {
     /// Returns why.
     pub fn reason(self) -> Cow<'p, Reason> {
-        let on =
-            place(self.on).and_then(|on| self.plan.nodes.get(on)).expect("waits are for steps of the plan");
-        self.why.reason(self.work, &self.plan.works[on.work as usize], &self.plan.reasons)
+        // Steps count from 1.
+        let on = self.plan.nodes[self.on.0 as usize - 1].work;
+        self.why.reason(self.work, &self.plan.works[on as usize], &self.plan.reasons)
     }
 }
 
