@@ -37,7 +37,7 @@ pub(crate) enum Fate {
 
 /// A resource and its way: from its state down to `low`, and from there up to `end`.
 ///
-/// Its name and the transitions are copies: they are asked for all the time, and what lies here needs no look at the element.
+/// Its names and the transitions are copies: they are asked for all the time, and what lies here needs no look at the element.
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) name: ElementName,
