@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use windlass_model::{ElementName, State, StepId, Transition};
-use windlass_plan::{Draft, Plan, PlanBuilder, PlanError, Reason, WaitKind, Why, Work};
+use windlass_plan::{Draft, Plan, PlanBuilder, PlanError, Read, Reason, WaitKind, Why, Work};
 
 fn element(name: &str) -> ElementName {
     format!("shop__{name}").parse().expect("the name is valid")
@@ -123,6 +123,65 @@ fn steps_of_one_element_share_the_reason_of_their_order() {
     s1 a Start, Integrity
     s2 b Start, Integrity [s1 Needs: b is Inactive first]
     ");
+}
+
+fn work(name: &str) -> Work {
+    let (from, to) = (State::Inactive, State::Active);
+    let (calls, side) = ([Transition::Start].into(), windlass_plan::Side::Desired);
+    Work::Transition { element: element(name), from, to, calls, side }
+}
+
+#[test]
+fn a_step_may_need_the_one_before_it_and_no_longer_does_without_it() {
+    let mut builder = PlanBuilder::new();
+    builder.step(work("a"));
+    builder.next_step(work("a"), State::Inactive);
+    builder.step(work("b"));
+    builder.next_step(work("b"), State::Inactive);
+    assert_eq!(
+        builder.waits().map(|(step, on)| (step.place(), on.place())).collect::<Vec<_>>(),
+        [(1, 0), (3, 2)]
+    );
+    builder.retain(|step| step.place() != 2);
+    assert_eq!(builder.waits().map(|(step, on)| (step.place(), on.place())).collect::<Vec<_>>(), [(1, 0)]);
+    assert_snapshot!(show(&builder.build().unwrap()), @r"
+    s1 a Start
+    s2 a Start [s1 Needs: a is Inactive first]
+    s3 b Start
+    ");
+}
+
+#[test]
+fn the_first_step_needs_nothing() {
+    let mut builder = PlanBuilder::new();
+    builder.next_step(work("a"), State::Inactive);
+    assert_eq!(builder.waits().count(), 0);
+}
+
+#[test]
+fn what_is_read_is_told_by_the_two_steps() {
+    let mut builder = PlanBuilder::new();
+    let [b, a] = ["b", "a"].map(|name| start(&mut builder, name));
+    let (property, output) = ("peer".parse().expect("valid"), "address".parse().expect("valid"));
+    let why = builder.note_read(Read { property, output, origin: None });
+    builder.wait_because(b, a, WaitKind::Needs, why);
+    assert_snapshot!(show(&builder.build().unwrap()), @r"
+    s1 a Start, Integrity
+    s2 b Start, Integrity [s1 Needs: b reads `peer` from a (`address`), known once a is installed]
+    ");
+}
+
+#[test]
+fn numbers_go_back_along_waits_and_nowhere_in_a_circle() {
+    let mut builder = PlanBuilder::new();
+    let a = builder.step(work("a"));
+    let then = builder.next_step(work("a"), State::Inactive);
+    let b = builder.step(work("b"));
+    builder.wait(b, then, WaitKind::Needs, reads("b", "a"));
+    assert_eq!(builder.least_of_dependents(vec![9, 7, 3]), Some(vec![3, 3, 3]));
+    assert_eq!(builder.least_of_dependents(vec![1, 7, 3]), Some(vec![1, 3, 3]));
+    builder.wait(a, b, WaitKind::Needs, reads("a", "b"));
+    assert_eq!(builder.least_of_dependents(vec![9, 7, 3]), None);
 }
 
 #[test]
