@@ -134,6 +134,14 @@ pub enum EngineError {
     /// There is nothing to decide.
     #[error("nothing of `{0}` waits for a decision; use `retry` without `--assume`")]
     NothingToDecide(AssemblyName),
+    /// Nothing is to be decided of this part.
+    #[error("nothing of `{}` waits for a decision; what does is `{}`", .part.local(), listed(.calls))]
+    NotInDoubt {
+        /// The part that was named.
+        part: ElementName,
+        /// The calls that do wait for one.
+        calls: Vec<CallRecord>,
+    },
     /// A pinned package is not in the store.
     #[error("the package of `{0}` is not in the store any more")]
     PackageGone(DescriptorName),
@@ -189,6 +197,7 @@ impl EngineError {
                 | Self::Unplaceable(_)
                 | Self::Lifecycle(_)
                 | Self::NothingToDecide(_)
+                | Self::NotInDoubt { .. }
         )
     }
 
@@ -266,13 +275,18 @@ fn no_version(name: &AssemblyName, process: Option<ProcessId>) -> String {
     }
 }
 
+fn listed(calls: &[CallRecord]) -> String {
+    calls.iter().map(|call| call.element.local()).collect::<Vec<_>>().join("`, `")
+}
+
 fn undecided(name: &AssemblyName, calls: &[CallRecord]) -> String {
     let lines: Vec<String> = calls
         .iter()
         .map(|call| format!("  {} {} (started {})", call.element.local(), call.action, call.started))
         .collect();
+    let one_by_one = if calls.len() > 1 { "; with `--of PART` of one part at a time" } else { "" };
     format!(
-        "it is not known whether this was done, and doing it twice may do harm:\n{}\nlook, then say so with `windlass retry {name} --assume done`, `not-done` or `failed`",
+        "it is not known whether this was done, and doing it twice may do harm:\n{}\nlook, then say so with `windlass retry {name} --assume done`, `not-done` or `failed`{one_by_one}",
         lines.join("\n")
     )
 }

@@ -38,8 +38,8 @@ mod stale;
 mod world;
 
 pub use engine::{
-    Ask, Bundle, Desired, Ended, Engine, HandOver, Manner, Means, Offer, Options, Prepared, Preview, Quest,
-    Seen, essence, monitor_of, offer, outputs,
+    Answer, Ask, Bundle, Desired, Ended, Engine, HandOver, Manner, Means, Offer, Options, Prepared, Preview,
+    Quest, Seen, essence, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Unplaced};
 pub use host::Stop;

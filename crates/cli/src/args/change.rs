@@ -92,7 +92,8 @@ pub(crate) struct DownArgs {
 #[command(after_help = "\
 Examples:
   windlass retry h_bta
-  windlass retry h_bta --assume not-done")]
+  windlass retry h_bta --assume not-done
+  windlass retry h_bta --assume failed --of B__1")]
 pub(crate) struct RetryArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
@@ -100,6 +101,10 @@ pub(crate) struct RetryArgs {
     /// Say of everything that is undecided what became of it
     #[arg(long, value_enum, value_name = "ANSWER", conflicts_with = "dry_run")]
     pub(crate) assume: Option<Assumption>,
+
+    /// Say it of this part only; what else is undecided is asked about again
+    #[arg(long, value_name = "PART", requires = "assume")]
+    pub(crate) of: Vec<String>,
 
     #[command(flatten)]
     pub(crate) how: HowArgs,

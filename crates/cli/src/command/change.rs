@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use windlass::Windlass;
-use windlass::engine::Ask;
+use windlass::engine::{Answer, Ask};
 use windlass::lifecycle::Scale;
 use windlass::model::AssemblyName;
 use windlass::view::ask::CancelView;
@@ -81,10 +81,17 @@ pub(crate) async fn down(args: DownArgs) -> ExitCode {
 }
 
 pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
-    let RetryArgs { name, assume, how } = &args;
+    let RetryArgs { name, assume, of, how } = &args;
     let command = format!("retry {name}");
-    let assume = assume.map(Into::into);
-    Change { name, command, how, force: false, around: None }.run(async |_| Ok(Ask::Retry { assume })).await
+    let ask = async |windlass: &Windlass| {
+        let Some(assume) = *assume else { return Ok(Ask::Retry { assume: None }) };
+        let mut answer = Answer::of_all(assume.into());
+        for part in of {
+            answer.of.push(windlass.part(name, part).await?);
+        }
+        Ok(Ask::Retry { assume: Some(answer) })
+    };
+    Change { name, command, how, force: false, around: None }.run(ask).await
 }
 
 pub(crate) async fn set_state(args: SetStateArgs) -> ExitCode {

@@ -137,6 +137,27 @@ fn what_is_said_to_have_failed_is_cleared_away_first() {
 }
 
 #[test]
+fn one_part_is_answered_for() {
+    let env = cut();
+    assert_snapshot!(env.refuses(&["retry", "small", "--of", "box"]), @"
+    error: the following required arguments were not provided:
+      --assume <ANSWER>
+
+    Usage: windlass retry --assume <ANSWER> --of <PART> <NAME>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--of", "bx"]), @"
+    exit 2
+    ----- stderr -----
+    error: `small` has no part `bx`; did you mean `box`?
+    ");
+    env.ok(&["retry", "small", "--assume", "done", "--of", "box"]);
+    assert_eq!(env.trace(), ["Install", "Start"]);
+    env.ok(&["down", "small"]);
+}
+
+#[test]
 fn without_a_question_there_is_no_answer() {
     let env = TestEnv::small("effect: once", &[("Install", "answer"), ("Uninstall", "")]);
     assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error: there is no assembly `small`; none is up");

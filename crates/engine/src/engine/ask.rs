@@ -2,12 +2,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_driver::Package;
 use windlass_lifecycle::Scale;
-use windlass_model::record::{Assumption, Intent};
+use windlass_model::record::{Assumption, CallRecord, Intent};
 use windlass_model::{DescriptorName, ElementName, ProcessId, PropertyName, State, Topology};
 use windlass_secret::{SecretRef, Sensitive};
+
+/// What a person says became of calls that nobody else can tell of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// What became of them.
+    pub what: Assumption,
+    /// The parts that they were made on; none means all that are asked about.
+    pub of: Vec<ElementName>,
+}
+
+impl Answer {
+    /// Answers for all calls that are asked about.
+    pub fn of_all(what: Assumption) -> Self {
+        Self { what, of: Vec::new() }
+    }
+
+    /// Tells whether a call is answered for.
+    pub(crate) fn is_about(&self, call: &CallRecord) -> bool {
+        self.of.is_empty() || self.of.contains(&call.element)
+    }
+}
 
 /// What is asked of an assembly.
 #[derive(Debug, Clone)]
@@ -22,8 +44,8 @@ pub enum Ask {
     DownWith(Vec<Package>),
     /// What was asked last, once more.
     Retry {
-        /// What became of all calls whose end is not known; none asks.
-        assume: Option<Assumption>,
+        /// What became of calls whose end is not known; none asks.
+        assume: Option<Answer>,
     },
     /// All of its parts should be in this state: Installed, Inactive or Active.
     SetState(State),

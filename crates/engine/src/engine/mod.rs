@@ -35,7 +35,7 @@ use crate::machine::{Machine, Pace, Tally, Tools};
 use crate::monitor::Monitor;
 use crate::world::World;
 
-pub use ask::{Ask, Desired, Manner};
+pub use ask::{Answer, Ask, Desired, Manner};
 pub(crate) use discover::ByQueries;
 pub use discover::Quest;
 pub(crate) use look::Look;
@@ -211,7 +211,7 @@ impl Engine {
         request: Option<&RequestRecord>,
     ) -> Result<(Draft, ProcessRecord), EngineError> {
         let assume = match ask.bare() {
-            Ask::Retry { assume } => *assume,
+            Ask::Retry { assume } => assume.clone(),
             _ => None,
         };
         let snapshot = self.settled(lease, name, assume, stop).await?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_driver::Package;
 use windlass_lifecycle::Scale;
-use windlass_model::record::{Assumption, Event as Happening, EventDraft, PackageRecord};
+use windlass_model::record::{Event as Happening, EventDraft, PackageRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{
     AssemblyName, DescriptorName, ElementName, ProcessId, PropertyName, RequestId, State, Topology,
@@ -14,7 +14,7 @@ use windlass_model::{
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease};
 
-use super::ask::{Ask, Desired, Manner};
+use super::ask::{Answer, Ask, Desired, Manner};
 use super::draft::Draft;
 use super::{Engine, Prepared};
 use crate::error::EngineError;
@@ -39,7 +39,7 @@ enum Form {
     Up(Box<DesiredForm>),
     Down,
     DownWith(Vec<PackageRecord>),
-    Retry { assume: Option<Assumption> },
+    Retry { assume: Option<Answer> },
     SetState(State),
     ScaleOut(ElementName),
     ScaleIn(ElementName),
@@ -90,7 +90,7 @@ impl Form {
             Ask::Up(desired) => Self::Up(Box::new(DesiredForm::of(desired))),
             Ask::Down => Self::Down,
             Ask::DownWith(packages) => Self::DownWith(packages.iter().map(Package::to_record).collect()),
-            Ask::Retry { assume } => Self::Retry { assume: *assume },
+            Ask::Retry { assume } => Self::Retry { assume: assume.clone() },
             Ask::SetState(state) => Self::SetState(*state),
             Ask::Scale { cluster, scale: Scale::Out } => Self::ScaleOut(cluster.clone()),
             Ask::Scale { cluster, scale: Scale::In } => Self::ScaleIn(cluster.clone()),

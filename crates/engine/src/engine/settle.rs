@@ -7,10 +7,10 @@ use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
     Assumption, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
 };
-use windlass_model::{AssemblyName, CallId, DescriptorName, ProcessId};
+use windlass_model::{AssemblyName, CallId, DescriptorName, ElementName, ProcessId};
 use windlass_store::{Batch, Lease, Snapshot};
 
-use super::ask::Ask;
+use super::ask::{Answer, Ask};
 use super::{Engine, draft};
 use crate::error::EngineError;
 use crate::host::{JournalParts, Stop};
@@ -42,7 +42,7 @@ impl Engine {
         &self,
         lease: &Lease,
         name: &AssemblyName,
-        assume: Option<Assumption>,
+        assume: Option<Answer>,
         stop: &Stop,
     ) -> Result<Option<Snapshot>, EngineError> {
         let Some(mut snapshot) = self.store.load(name).await? else {
@@ -64,7 +64,16 @@ impl Engine {
                 return Err(EngineError::NeedsDecision { name: name.clone(), calls: undecided });
             }
             (false, Some(answer)) => {
-                self.assume(lease, snapshot, undecided, answer).await?;
+                let (answered, open): (Vec<_>, Vec<_>) =
+                    undecided.into_iter().partition(|call| answer.is_about(call));
+                let is_strange = |of: &&ElementName| !answered.iter().any(|call| call.element == **of);
+                if let Some(part) = answer.of.iter().find(is_strange) {
+                    return Err(EngineError::NotInDoubt { part: part.clone(), calls: open });
+                }
+                self.assume(lease, snapshot, answered, answer.what).await?;
+                if !open.is_empty() {
+                    return Err(EngineError::NeedsDecision { name: name.clone(), calls: open });
+                }
                 snapshot = self.reload(name).await?;
             }
             (true, None) => {}

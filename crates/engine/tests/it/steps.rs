@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_driver::Observation;
-use windlass_engine::{Ask, Stop};
+use windlass_engine::{Answer, Ask, Stop};
 use windlass_model::assembly::Property;
 use windlass_model::record::{Assumption, CallState, Effect, ProcessStatus, StepEnd, StepState};
 use windlass_model::{Part, Template};
@@ -150,6 +150,28 @@ async fn a_lost_job_of_a_once_call_is_looked_for() {
         assert_eq!(ended.process.status, ProcessStatus::Completed);
         assert_eq!(rig.strings.calls(), calls);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_part_at_a_time_is_answered_for() {
+    let rig = Rig::new(Effect::Once);
+    for lost in ["a Configure", "b Configure"] {
+        rig.jobs.lose(lost);
+    }
+    rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
+    let say = async |what, of| {
+        let of = vec![element(of)];
+        rig.ask("t", Ask::Retry { assume: Some(Answer { what, of }) }).await
+    };
+    let error = say(Assumption::Done, "t__c").await.unwrap_err().to_string();
+    assert_eq!(error, "nothing of `c` waits for a decision; what does is `a`, `b`");
+    let error = say(Assumption::Done, "t__a").await.unwrap_err().to_string();
+    assert!(error.contains("b Configure") && !error.contains("a Configure"), "{error}");
+    say(Assumption::NotDone, "t__b").await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+    let configured: Vec<_> =
+        rig.strings.calls().into_iter().filter(|call| call.ends_with("Configure")).collect();
+    assert_eq!(configured, ["a Configure", "b Configure", "b Configure"]);
 }
 
 /// What a lost launch has left is cleared away; where it has left nothing, it is made again.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use windlass_engine::{Ask, Desired, EngineError, Manner, Stop};
+use windlass_engine::{Answer, Ask, Desired, EngineError, Manner, Stop};
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{Assumption, CallRecord, Effect, ProcessStatus, StepEnd, StepState};
 use windlass_model::{Action, ElementName, State, Topology, Transition};
@@ -47,11 +47,7 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn new(trouble: Trouble, moves: bool) -> Self {
         let world = World::new(trouble);
-        let mut rig = Rig::in_world(Hand(world.clone()), std::sync::Arc::new(world.clone()));
-        // What a process did last is known to nobody: a person is asked about one call at a time.
-        if moves {
-            rig.options.parallelism = 1;
-        }
+        let rig = Rig::in_world(Hand(world.clone()), std::sync::Arc::new(world.clone()));
         Self { rig, world, trouble, moves, asked: AtomicU32::new(0), lost: BTreeSet::new() }
     }
 
@@ -126,15 +122,13 @@ impl Session {
         for _ in 0..MOST {
             let Fate::Undecided(calls) = &fate else { break };
             tokio::time::sleep(Duration::from_secs(1)).await;
-            let mut truths = calls.iter().map(|call| self.world.became(call.id.as_str()));
-            let truth = truths.next().expect("there is a question");
-            assert!(truths.all(|other| other == truth), "one answer can't be true of all: {calls:?}");
-            let launches = |call: &&CallRecord| {
-                let of = [Transition::Create, Transition::Install].map(Action::Transition);
-                truth == Assumption::Done && of.contains(&call.action)
-            };
-            self.lost.extend(calls.iter().filter(launches).map(|call| call.element.clone()));
-            match self.ask(root, Ask::Retry { assume: Some(truth) }, None).await {
+            let call = calls.first().expect("there is a question");
+            let answer = Answer { what: self.world.became(call.id.as_str()), of: vec![call.element.clone()] };
+            let launches = [Transition::Create, Transition::Install].map(Action::Transition);
+            if answer.what == Assumption::Done && launches.contains(&call.action) {
+                self.lost.insert(call.element.clone());
+            }
+            match self.ask(root, Ask::Retry { assume: Some(answer) }, None).await {
                 undecided @ Fate::Undecided(_) => fate = undecided,
                 Fate::Refused(error) if self.lost.is_empty() => return Fate::Refused(error),
                 _ => fate = self.ask(root, ask.clone(), None).await,

@@ -53,11 +53,14 @@ struct Inner {
 }
 
 /// A call that the driver was asked for.
+#[derive(Clone)]
 struct Known {
     call: Call,
     deed: Deed,
     /// Whether it has done what it should.
     done: bool,
+    /// Whether it has tried to, and failed.
+    failed: bool,
     /// How many of its jobs were lost.
     lost: u64,
 }
@@ -137,9 +140,11 @@ impl World {
     /// Tells what became of a call, whoever was told.
     pub(super) fn became(&self, call: &str) -> Assumption {
         let inner = self.lock();
-        match inner.calls.get(call).map(|known| (known.done, &known.deed)) {
-            Some((true, _)) => Assumption::Done,
-            Some((false, Deed::Move(element, _))) if inner.is_debris(element) => Assumption::Failed,
+        match inner.calls.get(call) {
+            Some(Known { done: true, .. }) => Assumption::Done,
+            Some(Known { failed: true, deed: Deed::Move(element, _), .. }) if inner.is_debris(element) => {
+                Assumption::Failed
+            }
             _ => Assumption::NotDone,
         }
     }
@@ -165,7 +170,13 @@ impl World {
             (Action::Transition(transition), _) => Deed::Move(call.element.clone(), *transition),
             other => panic!("no plan asks for {other:?}"),
         };
-        inner.calls.entry(id).or_insert_with(|| Known { call: call.clone(), deed, done, lost: 0 });
+        inner.calls.entry(id).or_insert_with(|| Known {
+            call: call.clone(),
+            deed,
+            done,
+            failed: false,
+            lost: 0,
+        });
     }
 
     /// Returns what was wrong so far.
@@ -203,7 +214,7 @@ impl Inner {
 
     fn begins(&mut self, id: &str) -> Result<(), String> {
         let Some(known) = self.calls.get(id) else { return Err(format!("nobody has called {id}")) };
-        let (call, deed, done) = (known.call.clone(), known.deed.clone(), known.done);
+        let Known { call, deed, done, failed, .. } = known.clone();
         let repeats = self.trouble.effect != Some(Effect::Once)
             && (self.trouble.effect == Some(Effect::Repeatable) || matches!(deed, Deed::Move(..)));
         for (other, running) in &self.running {
@@ -217,6 +228,8 @@ impl Inner {
             // It is made again, and finds its work done.
             _ if done && repeats => Ok(()),
             _ if done => Err(format!("{deed:?} is done already, and made again")),
+            // Nobody has seen it fail, and it may be made twice.
+            Deed::Move(..) if failed && repeats => Ok(()),
             Deed::Move(element, transition) => self.may_move(element, *transition, &call),
             Deed::Tie(key, direction) => self.may_tie(key, *direction, &call),
         };
@@ -355,7 +368,7 @@ impl Inner {
             _ => None,
         };
         let known = self.calls.get_mut(id).expect("it was just seen");
-        known.done = well;
+        (known.done, known.failed) = (well, !well);
         if lost {
             return Ending::Lost;
         }

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use windlass_driver::{Binding, Bindings, Driver, Location, Package, Placement, Registry};
-use windlass_engine::{Ask, Desired, Ended, Engine, EngineError, Manner, Means, Options, Places, Stop};
+use windlass_engine::{
+    Answer, Ask, Desired, Ended, Engine, EngineError, Manner, Means, Options, Places, Stop,
+};
 use windlass_executor::Runtime;
 use windlass_model::assembly::{
     Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
@@ -175,7 +177,7 @@ impl Rig {
 
     /// Goes on with what was asked.
     pub(crate) async fn retry(&self, name: &str, assume: Option<Assumption>) -> Result<Ended, EngineError> {
-        self.ask(name, Ask::Retry { assume }).await
+        self.ask(name, Ask::Retry { assume: assume.map(Answer::of_all) }).await
     }
 
     /// Lets a holder be dead.
