@@ -143,6 +143,15 @@ impl Ground {
         (thing.generation, thing.kind) = (generation, kind.descriptor.to_string());
     }
 
+    /// Lets a resource publish something else, without being made anew. Returns what it has published before.
+    pub fn republish(&mut self, name: &ElementName) -> Option<String> {
+        let thing = self.things.get_mut(name).filter(|thing| thing.generation > 0)?;
+        let before = output(name, thing.generation);
+        self.generation += 1;
+        thing.generation = self.generation;
+        Some(before)
+    }
+
     /// Notes what a resource is being made as.
     pub fn know(&mut self, name: &ElementName, kind: &str) {
         kind.clone_into(&mut self.things.entry(name.clone()).or_default().kind);
@@ -377,10 +386,15 @@ pub fn all_pairs(topology: &Topology, relationship: &Relationship) -> Vec<PairKe
     pairs
 }
 
+/// Returns what a resource publishes.
+fn output(name: &ElementName, generation: u64) -> String {
+    format!("{name}#{generation}")
+}
+
 impl Lookup for Ground {
     fn output(&self, element: &ElementName, _: &PropertyName) -> Output {
         match self.things.get(element).map(|thing| thing.generation) {
-            Some(generation @ 1..) => Output::Published(Resolved::plain(format!("{element}#{generation}"))),
+            Some(generation @ 1..) => Output::Published(Resolved::plain(output(element, generation))),
             _ => Output::NotYet,
         }
     }

@@ -39,8 +39,8 @@ pub(super) struct Session {
     /// Whether each process runs from somewhere else, where the jobs of others can't be looked for.
     moves: bool,
     asked: AtomicU32,
-    /// What was launched by a call that was lost and that nobody could look at: what it publishes is not known, so it has to
-    /// be replaced.
+    /// What publishes something by a call that was lost and that nobody could look at: what, is not known, so it has to be
+    /// replaced.
     pub(super) lost: BTreeSet<ElementName>,
 }
 
@@ -85,18 +85,24 @@ impl Session {
         let (name, stop) = (assembly_name(root), Stop::default());
         let heals = matches!(ask, Ask::Heal(_));
         let whole = Box::pin(async {
-            let prepared = match engine.prepare(&name, ask, &holder, &stop).await {
-                Ok(prepared) => prepared,
-                Err(EngineError::NeedsDecision { calls, .. }) => return Fate::Undecided(calls),
-                Err(error) => return Fate::Refused(error),
-            };
-            let snapshot = self.rig.look(root).await;
-            self.world.begin(&snapshot, !heals);
-            let ended = prepared.run(&stop).await.expect("the store is well");
-            if ended.process.status == ProcessStatus::Completed && !heals {
-                self.world.complete(&name);
+            let (mut ask, mut left) = (ask, Vec::new());
+            loop {
+                let prepared = match engine.prepare(&name, ask, &holder, &stop).await {
+                    Ok(prepared) => prepared,
+                    Err(EngineError::NeedsDecision { calls, .. }) => return Fate::Undecided(calls),
+                    Err(error) => return Fate::Refused(error),
+                };
+                let snapshot = self.rig.look(root).await;
+                self.world.begin(&snapshot, !heals);
+                let ended = prepared.run(&stop).await.expect("the store is well");
+                if ended.process.status == ProcessStatus::Completed && !heals {
+                    self.world.complete(&name);
+                }
+                if !ended.goes_on(&left) {
+                    return Fate::Ended(ended.process.status, ended.process.reason);
+                }
+                (ask, left) = (Ask::Retry { assume: None }, ended.stale);
             }
-            Fate::Ended(ended.process.status, ended.process.reason)
         });
         let fate = tokio::select! {
             biased;
@@ -124,8 +130,9 @@ impl Session {
             tokio::time::sleep(Duration::from_secs(1)).await;
             let call = calls.first().expect("there is a question");
             let answer = Answer { what: self.world.became(call.id.as_str()), of: vec![call.element.clone()] };
-            let launches = [Transition::Create, Transition::Install].map(Action::Transition);
-            if answer.what == Assumption::Done && launches.contains(&call.action) {
+            let publish = [Transition::Create, Transition::Install, Transition::Reconfigure];
+            let publishes = publish.map(Action::Transition).contains(&call.action);
+            if answer.what == Assumption::Done && publishes {
                 self.lost.insert(call.element.clone());
             }
             match self.ask(root, Ask::Retry { assume: Some(answer) }, None).await {
