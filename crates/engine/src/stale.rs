@@ -98,8 +98,9 @@ impl World {
         side: Side,
         call: Option<&Call>,
     ) -> bool {
-        use Transition::{Adopt, Configure, Create, Install, Reconfigure};
-        let gives = [Create, Install, Configure, Reconfigure, Adopt].map(Action::Transition);
+        // What was installed with other values is not what it would be with these, whatever it is configured with.
+        use Transition::{Adopt, Create, Install, Reconfigure};
+        let gives = [Create, Install, Reconfigure, Adopt].map(Action::Transition);
         let is_stale = self.elements.get(element).is_some_and(|record| !record.stale.is_empty());
         if side != Side::Desired || !is_stale || !gives.contains(action) {
             return false;

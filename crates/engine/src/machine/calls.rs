@@ -291,7 +291,10 @@ impl Machine {
     pub(super) fn succeeded(&mut self, id: &CallId) {
         let Some(run) = self.finish_call(id, CallState::Succeeded) else { return };
         let CallRecord { element, action, pair, then, process, step, side, .. } = &run.record;
-        self.note_given(element, action, *side, Some(&run.call));
+        // With what values an earlier process has handed a job over is not on record.
+        if !run.taken_up {
+            self.note_given(element, action, *side, Some(&run.call));
+        }
         self.attain(element, pair.as_ref(), *then, *process);
         self.proceed((*process, *step));
     }

@@ -203,6 +203,8 @@ struct CallRun {
     call: Call,
     driver: Arc<dyn Driver>,
     nature: Nature,
+    /// Whether an earlier process has begun it.
+    taken_up: bool,
     /// Whether what is observed decides if a lost call happened.
     recovering: bool,
     /// Whether it waits for its next attempt.

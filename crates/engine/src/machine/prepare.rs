@@ -85,6 +85,7 @@ impl Machine {
             call,
             driver,
             nature,
+            taken_up: false,
             recovering: false,
             repeats: false,
             polls: 0,

@@ -221,6 +221,7 @@ impl Machine {
         match self.prepare(CallSeed::again(&record)) {
             Ok(Some(mut call)) => {
                 call.record.state = record.state;
+                call.taken_up = true;
                 self.busy.insert(call.record.element.clone());
                 self.active += 1;
                 self.calls.insert(id.clone(), call);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use windlass_engine::{Answer, Ask, Desired, EngineError, Manner, Stop};
+use windlass_lifecycle::LifecycleError;
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{Assumption, CallRecord, Effect, ProcessStatus, StepEnd, StepState};
 use windlass_model::{Action, ElementName, State, Topology, Transition};
@@ -128,13 +129,15 @@ impl Session {
         for _ in 0..MOST {
             let Fate::Undecided(calls) = &fate else { break };
             tokio::time::sleep(Duration::from_secs(1)).await;
-            let call = calls.first().expect("there is a question");
-            let answer = Answer { what: self.world.became(call.id.as_str()), of: vec![call.element.clone()] };
+            let became = |call: &&CallRecord| self.world.became(call.id.as_str());
+            let what = calls.first().as_ref().map(became).expect("there is a question");
+            let same: Vec<&CallRecord> = calls.iter().filter(|call| became(call) == what).collect();
             let publish = [Transition::Create, Transition::Install, Transition::Reconfigure];
-            let publishes = publish.map(Action::Transition).contains(&call.action);
-            if answer.what == Assumption::Done && publishes {
-                self.lost.insert(call.element.clone());
+            let publishes = |call: &&&CallRecord| publish.map(Action::Transition).contains(&call.action);
+            if what == Assumption::Done {
+                self.lost.extend(same.iter().filter(publishes).map(|call| call.element.clone()));
             }
+            let answer = Answer { what, of: same.iter().map(|call| call.element.clone()).collect() };
             match self.ask(root, Ask::Retry { assume: Some(answer) }, None).await {
                 undecided @ Fate::Undecided(_) => fate = undecided,
                 Fate::Refused(error) if self.lost.is_empty() => return Fate::Refused(error),
@@ -150,9 +153,16 @@ impl Session {
         let root = topology.name().to_string();
         let mut rounds = 0;
         loop {
-            let lost = self.lost.clone();
+            let mut lost = self.lost.clone();
             let ask = Ask::Up(Box::new(self.desired(topology)));
             let fate = self.ask_and_answer(&root, &ask, None).await;
+            // A node of a cluster that has become smaller can't be replaced, and need not be.
+            if let Fate::Refused(EngineError::Lifecycle(LifecycleError::Unknown { name, .. })) = &fate
+                && lost.remove(name)
+            {
+                self.lost = lost;
+                continue;
+            }
             self.lost = self.lost.difference(&lost).cloned().collect();
             match fate {
                 Fate::Ended(ProcessStatus::Completed, _) if self.lost.is_empty() => break,

@@ -43,7 +43,7 @@ struct Inner {
     whole: BTreeSet<AssemblyName>,
     /// What the engine takes for broken, and so clears away whatever it is related to.
     unwell: BTreeSet<ElementName>,
-    /// What parts that were not made anew had published before, while the process runs.
+    /// What parts that were not made anew had published before.
     former: BTreeSet<String>,
     /// What the driver has an id of.
     present: BTreeSet<ElementName>,
@@ -117,7 +117,6 @@ impl World {
         let mut inner = self.lock();
         let desired = &records.assembly.topology;
         let goes = records.assembly.goal == State::Absent;
-        inner.former.retain(|former| !former.starts_with(&format!("{}__", desired.name())));
         let name = desired.name().clone();
         // What came to nothing is forgotten when it is known to have.
         let state = |name: &ElementName| records.elements.get(name).map(|record| record.state);
@@ -310,7 +309,8 @@ impl Inner {
         let value = self.ground.value(desired, element)?;
         let given = call.properties.iter().find(|(name, _)| name.as_str() == "in");
         let given = given.map(|(_, input)| input.value.to_string());
-        // What is published anew while a call is on its way is given when the process goes on.
+        // What is published anew while a call is on its way is given when the process goes on, or when a
+        // person who knows no better has it made anew.
         let is_former = |given: &String| self.former.iter().any(|former| given.contains(former));
         if given.as_ref() != Some(&value) && !given.as_ref().is_some_and(is_former) {
             return Err(format!("{element} {transition} is given {given:?}, not {value}"));
