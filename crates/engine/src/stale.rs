@@ -16,8 +16,9 @@ use windlass_store::{Batch, Change};
 
 use crate::world::{Unknown, World};
 
-/// The properties that read an output, by the output.
-pub(crate) type Readers = HashMap<(ElementName, PropertyName), Vec<(ElementName, PropertyName)>>;
+/// The properties that read an output, by the output, each with the version in which it does. A part that has not come to the
+/// wanted version yet reads what it was made to.
+pub(crate) type Readers = HashMap<(ElementName, PropertyName), Vec<(ElementName, PropertyName, Side)>>;
 
 /// What an element has published at some time.
 pub(crate) struct Published {
@@ -70,23 +71,41 @@ impl World {
         before: &Published,
         changed: &[PropertyName],
     ) -> Vec<(ElementName, PropertyName, Option<Value>, Option<Value>)> {
-        let readers = self.readers.take().unwrap_or_else(|| readers(self.topology()));
+        let readers = self.readers.take().unwrap_or_else(|| self.find_readers());
         let of_output = |output: &PropertyName| readers.get(&(before.element.clone(), output.clone()));
-        let found: BTreeSet<&(ElementName, PropertyName)> =
+        let mut found: Vec<&(ElementName, PropertyName, Side)> =
             changed.iter().filter_map(of_output).flatten().collect();
+        found.sort_by_key(|(reader, property, _)| (reader, property));
+        found.dedup();
         let there = |name: &ElementName| self.elements.get(name).is_some_and(|record| record.made.is_some());
         let former = Former { world: self, before };
-        let mut old = Resolver::new(self.topology(), &former);
-        let mut new = Resolver::new(self.topology(), self);
         let mut reread = Vec::new();
-        for (reader, property) in found.into_iter().filter(|(reader, _)| there(reader)) {
-            let (was, is) = (old.property(reader, property), new.property(reader, property));
-            if was != is {
-                reread.push((reader.clone(), property.clone(), open(&was), open(&is)));
+        for side in [Side::Desired, Side::Installed] {
+            let mut old = Resolver::new(self.version(side), &former);
+            let mut new = Resolver::new(self.version(side), self);
+            for (reader, property, _) in found.iter().filter(|(reader, _, of)| *of == side && there(reader)) {
+                let (was, is) = (old.property(reader, property), new.property(reader, property));
+                if was != is {
+                    reread.push((reader.clone(), property.clone(), open(&was), open(&is)));
+                }
             }
         }
         self.readers = Some(readers);
         reread
+    }
+
+    fn find_readers(&self) -> Readers {
+        let mut readers = Readers::new();
+        add_readers(&mut readers, self.topology(), Side::Desired);
+        if let Some(installed) = &self.installed {
+            add_readers(&mut readers, installed, Side::Installed);
+        }
+        // Who reads it in both counts once, as wanted: the sort is stable.
+        for found in readers.values_mut() {
+            found.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+            found.dedup_by(|later, first| (&later.0, &later.1) == (&first.0, &first.1));
+        }
+        readers
     }
 
     /// Notes that a call has given its element the values that it was made with; one that needed no driver, those that there
@@ -131,9 +150,8 @@ impl World {
     }
 }
 
-/// Finds who reads each output.
-fn readers(topology: &Topology) -> Readers {
-    let mut readers = Readers::new();
+/// Adds who reads each output in a version.
+fn add_readers(readers: &mut Readers, topology: &Topology, side: Side) {
     let mut resolver = Resolver::of_all(topology, &NothingYet);
     for (place, element) in topology.elements().iter().enumerate() {
         for (at, name) in element.properties.keys().enumerate() {
@@ -141,13 +159,12 @@ fn readers(topology: &Topology) -> Readers {
             let _ = resolver.awaited_at(place, at, |producer, output| {
                 if producer != place {
                     let producer = topology.elements()[producer].name.clone();
-                    let reader = (element.name.clone(), name.clone());
+                    let reader = (element.name.clone(), name.clone(), side);
                     readers.entry((producer, output.clone())).or_default().push(reader);
                 }
             });
         }
     }
-    readers
 }
 
 /// Returns a value that is known and may be written down.

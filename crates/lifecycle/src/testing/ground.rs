@@ -266,7 +266,9 @@ impl Ground {
             if to.rank() < Some(end.least) {
                 return Err(format!("{name} leaves {from} beside {direction:?} of {key:?}"));
             }
-            let Some(named) = end.named.filter(|named| *named != end.least) else { continue };
+            // Modifiers are about making it: while it is ended, an end may come to the state that it names.
+            let is_held = direction == Direction::Create;
+            let Some(named) = end.named.filter(|named| is_held && *named != end.least) else { continue };
             let enters = from.rank() < Some(named) && to.rank() >= Some(named);
             if enters && !(end.leaves.len() > 1 && self.is_not_the_last(name, &end.leaves, named)) {
                 return Err(format!("{name} becomes {to} beside {direction:?} of {key:?}"));
