@@ -119,8 +119,10 @@ impl World {
         let goes = records.assembly.goal == State::Absent;
         let name = desired.name().clone();
         // What came to nothing is forgotten when it is known to have.
-        let state = |name: &ElementName| records.elements.get(name).map(|record| record.state);
-        inner.tidy(|name| state(name) == Some(State::Absent));
+        let is_gone = |name: &ElementName| {
+            records.elements.get(name).is_none_or(|record| record.state == State::Absent)
+        };
+        inner.tidy(|element| element.assembly() == name && is_gone(element));
         inner.ground.forget(name.as_str());
         inner.ground.begin(name.as_str(), (!goes).then_some(desired));
         inner.desired.insert(name.clone(), desired.clone());
