@@ -50,7 +50,7 @@ impl Machine {
             // Nothing has begun yet when the request was refused.
             let to = if failure.kind == FailureKind::Refused { from } else { transition.on_failure(from) };
             self.reach(element, to, Some(process));
-            if to == State::Failed && from.rank() >= State::Installed.rank() {
+            if to == State::Failed && from.rank() >= State::Created.rank() {
                 self.fallen.insert(element.clone());
             }
         }
