@@ -16,6 +16,8 @@ pub(super) struct Run<'a> {
     installed: Option<Topology>,
     desired: Option<Topology>,
     luck: Luck,
+    /// What has failed since the plan was made: nothing is related to it, as the engine sees to.
+    fallen: Vec<ElementName>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +35,7 @@ impl<'a> Run<'a> {
         (installed, desired): (Option<Topology>, Option<Topology>),
         luck: Luck,
     ) -> Self {
-        Self { world, plan, installed, desired, luck }
+        Self { world, plan, installed, desired, luck, fallen: Vec::new() }
     }
 
     /// Takes all steps. Tells whether all went well.
@@ -100,6 +102,7 @@ impl<'a> Run<'a> {
                 assert!(self.topology(*side).get(element).is_some(), "{element} is in no {side:?} version");
                 holds(self.world.ground.check_step(element, *from, *to));
             }
+            Work::Relate(_) if self.meets_the_fallen(step.work) => return Fared::Badly,
             Work::Relate(_) => self.check_ends(step.work),
             _ => {}
         }
@@ -150,6 +153,17 @@ impl<'a> Run<'a> {
         (*direction, sources.map(key).filter(|key| self.world.ground.is_made(key) != made).collect())
     }
 
+    /// Tells whether a step makes a relationship with what has failed meanwhile.
+    fn meets_the_fallen(&self, work: &Work) -> bool {
+        let (direction, keys) = self.keys(work);
+        let has_fallen = |end: &ElementName| {
+            let leaves = self.desired.as_ref().map(|desired| desired.leaves(end)).unwrap_or_default();
+            leaves.iter().any(|leaf| self.fallen.contains(&leaf.name))
+        };
+        direction == Direction::Create
+            && keys.iter().any(|key| has_fallen(&key.source) || has_fallen(&key.target))
+    }
+
     /// The ends of a relationship are in their least states when it is made or ended.
     fn check_ends(&self, work: &Work) {
         let (direction, keys) = self.keys(work);
@@ -162,9 +176,14 @@ impl<'a> Run<'a> {
         match step(self.plan, at).work {
             Work::Transition { element, from, to, calls, side } => {
                 self.move_element(element, (*from, *to), *calls, *side, well);
+                if self.world.ground.state(element) == State::Failed {
+                    self.fallen.push(element.clone());
+                }
             }
             work @ Work::Relate(_) => {
-                self.check_ends(work);
+                if !self.meets_the_fallen(work) {
+                    self.check_ends(work);
+                }
                 let (direction, keys) = self.keys(work);
                 for key in if well { keys } else { Vec::new() } {
                     self.world.ground.tie(&key, direction);
