@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::Value;
 use windlass_driver::Package;
 use windlass_lifecycle::{
@@ -414,10 +415,10 @@ pub(super) fn called_on(draft: &Draft) -> BTreeSet<AssemblyName> {
     called
 }
 
-/// Returns a plan without the places where its reasons are declared: two plans that do the same for the same reasons
-/// have the same essence, from whatever folder the descriptors were read.
-pub fn essence(plan: &Plan) -> Value {
-    let mut value = serde_json::to_value(plan).unwrap_or_default();
+/// Returns a plan, or a part of a topology, without the places where it is declared: two plans that do the same for the same
+/// reasons have the same essence, from whatever folder the descriptors were read.
+pub fn essence(of: &impl Serialize) -> Value {
+    let mut value = serde_json::to_value(of).unwrap_or_default();
     strip(&mut value);
     value
 }

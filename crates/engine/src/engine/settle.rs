@@ -64,12 +64,12 @@ impl Engine {
                 return Err(EngineError::NeedsDecision { name: name.clone(), calls: undecided });
             }
             (false, Some(answer)) => {
+                let is_strange = |of: &&ElementName| !undecided.iter().any(|call| call.element == **of);
+                if let Some(part) = answer.of.iter().find(is_strange) {
+                    return Err(EngineError::NotInDoubt { part: part.clone(), calls: undecided });
+                }
                 let (answered, open): (Vec<_>, Vec<_>) =
                     undecided.into_iter().partition(|call| answer.is_about(call));
-                let is_strange = |of: &&ElementName| !answered.iter().any(|call| call.element == **of);
-                if let Some(part) = answer.of.iter().find(is_strange) {
-                    return Err(EngineError::NotInDoubt { part: part.clone(), calls: open });
-                }
                 self.assume(lease, snapshot, answered, answer.what).await?;
                 if !open.is_empty() {
                     return Err(EngineError::NeedsDecision { name: name.clone(), calls: open });

@@ -271,34 +271,16 @@ fn packages_of(packages: &[Package]) -> BTreeMap<DescriptorName, PackageDigest> 
 
 /// Returns a digest of each element, without the places where things are declared.
 fn elements_of(topology: &Topology) -> BTreeMap<String, String> {
-    let digest = |value: serde_json::Result<Value>| {
-        let mut value = value.unwrap_or_default();
-        strip(&mut value);
-        document::digest(&value.to_string())
-    };
+    let digest = |essence: Value| document::digest(&essence.to_string());
     let local = |name: &ElementName| match name.local() {
         "" => name.to_string(),
         local => local.to_owned(),
     };
     let elements = topology.elements().iter();
     let mut all: BTreeMap<String, String> =
-        elements.map(|element| (local(&element.name), digest(serde_json::to_value(element)))).collect();
+        elements.map(|element| (local(&element.name), digest(essence(element)))).collect();
     all.extend(topology.relationships().iter().map(|relationship| {
-        (
-            format!("{}:{}", relationship.assembly, relationship.name),
-            digest(serde_json::to_value(relationship)),
-        )
+        (format!("{}:{}", relationship.assembly, relationship.name), digest(essence(relationship)))
     }));
     all
-}
-
-fn strip(value: &mut Value) {
-    match value {
-        Value::Object(entries) => {
-            entries.remove("origin");
-            entries.values_mut().for_each(strip);
-        }
-        Value::Array(items) => items.iter_mut().for_each(strip),
-        _ => {}
-    }
 }
