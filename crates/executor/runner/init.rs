@@ -756,7 +756,8 @@ fn tell_end(told: &Told, end: &End, started: Option<u64>, totals: [u64; 2]) -> i
 
 fn status_words(status: i32) -> (String, i32) {
     let (signal, code) = (status & 0x7f, (status >> 8) & 0xff);
-    if (signal, code) != (0, 0) && was_out_of_memory() {
+    // A shell tells by 137 that a child was killed.
+    if matches!((signal, code), (9, _) | (0, 137)) && was_out_of_memory() {
         return ("memory".to_owned(), 137);
     }
     if signal == 0 { (format!("exit {code}"), code) } else { (format!("signal {signal}"), 128 + signal) }

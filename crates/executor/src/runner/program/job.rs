@@ -92,6 +92,8 @@ pub(crate) fn from_now(milliseconds: u64) -> Instant {
 impl Job {
     /// Starts a job whose files are in place; `stdin` is what it reads, if anything.
     pub(crate) fn start(spec: Spec, folders: Folders, stdin: Option<File>) -> Result<Self, Remains> {
+        // Counted first: a job may run out of memory before this process gets its next turn.
+        let ooms = ooms();
         match Self::try_start(&spec, &folders, stdin) {
             Ok((main, pipes)) => {
                 let [out, err] = pipes;
@@ -104,7 +106,7 @@ impl Job {
                     ],
                     started: now(),
                     time_over: from_now(spec.timeout_ms),
-                    ooms: ooms(),
+                    ooms,
                     forced: None,
                     patience: None,
                     status: None,
@@ -272,13 +274,12 @@ fn outputs(spec: &Spec, folders: &Folders) -> (Vec<OutputState>, Vec<Option<File
     spec.outputs.iter().map(|request| files::output(&work, request)).unzip()
 }
 
-/// Reads a wait status. The kernel says nowhere which process of a container it has ended for want of memory; that it
-/// has ended one while this job ran is taken for the reason of any other end than success.
+/// Reads a wait status. The kernel says nowhere which process of a container it has ended for want of memory. If it has
+/// ended one while this job ran, it is taken for the main process when that was killed, and for a child of it when it ends
+/// as a shell does whose child was killed.
 fn natural(status: i32, out_of_memory: bool) -> How {
-    let (signal, code) = (status & 0x7f, (status >> 8) & 0xff);
-    match (signal, code) {
-        (0, 0) => How::Exited(0),
-        _ if out_of_memory => How::OutOfMemory,
+    match (status & 0x7f, (status >> 8) & 0xff) {
+        (9, _) | (0, 137) if out_of_memory => How::OutOfMemory,
         (0, code) => How::Exited(code),
         (signal, _) => How::Signalled(signal),
     }
