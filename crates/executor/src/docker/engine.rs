@@ -2,8 +2,12 @@
 
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
-use bollard::{API_DEFAULT_VERSION, Docker, models::SystemInfo, models::SystemVersion};
-use tokio::time::timeout;
+use bollard::{
+    API_DEFAULT_VERSION, Docker,
+    models::{SystemInfo, SystemVersion},
+    query_parameters::RemoveContainerOptionsBuilder,
+};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
     Capability,
@@ -15,6 +19,10 @@ const PING_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long an engine may take for one call, unless it is said otherwise.
 pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
+
+/// Between two looks at something that is about to change.
+pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(20);
+pub(crate) const LAST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Bollard counts in seconds; it must not be the first to lose its patience.
 const NEVER: u64 = 24 * 60 * 60;
@@ -125,6 +133,28 @@ impl Engine {
             EngineKind::Podman => podman::is_rootless(&self.endpoint).await,
         };
         Ok(self.description(&version, &info, rootless))
+    }
+
+    /// Ends a container if it runs, removes it and, if that is wished, its anonymous volumes, and waits until it is gone.
+    /// That it isn't there is fine, and so is that somebody else removes it at this moment.
+    ///
+    /// # Errors
+    /// [`EngineError`] when the engine doesn't answer, or can't remove it within the time of a call.
+    pub(crate) async fn remove_container(&self, name: &str, volumes: bool) -> Result<(), EngineError> {
+        let options = RemoveContainerOptionsBuilder::default().force(true).v(volumes).build();
+        let limit = Instant::now() + self.limit;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let removed = self.docker.remove_container(name, Some(options.clone()));
+            match self.call("remove a container", removed).await {
+                Err(error) if error.is_absent() => return Ok(()),
+                Err(error) if error.is_being_removed() && Instant::now() < limit => {
+                    sleep(pause).await;
+                    pause = (pause * 2).min(LAST_PAUSE);
+                }
+                removed => return removed,
+            }
+        }
     }
 
     fn description(&self, version: &SystemVersion, info: &SystemInfo, rootless: Option<bool>) -> Description {

@@ -72,8 +72,15 @@ impl EngineError {
 
     /// Tells whether the engine said that a container is just becoming something else, so that asking again soon helps.
     pub(crate) fn is_between_states(&self) -> bool {
-        // Podman's words for a container that has ended and that it has not noted down yet.
-        matches!(self, Self::Refused { message, .. } if message.contains("container state improper"))
+        // Podman's words for a container that has ended and that it has not noted down yet, and Docker's for one that
+        // two remove at once: such a one stays, dead, until it is removed once more.
+        const PASSING: [&str; 2] = ["container state improper", "unable to remove filesystem"];
+        matches!(self, Self::Refused { message, .. } if PASSING.iter().any(|words| message.contains(words)))
+    }
+
+    /// Tells whether somebody else removes a container at this moment, or it is just ending.
+    pub(crate) fn is_being_removed(&self) -> bool {
+        self.is_conflict() || self.is_between_states()
     }
 
     /// Tells whether it is the engine that is in trouble, so that asking again later may help.

@@ -12,6 +12,7 @@ use crate::{
     End, Job, JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, StartFailure, Timestamp,
     docker::{
         EngineError,
+        engine::{FIRST_PAUSE, LAST_PAUSE},
         launch::{Launched, Running, launch},
         lines::{Collector, Ended, How, Line},
         look::{self, LOST, LineStream, Stage},
@@ -21,10 +22,6 @@ use crate::{
 
 /// How much later than it should a container may end before it is killed: what is in it may be stopped as a whole.
 const LATE: Duration = Duration::from_secs(20);
-
-/// Between two tries to reach an engine.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const LAST_PAUSE: Duration = Duration::from_millis(500);
 
 /// What is known of a job of this client.
 #[derive(Debug, Clone)]

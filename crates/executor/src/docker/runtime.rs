@@ -8,10 +8,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use bollard::{
-    models::ContainerSummary,
-    query_parameters::{ListContainersOptionsBuilder, RemoveContainerOptionsBuilder},
-};
+use bollard::{models::ContainerSummary, query_parameters::ListContainersOptionsBuilder};
 use futures::StreamExt;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
@@ -22,6 +19,7 @@ use crate::{
     Capabilities, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, Timestamp,
     docker::{
         Description, DockerOptions, Engine, EngineChoice, EngineError, Environment, KIND, container,
+        engine::{FIRST_PAUSE, LAST_PAUSE},
         follow::Follower,
         labels,
         look::{self, Remains, Stage},
@@ -29,10 +27,6 @@ use crate::{
         tools::Tools,
     },
 };
-
-/// Between two looks at an engine that doesn't answer, or at a job of another client.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const LAST_PAUSE: Duration = Duration::from_millis(500);
 
 /// How often a list is asked for again that is not understood.
 const LIST_TRIES: u32 = 10;
@@ -104,25 +98,7 @@ impl Shared {
     }
 
     async fn force_remove(&self, id: &JobId) -> Result<(), EngineError> {
-        let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-        let docker = self.engine.client();
-        let name = container::name(id);
-        let mut pause = FIRST_PAUSE;
-        loop {
-            match self
-                .engine
-                .call("remove a container", docker.remove_container(&name, Some(options.clone())))
-                .await
-            {
-                Err(error) if error.is_absent() => return Ok(()),
-                // Somebody else removes it at this moment, or it is just ending.
-                Err(error) if error.is_conflict() || error.is_between_states() => {
-                    sleep(pause).await;
-                    pause = (pause * 2).min(LAST_PAUSE);
-                }
-                removed => return removed,
-            }
-        }
+        self.engine.remove_container(&container::name(id), true).await
     }
 }
 
@@ -132,7 +108,7 @@ async fn see_out(shared: Weak<Shared>, id: JobId) {
     let mut pause = FIRST_PAUSE;
     while let Some(shared) = shared.upgrade() {
         match shared.force_remove(&id).await {
-            Err(error) if error.is_outage() => {}
+            Err(error) if error.is_outage() || error.is_being_removed() => {}
             _ => {
                 shared.leaving.send_modify(|leaving| {
                     let _was_there = leaving.remove(&id);

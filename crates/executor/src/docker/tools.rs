@@ -11,9 +11,7 @@ use std::{
 
 use bollard::{
     models::{ContainerCreateBody, HostConfig, Mount, MountType, VolumeCreateRequest},
-    query_parameters::{
-        AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder,
-    },
+    query_parameters::{AttachContainerOptionsBuilder, CreateContainerOptionsBuilder},
 };
 use futures::StreamExt;
 use tokio::{io::AsyncWrite, sync::Mutex, task::AbortHandle};
@@ -222,18 +220,12 @@ impl Tools {
     /// Removes a container with its anonymous volumes. That it can't be is no concern of a job; it carries our label and is
     /// swept later.
     pub(crate) async fn remove(&self, name: &str) {
-        self.delete(name, true).await;
+        let _swept_later = self.engine.remove_container(name, true).await;
     }
 
     /// Removes a container that prepared a volume, and leaves the volume to who has taken it over.
     pub(crate) async fn remove_shell(&self, name: &str) {
-        self.delete(name, false).await;
-    }
-
-    async fn delete(&self, name: &str, volumes: bool) {
-        let options = RemoveContainerOptionsBuilder::default().force(true).v(volumes).build();
-        let removed = self.engine.client().remove_container(name, Some(options));
-        let _swept_later = self.engine.call("remove a container", removed).await;
+        let _swept_later = self.engine.remove_container(name, false).await;
     }
 
     fn fresh(&self, role: &str) -> String {

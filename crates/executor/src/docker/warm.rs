@@ -21,9 +21,7 @@ use async_trait::async_trait;
 use bollard::{
     container::LogOutput,
     models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, Mount, MountType},
-    query_parameters::{
-        AttachContainerOptions, ListContainersOptions, RemoveContainerOptions, UploadToContainerOptions,
-    },
+    query_parameters::{AttachContainerOptions, ListContainersOptions, UploadToContainerOptions},
 };
 use futures::Stream;
 use rustix::fs::{FlockOperation, flock};
@@ -128,20 +126,12 @@ impl WarmContainers {
     }
 
     async fn remove(&self, id: &str) -> Result<(), EngineError> {
-        remove(&self.engine, id).await
+        self.engine.remove_container(id, true).await
     }
 }
 
 type Output = Pin<Box<dyn Stream<Item = Result<LogOutput, bollard::errors::Error>> + Send>>;
 type Input = Pin<Box<dyn tokio::io::AsyncWrite + Send>>;
-
-async fn remove(engine: &Engine, id: &str) -> Result<(), EngineError> {
-    let options = RemoveContainerOptions { force: true, v: true, link: false };
-    match engine.call("remove a container", engine.client().remove_container(id, Some(options))).await {
-        Err(error) if error.is_absent() || error.is_conflict() => Ok(()),
-        result => result,
-    }
-}
 
 #[async_trait]
 impl Carrier for WarmContainers {
@@ -346,7 +336,7 @@ struct WarmVessel {
 #[async_trait]
 impl EndVessel for WarmVessel {
     async fn end(self: Box<Self>) -> Option<String> {
-        let _reaped_later = remove(&self.engine, &self.id).await;
+        let _reaped_later = self.engine.remove_container(&self.id, true).await;
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         let words = String::from_utf8_lossy(&words).trim().to_owned();
         (!words.is_empty()).then_some(words)
