@@ -217,7 +217,7 @@ impl Batch {
     }
 
     /// Returns why the batch may not be committed under the lease on `scope`, as far as it shows that by itself.
-    pub(crate) fn stranger_to(&self, scope: &AssemblyName) -> Option<String> {
+    pub(crate) fn foreign_to(&self, scope: &AssemblyName) -> Option<String> {
         let strange = |change: &&Change| {
             let beside =
                 |name: &AssemblyName| change.is_of_parts() && self.beside.iter().any(|l| l.scope == *name);

@@ -73,13 +73,13 @@ pub(crate) struct Hold {
 }
 
 /// What decides about leases beside what is on record.
-pub(crate) struct Referee<'a> {
+pub(crate) struct LeasePolicy<'a> {
     pub(crate) now: Timestamp,
     pub(crate) terms: LeaseTerms,
     pub(crate) processes: &'a dyn Processes,
 }
 
-impl Referee<'_> {
+impl LeasePolicy<'_> {
     /// Grants the lease on `scope` to `holder`, or says who has it.
     pub(crate) fn grant(
         &self,
@@ -119,7 +119,7 @@ fn next(epoch: Option<Epoch>) -> Epoch {
 
 impl Standing {
     /// Tells whether `lease` is the one on record, and not given back.
-    pub(crate) fn honours(&self, lease: &Lease) -> bool {
+    pub(crate) fn is_held_by(&self, lease: &Lease) -> bool {
         self.epoch == lease.epoch && self.hold.is_some()
     }
 }

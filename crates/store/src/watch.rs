@@ -18,11 +18,11 @@ use crate::error::StoreError;
 pub struct Watch {
     seen: Seq,
     here: Receiver<Seq>,
-    elsewhere: Option<Lookout>,
+    elsewhere: Option<Polling>,
 }
 
 /// How commits of other processes are noticed.
-pub(crate) struct Lookout {
+pub(crate) struct Polling {
     /// How long to wait between two looks.
     pub(crate) every: Duration,
     /// Returns the number of the last durable event.
@@ -31,7 +31,7 @@ pub(crate) struct Lookout {
 
 impl Watch {
     /// Watches `here`, the number of the last durable event, and what is `elsewhere`.
-    pub(crate) fn new(after: Seq, here: Receiver<Seq>, elsewhere: Option<Lookout>) -> Self {
+    pub(crate) fn new(after: Seq, here: Receiver<Seq>, elsewhere: Option<Polling>) -> Self {
         Self { seen: after, here, elsewhere }
     }
 
@@ -59,7 +59,7 @@ impl Watch {
     async fn last(&mut self) -> Result<Seq, StoreError> {
         let here = *self.here.borrow_and_update();
         match &self.elsewhere {
-            Some(lookout) if here <= self.seen => (lookout.last)().await,
+            Some(polling) if here <= self.seen => (polling.last)().await,
             _ => Ok(here),
         }
     }
@@ -67,7 +67,7 @@ impl Watch {
     async fn pause(&mut self) -> Result<(), StoreError> {
         let changed = self.here.changed();
         let woken = match &self.elsewhere {
-            Some(lookout) => tokio::time::timeout(lookout.every, changed).await.unwrap_or(Ok(())),
+            Some(polling) => tokio::time::timeout(polling.every, changed).await.unwrap_or(Ok(())),
             None => changed.await,
         };
         woken.map_err(|_| StoreError::Closed)

@@ -6,11 +6,16 @@
 use futures::future::join_all;
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
-use windlass_model::record::PairKey;
-use windlass_model::{AssemblyName, Seq};
+use windlass_model::record::{
+    AssemblyRecord, CallRecord, EventDraft, JobRecord, PackageRecord, PairKey, PairRecord, ProcessRecord,
+    StepRecord, VersionRecord,
+};
+use windlass_model::request::RequestRecord;
+use windlass_model::{AssemblyName, ElementName, Seq};
+use windlass_secret::{SecretRef, Sensitive};
 
 use super::fault::{Fault, Outcome};
-use super::leases::honour;
+use super::leases::check_lease;
 use super::statements::Statements;
 use crate::batch::{Batch, Change};
 use crate::error::StoreError;
@@ -20,7 +25,7 @@ use crate::seal::Seal;
 type Value = Box<dyn ToSql + Sync + Send>;
 
 /// A statement of a change.
-struct Deed {
+struct Statement {
     /// The place of its change in the batch.
     change: usize,
     sql: &'static str,
@@ -33,31 +38,31 @@ struct Deed {
 /// back on `Err`.
 pub(super) async fn batch(
     db: &Client,
-    statements: &mut Statements,
+    cache: &mut Statements,
     seal: &Seal,
     lease: &Lease,
     batch: &Batch,
 ) -> Outcome<Seq> {
     for lease in batch.leases(lease) {
-        honour(db, lease).await?;
+        check_lease(db, lease).await?;
     }
     let refused = |reason| Fault::Store(StoreError::Refused { scope: lease.scope.clone(), reason });
-    if let Some(reason) = batch.stranger_to(&lease.scope) {
+    if let Some(reason) = batch.foreign_to(&lease.scope) {
         return Err(refused(reason));
     }
     let last = number_events(db, batch).await?;
-    let deeds = deeds(batch, &lease.scope, seal, last)?;
-    let mut prepared = Vec::with_capacity(deeds.len());
-    for deed in &deeds {
-        prepared.push(statements.get(db, deed.sql).await?);
+    let statements = statements(batch, &lease.scope, seal, last)?;
+    let mut prepared = Vec::with_capacity(statements.len());
+    for statement in &statements {
+        prepared.push(cache.get(db, statement.sql).await?);
     }
-    let sent = deeds.iter().zip(&prepared).map(|(deed, statement)| {
-        db.execute_raw(statement, deed.values.iter().map(|value| value.as_ref() as &(dyn ToSql + Sync)))
+    let sent = statements.iter().zip(&prepared).map(|(Statement { values, .. }, prepared)| {
+        db.execute_raw(prepared, values.iter().map(|value| value.as_ref() as &(dyn ToSql + Sync)))
     });
-    for (deed, answer) in deeds.iter().zip(join_all(sent).await) {
-        let change = &batch.changes()[deed.change];
+    for (statement, answer) in statements.iter().zip(join_all(sent).await) {
+        let change = &batch.changes()[statement.change];
         match answer.map_err(Fault::from) {
-            Ok(0) if deed.must_change => {
+            Ok(0) if statement.must_change => {
                 let there = is_there(db, change).await?;
                 return Err(refused(if there { change.taken() } else { change.orphan() }));
             }
@@ -111,21 +116,27 @@ pub(super) fn to_json(record: &impl serde::Serialize) -> Outcome<String> {
 }
 
 /// Lists the statements of a batch in their order.
-fn deeds(batch: &Batch, scope: &AssemblyName, seal: &Seal, last: Seq) -> Outcome<Vec<Deed>> {
+fn statements(batch: &Batch, scope: &AssemblyName, seal: &Seal, last: Seq) -> Outcome<Vec<Statement>> {
     let events = batch.changes().iter().filter(|change| matches!(change, Change::Event(_))).count();
-    let mut made = List { deeds: Vec::new(), change: 0, seq: last.0 - events as u64, scope, seal };
+    let scope = scope.to_string();
+    let mut made =
+        StatementList { statements: Vec::new(), change: 0, seq: last.0 - events as u64, scope, seal };
     for (at, change) in batch.changes().iter().enumerate() {
         made.change = at;
         made.add(change)?;
     }
-    Ok(made.deeds)
+    Ok(made.statements)
 }
 
-struct List<'a> {
-    deeds: Vec<Deed>,
+/// The statements of a batch, as they are collected.
+struct StatementList<'a> {
+    statements: Vec<Statement>,
+    /// The place of the change whose statements are being added.
     change: usize,
+    /// The number of the last event that was added.
     seq: u64,
-    scope: &'a AssemblyName,
+    /// The assembly whose lease the batch is committed under.
+    scope: String,
     seal: &'a Seal,
 }
 
@@ -134,107 +145,147 @@ macro_rules! values {
     ($($value:expr),* $(,)?) => { vec![$(Box::new($value) as Value),*] };
 }
 
-impl List<'_> {
-    fn run(&mut self, sql: &'static str, values: Vec<Value>) {
-        self.deeds.push(Deed { change: self.change, sql, values, must_change: false });
-    }
-
-    fn run_if_own(&mut self, sql: &'static str, values: Vec<Value>) {
-        self.deeds.push(Deed { change: self.change, sql, values, must_change: true });
-    }
-
+impl StatementList<'_> {
     fn add(&mut self, change: &Change) -> Outcome<()> {
-        let scope = self.scope.to_string();
         match change {
-            Change::PutAssembly(record) => {
-                let name = record.name.to_string();
-                self.run(PUT_ASSEMBLY, values![name.clone(), to_json(record)?]);
-                self.run("DELETE FROM pin WHERE assembly = $1", values![name.clone()]);
-                for digest in record.packages.values() {
-                    self.run(PIN, values![name.clone(), digest.0.clone()]);
-                }
-            }
-            Change::DropAssembly(name) => {
-                self.run(SETTLE_CALLS, values![name.to_string()]);
-                self.run("DELETE FROM assembly WHERE name = $1", values![name.to_string()]);
-                self.run(DROP_PACKAGES, values![]);
-            }
-            Change::PutVersion(record) => {
-                let process = record.process.0.cast_signed();
-                self.run_if_own(PUT_VERSION, values![process, scope.clone(), to_json(&record.assembly)?]);
-                self.run("DELETE FROM version_pin WHERE process = $1", values![process]);
-                for digest in record.assembly.packages.values() {
-                    self.run(PIN_VERSION, values![process, scope.clone(), digest.0.clone()]);
-                }
-            }
-            Change::PutElement(record) => {
-                let assembly = record.name.assembly().to_string();
-                self.run(PUT_ELEMENT, values![record.name.to_string(), assembly, to_json(record)?]);
-            }
-            Change::DropElement(name) => {
-                self.run("DELETE FROM element WHERE name = $1", values![name.to_string()]);
-                self.run("DELETE FROM instance WHERE element = $1", values![name.to_string()]);
-            }
-            Change::PutInstance(record) => {
-                let assembly = record.element.assembly().to_string();
-                self.run(PUT_INSTANCE, values![record.element.to_string(), assembly, to_json(record)?]);
-            }
-            Change::PutPair(record) => {
-                let [element, relationship, source, target] = parts(&record.key);
-                let values = values![element, relationship, source, target, scope, to_json(record)?];
-                self.run(PUT_PAIR, values);
-            }
-            Change::DropPair(key) => {
-                let [element, relationship, source, target] = parts(key);
-                self.run(DROP_PAIR, values![element, relationship, source, target]);
-            }
-            Change::PutProcess(record) => {
-                let (id, open) = (record.id.0.cast_signed(), !record.status.is_final());
-                self.run_if_own(PUT_PROCESS, values![id, scope, open, to_json(record)?]);
-            }
-            Change::PutStep(record) => {
-                let (process, step) = (record.process.0.cast_signed(), i64::from(record.step.0));
-                self.run_if_own(PUT_STEP, values![process, step, to_json(record)?, scope]);
-            }
-            Change::PutCall(record) => {
-                let (process, step) = (record.process.0.cast_signed(), i64::from(record.step.0));
-                let (id, open) = (record.id.to_string(), record.state.is_open());
-                self.run_if_own(PUT_CALL, values![id, process, step, open, to_json(record)?, scope]);
-            }
-            Change::PutJob(record) => {
-                self.run(PUT_JOB, values![record.id.clone(), to_json(record)?]);
-                self.run("DELETE FROM job_call WHERE job = $1", values![record.id.clone()]);
-                for call in &record.calls {
-                    let values = values![record.id.clone(), call.to_string(), scope.clone()];
-                    self.run_if_own(PUT_JOB_CALL, values);
-                }
-            }
-            Change::PutSecret { secret, assembly, value } => {
-                let sealed = self.seal.seal(secret, value);
-                self.run_if_own(PUT_SECRET, values![secret.id().to_owned(), assembly.to_string(), sealed]);
-            }
-            Change::DropSecret(secret) => {
-                let sql = "DELETE FROM secret WHERE id = $1 AND assembly = $2";
-                self.run(sql, values![secret.id().to_owned(), scope]);
-            }
-            Change::PutPackage(record) => {
-                let digest = record.digest.0.clone();
-                let manifest = to_json(&record.manifest)?;
-                self.run(PUT_PACKAGE, values![digest.clone(), record.name.to_string(), manifest]);
-                for file in &record.files {
-                    let (path, content) = (file.path.clone(), file.content.clone());
-                    self.run(PUT_FILE, values![digest.clone(), path, file.executable, content]);
-                }
-            }
-            Change::EndRequest(record) => {
-                self.run_if_own(END_REQUEST, values![record.id.0.cast_signed(), scope, to_json(record)?]);
-            }
-            Change::Event(draft) => {
-                self.seq += 1;
-                let seq = self.seq.cast_signed();
-                self.run(PUT_EVENT, values![seq, draft.assembly.to_string(), to_json(draft)?]);
-            }
+            Change::PutAssembly(record) => self.put_assembly(record)?,
+            Change::DropAssembly(name) => self.drop_assembly(name),
+            Change::PutVersion(record) => self.put_version(record)?,
+            Change::PutElement(record) => self.put_part(PUT_ELEMENT, &record.name, to_json(record)?),
+            Change::DropElement(name) => self.drop_element(name),
+            Change::PutInstance(record) => self.put_part(PUT_INSTANCE, &record.element, to_json(record)?),
+            Change::PutPair(record) => self.put_pair(record)?,
+            Change::DropPair(key) => self.drop_pair(key),
+            Change::PutProcess(record) => self.put_process(record)?,
+            Change::PutStep(record) => self.put_step(record)?,
+            Change::PutCall(record) => self.put_call(record)?,
+            Change::PutJob(record) => self.put_job(record)?,
+            Change::PutSecret { secret, assembly, value } => self.put_secret(secret, assembly, value),
+            Change::DropSecret(secret) => self.drop_secret(secret),
+            Change::PutPackage(record) => self.put_package(record)?,
+            Change::EndRequest(record) => self.end_request(record)?,
+            Change::Event(draft) => self.event(draft)?,
         }
+        Ok(())
+    }
+
+    fn run(&mut self, sql: &'static str, values: Vec<Value>) {
+        self.statements.push(Statement { change: self.change, sql, values, must_change: false });
+    }
+
+    /// Adds a statement that changes no row when what it touches is another assembly's, or not there.
+    fn run_if_own(&mut self, sql: &'static str, values: Vec<Value>) {
+        self.statements.push(Statement { change: self.change, sql, values, must_change: true });
+    }
+
+    fn put_assembly(&mut self, record: &AssemblyRecord) -> Outcome<()> {
+        let name = record.name.to_string();
+        self.run(PUT_ASSEMBLY, values![name.clone(), to_json(record)?]);
+        self.run("DELETE FROM pin WHERE assembly = $1", values![name.clone()]);
+        for digest in record.packages.values() {
+            self.run(PIN, values![name.clone(), digest.0.clone()]);
+        }
+        Ok(())
+    }
+
+    /// Elements, instances, pairs, secrets and pins go with the row.
+    fn drop_assembly(&mut self, name: &AssemblyName) {
+        self.run(SETTLE_CALLS, values![name.to_string()]);
+        self.run("DELETE FROM assembly WHERE name = $1", values![name.to_string()]);
+        self.run(DROP_PACKAGES, values![]);
+    }
+
+    fn put_version(&mut self, record: &VersionRecord) -> Outcome<()> {
+        let (process, scope) = (record.process.0.cast_signed(), self.scope.clone());
+        self.run_if_own(PUT_VERSION, values![process, scope.clone(), to_json(&record.assembly)?]);
+        self.run("DELETE FROM version_pin WHERE process = $1", values![process]);
+        for digest in record.assembly.packages.values() {
+            self.run(PIN_VERSION, values![process, scope.clone(), digest.0.clone()]);
+        }
+        Ok(())
+    }
+
+    fn put_part(&mut self, sql: &'static str, element: &ElementName, record: String) {
+        self.run(sql, values![element.to_string(), element.assembly().to_string(), record]);
+    }
+
+    fn drop_element(&mut self, name: &ElementName) {
+        self.run("DELETE FROM element WHERE name = $1", values![name.to_string()]);
+        self.run("DELETE FROM instance WHERE element = $1", values![name.to_string()]);
+    }
+
+    fn put_pair(&mut self, record: &PairRecord) -> Outcome<()> {
+        let [element, relationship, source, target] = parts(&record.key);
+        let scope = self.scope.clone();
+        self.run(PUT_PAIR, values![element, relationship, source, target, scope, to_json(record)?]);
+        Ok(())
+    }
+
+    fn drop_pair(&mut self, key: &PairKey) {
+        let [element, relationship, source, target] = parts(key);
+        self.run(DROP_PAIR, values![element, relationship, source, target]);
+    }
+
+    fn put_process(&mut self, record: &ProcessRecord) -> Outcome<()> {
+        let (id, open) = (record.id.0.cast_signed(), !record.status.is_final());
+        self.run_if_own(PUT_PROCESS, values![id, self.scope.clone(), open, to_json(record)?]);
+        Ok(())
+    }
+
+    fn put_step(&mut self, record: &StepRecord) -> Outcome<()> {
+        let (process, step) = (record.process.0.cast_signed(), i64::from(record.step.0));
+        self.run_if_own(PUT_STEP, values![process, step, to_json(record)?, self.scope.clone()]);
+        Ok(())
+    }
+
+    fn put_call(&mut self, record: &CallRecord) -> Outcome<()> {
+        let (process, step) = (record.process.0.cast_signed(), i64::from(record.step.0));
+        let (id, open, scope) = (record.id.to_string(), record.state.is_open(), self.scope.clone());
+        self.run_if_own(PUT_CALL, values![id, process, step, open, to_json(record)?, scope]);
+        Ok(())
+    }
+
+    fn put_job(&mut self, record: &JobRecord) -> Outcome<()> {
+        self.run(PUT_JOB, values![record.id.clone(), to_json(record)?]);
+        self.run("DELETE FROM job_call WHERE job = $1", values![record.id.clone()]);
+        for call in &record.calls {
+            let values = values![record.id.clone(), call.to_string(), self.scope.clone()];
+            self.run_if_own(PUT_JOB_CALL, values);
+        }
+        Ok(())
+    }
+
+    fn put_secret(&mut self, secret: &SecretRef, assembly: &AssemblyName, value: &Sensitive<Vec<u8>>) {
+        let sealed = self.seal.seal(secret, value);
+        self.run_if_own(PUT_SECRET, values![secret.id().to_owned(), assembly.to_string(), sealed]);
+    }
+
+    fn drop_secret(&mut self, secret: &SecretRef) {
+        let sql = "DELETE FROM secret WHERE id = $1 AND assembly = $2";
+        self.run(sql, values![secret.id().to_owned(), self.scope.clone()]);
+    }
+
+    fn put_package(&mut self, record: &PackageRecord) -> Outcome<()> {
+        let digest = record.digest.0.clone();
+        let manifest = to_json(&record.manifest)?;
+        self.run(PUT_PACKAGE, values![digest.clone(), record.name.to_string(), manifest]);
+        for file in &record.files {
+            let (path, content) = (file.path.clone(), file.content.clone());
+            self.run(PUT_FILE, values![digest.clone(), path, file.executable, content]);
+        }
+        Ok(())
+    }
+
+    fn end_request(&mut self, record: &RequestRecord) -> Outcome<()> {
+        let (id, scope) = (record.id.0.cast_signed(), self.scope.clone());
+        self.run_if_own(END_REQUEST, values![id, scope, to_json(record)?]);
+        Ok(())
+    }
+
+    fn event(&mut self, draft: &EventDraft) -> Outcome<()> {
+        self.seq += 1;
+        let seq = self.seq.cast_signed();
+        self.run(PUT_EVENT, values![seq, draft.assembly.to_string(), to_json(draft)?]);
         Ok(())
     }
 }

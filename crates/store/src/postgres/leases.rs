@@ -9,12 +9,12 @@ use super::fault::{Fault, Outcome};
 use super::read::from_json;
 use crate::error::StoreError;
 use crate::holder::Holder;
-use crate::lease::{Hold, Lease, Referee, Standing};
+use crate::lease::{Hold, Lease, LeasePolicy, Standing};
 
 /// Grants a lease and records it.
 pub(super) async fn grant(
     db: &Client,
-    referee: &Referee<'_>,
+    policy: &LeasePolicy<'_>,
     scope: &AssemblyName,
     holder: &Holder,
 ) -> Outcome<Lease> {
@@ -22,7 +22,7 @@ pub(super) async fn grant(
     let sql = "INSERT INTO lease (scope, epoch, since, renewed) VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING";
     db.execute(sql, &[&scope.as_str()]).await?;
     let standing = standing(db, scope, " FOR UPDATE").await?;
-    let lease = referee.grant(scope, standing.as_ref(), holder)?;
+    let lease = policy.grant(scope, standing.as_ref(), holder)?;
     let record = serde_json::to_string(holder)
         .map_err(|error| Fault::Damaged(format!("a holder can't be written: {error}")))?;
     let sql = "UPDATE lease SET epoch = $2, holder = $3, since = $4, renewed = $4 WHERE scope = $1";
@@ -33,7 +33,7 @@ pub(super) async fn grant(
 
 /// Records a sign of life.
 pub(super) async fn renew(db: &Client, lease: &Lease, now: Timestamp) -> Outcome<()> {
-    honour(db, lease).await?;
+    check_lease(db, lease).await?;
     let sql = "UPDATE lease SET renewed = $2 WHERE scope = $1";
     db.execute(sql, &[&lease.scope.as_str(), &now.as_millis()]).await?;
     Ok(())
@@ -41,15 +41,15 @@ pub(super) async fn renew(db: &Client, lease: &Lease, now: Timestamp) -> Outcome
 
 /// Takes a lease back from its holder.
 pub(super) async fn release(db: &Client, lease: &Lease) -> Outcome<()> {
-    honour(db, lease).await?;
+    check_lease(db, lease).await?;
     db.execute("UPDATE lease SET holder = NULL WHERE scope = $1", &[&lease.scope.as_str()]).await?;
     Ok(())
 }
 
 /// Checks that a lease is the current one, and keeps it so until the end of the transaction.
-pub(super) async fn honour(db: &Client, lease: &Lease) -> Outcome<()> {
+pub(super) async fn check_lease(db: &Client, lease: &Lease) -> Outcome<()> {
     match standing(db, &lease.scope, " FOR NO KEY UPDATE").await? {
-        Some(standing) if standing.honours(lease) => Ok(()),
+        Some(standing) if standing.is_held_by(lease) => Ok(()),
         _ => Err(Fault::Store(lease.lost())),
     }
 }

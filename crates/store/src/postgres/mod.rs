@@ -40,17 +40,17 @@ pub use self::options::{CONNECT_TIMEOUT, OnServer, Options, SCHEMA};
 use self::connect::Address;
 use self::fault::{Fault, Outcome};
 use self::statements::Statements;
-use self::writer::{Clerk, Order};
+use self::writer::{Order, WriterTask};
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::holder::{Holder, Processes};
-use crate::lease::{Lease, LeaseTerms, Referee};
+use crate::lease::{Lease, LeasePolicy, LeaseTerms};
 use crate::seal::Seal;
 use crate::snapshot::{History, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
-use crate::watch::{Lookout, Watch};
+use crate::watch::{Polling, Watch};
 
 /// The store in a schema of a PostgreSQL database.
 ///
@@ -84,7 +84,7 @@ impl PostgresStore {
         let (teller, last) = watch::channel(last);
         let (orders, queue) = mpsc::unbounded_channel();
         let seal = Arc::new(opened.seal);
-        let clerk = Clerk {
+        let writer = WriterTask {
             address: address.clone(),
             client: Some(opened.client),
             statements: Statements::default(),
@@ -95,7 +95,7 @@ impl PostgresStore {
             last: teller,
             fence: Fence::default(),
         };
-        tokio::spawn(clerk.serve(queue));
+        tokio::spawn(writer.serve(queue));
         Ok(Self {
             id: opened.id,
             name: address.name,
@@ -208,8 +208,8 @@ impl Store for PostgresStore {
             .readers
             .read(move |db| Box::pin(async move { leases::standing(db, &scope, "").await }))
             .await?;
-        let referee = Referee { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
-        Ok(referee.holder(standing))
+        let policy = LeasePolicy { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
+        Ok(policy.holder(standing))
     }
 
     async fn ask_to_stop(&self, scope: &AssemblyName, process: ProcessId) -> Result<(), StoreError> {
@@ -321,7 +321,7 @@ impl Store for PostgresStore {
             let readers = readers.clone();
             Box::pin(async move { readers.read(|db| Box::pin(read::last_event(db))).await })
         });
-        Watch::new(after, self.last.clone(), Some(Lookout { every: self.poll_every, last }))
+        Watch::new(after, self.last.clone(), Some(Polling { every: self.poll_every, last }))
     }
 }
 

@@ -21,7 +21,7 @@ use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::holder::{Holder, Processes};
-use crate::lease::{Lease, LeaseTerms, Referee};
+use crate::lease::{Lease, LeasePolicy, LeaseTerms};
 use crate::seal::Seal;
 
 /// How many orders share one transaction at most.
@@ -78,7 +78,7 @@ impl Answer {
 }
 
 /// What the task works with.
-pub(super) struct Clerk {
+pub(super) struct WriterTask {
     pub(super) address: Address,
     pub(super) client: Option<Client>,
     pub(super) statements: Statements,
@@ -92,7 +92,7 @@ pub(super) struct Clerk {
     pub(super) fence: Fence,
 }
 
-impl Clerk {
+impl WriterTask {
     /// Writes until nobody can give orders any more.
     pub(super) async fn serve(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
         let mut group = Vec::new();
@@ -184,77 +184,73 @@ impl Clerk {
             let error = Fault::from(error).at(Path::new(&self.address.name));
             return (refuse(order, &error), Some(error));
         }
-        let name = self.address.name.clone();
         match order {
             Order::Commit { lease, batch, reply } => {
-                let passed = batch.leases(&lease).try_for_each(|lease| self.fence.pass(lease));
-                let outcome = match passed {
-                    Err(refusal) => Err(refusal),
-                    Ok(()) => apply::batch(db, &mut self.statements, &self.seal, &lease, &batch)
-                        .await
-                        .map_err(|fault| fault.at(Path::new(&name))),
-                };
-                if outcome.is_err() {
-                    for lease in batch.leases(&lease) {
-                        self.fence.close(lease);
-                    }
-                }
+                let outcome = self.commit(db, &lease, &batch).await;
                 let (outcome, broken) = self.end(db, outcome).await;
                 (Answer::Seq(reply, outcome), broken)
             }
             Order::Grant { scope, holder, reply } => {
-                let clock = self.clock.clone();
-                let processes = self.processes.clone();
-                let referee = Referee { now: clock.now(), terms: self.terms, processes: &*processes };
-                let outcome = leases::grant(db, &referee, &scope, &holder).await;
+                let policy =
+                    LeasePolicy { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
                 let (outcome, broken) =
-                    self.end(db, outcome.map_err(|fault| fault.at(Path::new(&name)))).await;
+                    self.settle(db, leases::grant(db, &policy, &scope, &holder).await).await;
                 (Answer::Lease(reply, outcome), broken)
             }
             Order::Renew { lease, reply } => {
-                let outcome = leases::renew(db, &lease, self.clock.now()).await;
-                self.unit(db, outcome, reply).await
+                let (outcome, broken) =
+                    self.settle(db, leases::renew(db, &lease, self.clock.now()).await).await;
+                (Answer::Unit(reply, outcome), broken)
             }
             Order::Release { lease, reply } => {
-                let outcome = leases::release(db, &lease).await;
-                self.unit(db, outcome, reply).await
+                let (outcome, broken) = self.settle(db, leases::release(db, &lease).await).await;
+                (Answer::Unit(reply, outcome), broken)
             }
             Order::AskToStop { scope, process, reply } => {
-                let outcome = leases::ask_to_stop(db, &scope, process).await;
-                self.unit(db, outcome, reply).await
+                let (outcome, broken) = self.settle(db, leases::ask_to_stop(db, &scope, process).await).await;
+                (Answer::Unit(reply, outcome), broken)
             }
             Order::Reserve { reply } => {
-                let outcome = leases::reserve_process(db).await.map_err(|fault| fault.at(Path::new(&name)));
-                let (outcome, broken) = self.end(db, outcome).await;
+                let (outcome, broken) = self.settle(db, leases::reserve_process(db).await).await;
                 (Answer::Process(reply, outcome), broken)
             }
             Order::Submit { request, asked, reply } => {
                 let outcome = requests::submit(db, &self.seal, &request, &asked).await;
-                let (outcome, broken) =
-                    self.end(db, outcome.map_err(|fault| fault.at(Path::new(&name)))).await;
+                let (outcome, broken) = self.settle(db, outcome).await;
                 (Answer::Seq(reply, outcome), broken)
             }
             Order::Withdraw { request, reply } => {
                 let outcome = requests::withdraw(db, request, self.clock.now()).await;
-                let (outcome, broken) =
-                    self.end(db, outcome.map_err(|fault| fault.at(Path::new(&name)))).await;
+                let (outcome, broken) = self.settle(db, outcome).await;
                 (Answer::Withdrawn(reply, outcome), broken)
             }
         }
     }
 
-    async fn unit(
-        &self,
-        db: &Client,
-        outcome: Outcome<()>,
-        reply: Reply<()>,
-    ) -> (Answer, Option<StoreError>) {
-        let outcome = outcome.map_err(|fault| fault.at(Path::new(&self.address.name)));
-        let (outcome, broken) = self.end(db, outcome).await;
-        (Answer::Unit(reply, outcome), broken)
+    /// Applies a batch unless one before it has failed, and remembers when it fails itself.
+    async fn commit(&mut self, db: &Client, lease: &Lease, batch: &Batch) -> Result<Seq, StoreError> {
+        let outcome = match batch.leases(lease).try_for_each(|lease| self.fence.pass(lease)) {
+            Ok(()) => apply::batch(db, &mut self.statements, &self.seal, lease, batch)
+                .await
+                .map_err(|fault| fault.at(Path::new(&self.address.name))),
+            Err(refusal) => Err(refusal),
+        };
+        if outcome.is_err() {
+            batch.leases(lease).for_each(|lease| self.fence.close(lease));
+        }
+        outcome
     }
 
-    /// Keeps what an order did, or takes it back.
+    /// As [`end`](Self::end), with the place of what went wrong.
+    async fn settle<T>(
+        &self,
+        db: &Client,
+        outcome: Outcome<T>,
+    ) -> (Result<T, StoreError>, Option<StoreError>) {
+        self.end(db, outcome.map_err(|fault| fault.at(Path::new(&self.address.name)))).await
+    }
+
+    /// Keeps what an order did, or takes it back. An error beside the outcome means that the transaction can't go on.
     async fn end<T>(
         &self,
         db: &Client,

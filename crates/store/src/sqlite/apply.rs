@@ -9,7 +9,7 @@ use windlass_model::{AssemblyName, ElementName, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::fault::{Fault, Outcome};
-use super::leases::honour;
+use super::leases::check_lease;
 use super::row::to_json;
 use super::{read, requests};
 use crate::batch::{Batch, Change};
@@ -21,15 +21,15 @@ use crate::seal::Seal;
 /// back on `Err`.
 pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) -> Outcome<Seq> {
     for lease in batch.leases(lease) {
-        honour(db, lease)?;
+        check_lease(db, lease)?;
     }
     let refused = |reason| Fault::Store(StoreError::Refused { scope: lease.scope.clone(), reason });
-    if let Some(reason) = batch.stranger_to(&lease.scope) {
+    if let Some(reason) = batch.foreign_to(&lease.scope) {
         return Err(refused(reason));
     }
-    let desk = Desk { db, seal, scope: &lease.scope };
+    let applier = Applier { db, seal, scope: &lease.scope };
     for change in batch.changes() {
-        match desk.apply(change) {
+        match applier.apply(change) {
             Ok(Applied::Yes) => {}
             Ok(Applied::Taken) => return Err(refused(change.taken())),
             Ok(Applied::Orphan) => return Err(refused(change.orphan())),
@@ -51,13 +51,13 @@ enum Applied {
     Orphan,
 }
 
-struct Desk<'a> {
+struct Applier<'a> {
     db: &'a Connection,
     seal: &'a Seal,
     scope: &'a AssemblyName,
 }
 
-impl Desk<'_> {
+impl Applier<'_> {
     fn apply(&self, change: &Change) -> Outcome<Applied> {
         match change {
             Change::PutAssembly(record) => self.put_assembly(record),

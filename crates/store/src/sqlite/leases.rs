@@ -8,16 +8,16 @@ use super::fault::{Fault, Outcome};
 use super::row::{from_json, to_json};
 use crate::error::StoreError;
 use crate::holder::Holder;
-use crate::lease::{Hold, Lease, Referee, Standing};
+use crate::lease::{Hold, Lease, LeasePolicy, Standing};
 
 /// Grants a lease and records it.
 pub(super) fn grant(
     db: &Connection,
-    referee: &Referee<'_>,
+    policy: &LeasePolicy<'_>,
     scope: &AssemblyName,
     holder: &Holder,
 ) -> Outcome<Lease> {
-    let lease = referee.grant(scope, standing(db, scope)?.as_ref(), holder)?;
+    let lease = policy.grant(scope, standing(db, scope)?.as_ref(), holder)?;
     let sql = "INSERT INTO lease (scope, epoch, holder, since, renewed) VALUES (:scope, :epoch, :holder, :since, :since)
         ON CONFLICT (scope) DO UPDATE SET epoch = :epoch, holder = :holder, since = :since, renewed = :since";
     db.prepare_cached(sql)?.execute(named_params! {
@@ -31,7 +31,7 @@ pub(super) fn grant(
 
 /// Records a sign of life.
 pub(super) fn renew(db: &Connection, lease: &Lease, now: Timestamp) -> Outcome<()> {
-    honour(db, lease)?;
+    check_lease(db, lease)?;
     let mut update = db.prepare_cached("UPDATE lease SET renewed = ?2 WHERE scope = ?1")?;
     update.execute((lease.scope.as_str(), now.as_millis()))?;
     Ok(())
@@ -39,15 +39,15 @@ pub(super) fn renew(db: &Connection, lease: &Lease, now: Timestamp) -> Outcome<(
 
 /// Takes a lease back from its holder.
 pub(super) fn release(db: &Connection, lease: &Lease) -> Outcome<()> {
-    honour(db, lease)?;
+    check_lease(db, lease)?;
     db.prepare_cached("UPDATE lease SET holder = NULL WHERE scope = ?1")?.execute([lease.scope.as_str()])?;
     Ok(())
 }
 
 /// Checks that a lease is the current one.
-pub(super) fn honour(db: &Connection, lease: &Lease) -> Outcome<()> {
+pub(super) fn check_lease(db: &Connection, lease: &Lease) -> Outcome<()> {
     match standing(db, &lease.scope)? {
-        Some(standing) if standing.honours(lease) => Ok(()),
+        Some(standing) if standing.is_held_by(lease) => Ok(()),
         _ => Err(Fault::Store(lease.lost())),
     }
 }
@@ -70,10 +70,10 @@ fn read_standing(row: &Row<'_>) -> Outcome<Standing> {
 /// Says who holds the lease on `scope`.
 pub(super) fn holder(
     db: &Connection,
-    referee: &Referee<'_>,
+    policy: &LeasePolicy<'_>,
     scope: &AssemblyName,
 ) -> Outcome<Option<Holder>> {
-    Ok(referee.holder(standing(db, scope)?))
+    Ok(policy.holder(standing(db, scope)?))
 }
 
 /// Notes that a process is asked to stop.

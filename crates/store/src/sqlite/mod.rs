@@ -37,17 +37,17 @@ pub use crate::options::POLL_EVERY;
 use self::fault::Outcome;
 use self::open::Opened;
 use self::readers::Readers;
-use self::writer::{Clerk, Order, Wipes, Writer};
+use self::writer::{Order, Wipes, Writer, WriterThread};
 use crate::batch::{Batch, Change};
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::holder::{Holder, Processes};
-use crate::lease::{Lease, LeaseTerms, Referee};
+use crate::lease::{Lease, LeasePolicy, LeaseTerms};
 use crate::seal::Seal;
 use crate::snapshot::{History, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
-use crate::watch::{Lookout, Watch};
+use crate::watch::{Polling, Watch};
 
 /// The store in one SQLite file.
 ///
@@ -78,14 +78,14 @@ impl SqliteStore {
         let Opened { db, id, seal } = open::open(&path, &options)?;
         let last = read::last_event(&db).map_err(|fault| fault.at(&path))?;
         let (teller, last) = watch::channel(last);
-        let clerk = Clerk {
+        let writer = WriterThread {
             db,
             path: path.clone(),
             busy: options.own.busy_timeout,
             last: teller,
             fence: Fence::default(),
         };
-        let writer = Writer::start(clerk).map_err(|error| StoreError::Io {
+        let writer = Writer::start(writer).map_err(|error| StoreError::Io {
             action: "start the writer of",
             path: path.to_path_buf(),
             source: Arc::new(error),
@@ -131,8 +131,8 @@ impl Store for SqliteStore {
         let (scope, holder) = (scope.clone(), holder.clone());
         let (clock, processes, terms) = (self.clock.clone(), self.processes.clone(), self.terms);
         self.write(move |db| {
-            let referee = Referee { now: clock.now(), terms, processes: &*processes };
-            leases::grant(db, &referee, &scope, &holder)
+            let policy = LeasePolicy { now: clock.now(), terms, processes: &*processes };
+            leases::grant(db, &policy, &scope, &holder)
         })
         .await
     }
@@ -151,8 +151,8 @@ impl Store for SqliteStore {
         let (clock, processes, terms) = (self.clock.clone(), self.processes.clone(), self.terms);
         self.readers
             .read(move |db| {
-                let referee = Referee { now: clock.now(), terms, processes: &*processes };
-                leases::holder(db, &referee, &scope)
+                let policy = LeasePolicy { now: clock.now(), terms, processes: &*processes };
+                leases::holder(db, &policy, &scope)
             })
             .await
     }
@@ -273,7 +273,7 @@ impl Store for SqliteStore {
             let readers = readers.clone();
             Box::pin(async move { readers.read(read::last_event).await })
         });
-        Watch::new(after, self.last.clone(), Some(Lookout { every: self.poll_every, last }))
+        Watch::new(after, self.last.clone(), Some(Polling { every: self.poll_every, last }))
     }
 }
 

@@ -65,11 +65,11 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread of `clerk`.
-    pub(super) fn start(clerk: Clerk) -> std::io::Result<Self> {
+    /// Starts the thread of `writer`.
+    pub(super) fn start(writer: WriterThread) -> std::io::Result<Self> {
         let (queue, tasks) = sync_channel(QUEUE);
         let thread =
-            std::thread::Builder::new().name("windlass-store".into()).spawn(move || clerk.serve(&tasks))?;
+            std::thread::Builder::new().name("windlass-store".into()).spawn(move || writer.serve(&tasks))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
@@ -153,7 +153,7 @@ where
 }
 
 /// What the thread works with.
-pub(super) struct Clerk {
+pub(super) struct WriterThread {
     /// Its connection.
     pub(super) db: Connection,
     /// The file, for messages.
@@ -166,7 +166,7 @@ pub(super) struct Clerk {
     pub(super) fence: Fence,
 }
 
-impl Clerk {
+impl WriterThread {
     fn serve(mut self, tasks: &Receiver<Box<dyn Task>>) {
         // Whoever was here before may have been killed before it emptied the log.
         let mut to_wipe = true;

@@ -19,7 +19,7 @@ use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::holder::{Holder, Processes, SystemProcesses};
-use crate::lease::{Hold, Lease, LeaseTerms, Referee, Standing};
+use crate::lease::{Hold, Lease, LeasePolicy, LeaseTerms, Standing};
 use crate::snapshot::{History, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
@@ -136,8 +136,8 @@ impl MemoryStore {
 
     fn take_lease(&self, scope: &AssemblyName, holder: &Holder) -> Result<Lease, StoreError> {
         let mut state = self.state();
-        let referee = Referee { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
-        let lease = referee.grant(scope, state.leases.get(scope), holder)?;
+        let policy = LeasePolicy { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
+        let lease = policy.grant(scope, state.leases.get(scope), holder)?;
         let hold = Hold { holder: lease.holder.clone(), since: lease.since, renewed: lease.since };
         state.leases.insert(scope.clone(), Standing { epoch: lease.epoch, hold: Some(hold) });
         Ok(lease)
@@ -146,7 +146,7 @@ impl MemoryStore {
 
 impl State {
     fn standing(&mut self, lease: &Lease) -> Result<&mut Standing, StoreError> {
-        let standing = self.leases.get_mut(&lease.scope).filter(|standing| standing.honours(lease));
+        let standing = self.leases.get_mut(&lease.scope).filter(|standing| standing.is_held_by(lease));
         standing.ok_or_else(|| lease.lost())
     }
 
@@ -170,7 +170,7 @@ impl State {
         if let Some(error) = self.failure.take() {
             return Err(error);
         }
-        batch.stranger_to(scope).map_or(Ok(()), |reason| Err(refused(reason)))?;
+        batch.foreign_to(scope).map_or(Ok(()), |reason| Err(refused(reason)))?;
         self.records.apply(scope, batch).map_err(refused)?;
         Ok(self.records.last())
     }
@@ -204,8 +204,8 @@ impl Store for MemoryStore {
     }
 
     async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError> {
-        let referee = Referee { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
-        Ok(referee.holder(self.state().leases.get(scope).cloned()))
+        let policy = LeasePolicy { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
+        Ok(policy.holder(self.state().leases.get(scope).cloned()))
     }
 
     async fn ask_to_stop(&self, scope: &AssemblyName, process: ProcessId) -> Result<(), StoreError> {
