@@ -1,5 +1,5 @@
 //! Compiles the programs that run inside containers: the runner of warm containers (`src/runner/program`), and the first
-//! process of a container with one job (`runner/init.rs`).
+//! process of a container with one job (`src/docker/init`).
 //!
 //! They have to run in any image, so they are linked statically; they use the standard library only, so `rustc` alone makes
 //! them, in about a second each. Where that can't be done (no static libc, no standard library for the target), the crate
@@ -25,8 +25,8 @@ const PROGRAMS: [(&str, &str, &[&str], &str); 2] = [
     ),
     (
         "windlass-init",
-        "runner/init.rs",
-        &["runner/init.rs"],
+        "src/docker/init/main.rs",
+        &["src/docker/init"],
         "the first process of containers could not be built, the docker runtime can't run jobs",
     ),
 ];

@@ -104,8 +104,20 @@ impl fmt::Debug for Captured {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// Streams of which a part is kept, the same on all runtimes: what was stored as it came, the last of what was not stored,
+    /// how many bytes there were, how many are kept, and the text that comes of it.
+    pub(crate) const CUTS: [(&str, &str, u64, u64, &str); 7] = [
+        ("0123", "", 4, 8, "0123"),
+        ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),
+        ("0123456789", "", 10, 5, "01[… 5 bytes left out …]789"),
+        ("01234", "56789", 10, 10, "0123456789"),
+        ("01234567", "89", 10, 8, "0123[… 2 bytes left out …]6789"),
+        ("0123", "89", 10, 4, "01[… 6 bytes left out …]89"),
+        ("0123", "", 4, 0, "[… 4 bytes left out …]"),
+    ];
 
     #[test]
     fn head_and_tail_that_meet_are_complete() {

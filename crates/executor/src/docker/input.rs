@@ -1,4 +1,4 @@
-//! How a job is told to the first process of its container (`runner/init.rs` has the language).
+//! How a job is told to the first process of its container (`docker/init` has the language).
 
 use std::collections::BTreeMap;
 

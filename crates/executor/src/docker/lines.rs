@@ -1,4 +1,4 @@
-//! What the first process of a container tells (`runner/init.rs` has the language), and the outcome that comes of it.
+//! What the first process of a container tells (`docker/init` has the language), and the outcome that comes of it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -289,7 +289,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Job;
+    use crate::{Job, captured::tests::CUTS};
 
     fn collected(keep: u64, text: &str) -> Outcome {
         let mut job =
@@ -320,15 +320,7 @@ mod tests {
         let line = |letter: char, text: &str| {
             if text.is_empty() { String::new() } else { format!("{letter} {}\n", STANDARD.encode(text)) }
         };
-        for (stored, rest, total, keep, expected) in [
-            ("0123", "", 4, 8, "0123"),
-            ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),
-            ("0123456789", "", 10, 5, "01[… 5 bytes left out …]789"),
-            ("01234", "56789", 10, 10, "0123456789"),
-            ("01234567", "89", 10, 8, "0123[… 2 bytes left out …]6789"),
-            ("0123", "89", 10, 4, "01[… 6 bytes left out …]89"),
-            ("0123", "", 4, 0, "[… 4 bytes left out …]"),
-        ] {
+        for (stored, rest, total, keep, expected) in CUTS {
             let text = format!("A\nS 1\n{}{}X 1 2 {total} 0 exit 0\n", line('o', stored), line('O', rest));
             assert_eq!(collected(keep, &text).stdout.text(), expected, "{stored} {rest} {keep}");
         }

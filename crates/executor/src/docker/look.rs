@@ -33,7 +33,7 @@ const MEMORY_PAUSE: Duration = Duration::from_millis(100);
 const STORE_LOOKS: u32 = 20;
 const STORE_PAUSE: Duration = Duration::from_millis(50);
 
-/// Between 50 ms and this signal's number the grace doubles with each number (`runner/init.rs`).
+/// Between 50 ms and this signal's number the grace doubles with each number (`docker/init`).
 const FIRST_SIGNAL: u32 = 34;
 const LAST_SIGNAL: u32 = 64;
 const FIRST_GRACE: Duration = Duration::from_millis(50);

@@ -115,18 +115,11 @@ impl Drop for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::captured::tests::CUTS;
 
     #[test]
     fn head_and_tail_come_from_wherever_they_are() {
-        for (first, last, total, keep, text) in [
-            ("0123", "", 4, 8, "0123"),
-            ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),
-            ("0123456789", "", 10, 5, "01[… 5 bytes left out …]789"),
-            ("01234", "56789", 10, 10, "0123456789"),
-            ("01234567", "89", 10, 8, "0123[… 2 bytes left out …]6789"),
-            ("0123", "89", 10, 4, "01[… 6 bytes left out …]89"),
-            ("0123", "", 4, 0, "[… 4 bytes left out …]"),
-        ] {
+        for (first, last, total, keep, text) in CUTS {
             let mut kept = Kept::new(PathBuf::from("/nowhere"));
             kept.push(first.as_bytes());
             kept.push_tail(last.as_bytes());

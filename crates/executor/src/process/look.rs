@@ -219,6 +219,7 @@ pub(crate) fn placed(folder: &JobFolder) -> io::Result<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::captured::tests::CUTS;
 
     /// A stream `0123…`, of which `stored` bytes are in the file and `rest` remembered.
     fn stream(stored: &str, rest: &str, total: u64, keep: u64) -> Captured {
@@ -233,15 +234,7 @@ mod tests {
 
     #[test]
     fn head_and_tail_come_from_wherever_they_are() {
-        for (stored, rest, total, keep, text) in [
-            ("0123", "", 4, 8, "0123"),
-            ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),
-            ("0123456789", "", 10, 5, "01[… 5 bytes left out …]789"),
-            ("01234", "56789", 10, 10, "0123456789"),
-            ("01234567", "89", 10, 8, "0123[… 2 bytes left out …]6789"),
-            ("0123", "89", 10, 4, "01[… 6 bytes left out …]89"),
-            ("0123", "", 4, 0, "[… 4 bytes left out …]"),
-        ] {
+        for (stored, rest, total, keep, text) in CUTS {
             assert_eq!(stream(stored, rest, total, keep).text(), text, "{stored} {rest} {keep}");
         }
     }

@@ -1,0 +1,34 @@
+//! The signals that this program is sent: somebody wishes the job to end, or the engine stops the container.
+
+use std::{sync::mpsc::Sender, thread, time::Duration};
+
+use crate::{
+    life::Event,
+    sys::{SIGHUP, SIGINT, SIGTERM, SigSet},
+};
+
+const FIRST_REALTIME: i32 = 34;
+const LAST_REALTIME: i32 = 64;
+
+/// Keeps the signals from interrupting this thread, and those it starts, so that [`SigSet::wait`] takes them.
+pub(crate) fn block() -> SigSet {
+    let set = SigSet::of([SIGHUP, SIGINT, SIGTERM].into_iter().chain(FIRST_REALTIME..=LAST_REALTIME));
+    set.block();
+    set
+}
+
+/// Tells of each signal that comes.
+pub(crate) fn watch(signals: SigSet, events: Sender<Event>) {
+    thread::spawn(move || {
+        loop {
+            let told = match signals.wait() - FIRST_REALTIME {
+                0 => events.send(Event::Cancel(Duration::ZERO)),
+                steps @ 1.. => events.send(Event::Cancel(Duration::from_millis(50 << (steps - 1)))),
+                _ => events.send(Event::Stopped),
+            };
+            if told.is_err() {
+                return;
+            }
+        }
+    });
+}

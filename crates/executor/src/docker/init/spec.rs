@@ -1,0 +1,137 @@
+//! The job as it is described on the input, and storing what it is given.
+
+use std::{
+    fs::{DirBuilder, OpenOptions, Permissions},
+    io::{self, Read},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crate::{ROOT, WORK, sys};
+
+/// A job, but for its files, which are stored while it is read.
+#[derive(Default)]
+pub(crate) struct Spec {
+    /// The program and its arguments.
+    pub(crate) argv: Vec<Vec<u8>>,
+    /// Variables, `NAME=value`.
+    pub(crate) env: Vec<Vec<u8>>,
+    pub(crate) timeout: Duration,
+    /// Between asking a process to end and killing it.
+    pub(crate) grace: Duration,
+    /// How many bytes of stdout and of stderr the outcome keeps.
+    pub(crate) keep: [u64; 2],
+    /// How many bytes of each are told while the job runs.
+    pub(crate) spill: u64,
+    /// The job goes on when its owner has gone.
+    pub(crate) must_finish: bool,
+    /// There is something to read, in the file that [`stdin_path`] names.
+    pub(crate) has_stdin: bool,
+    /// The greatest size and the path of each output.
+    pub(crate) outputs: Vec<(u64, PathBuf)>,
+}
+
+/// Returns where what the job reads is stored until it starts.
+pub(crate) fn stdin_path() -> PathBuf {
+    Path::new(ROOT).join("stdin")
+}
+
+impl Spec {
+    /// Reads a job, and stores what it is given; `None` when the input ends before the job does.
+    pub(crate) fn read(input: &mut impl Read) -> io::Result<Option<Self>> {
+        sys::set_umask();
+        let mut spec = Self::default();
+        // That the folder could not be made is told when all has been read, like a file that could not be written.
+        let work = make_folder(Path::new(WORK)).map_err(|error| at(Path::new(WORK), &error));
+        let mut next_file: Option<(u32, PathBuf)> = None;
+        loop {
+            let mut head = [0; 9];
+            match input.read_exact(&mut head) {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+                read => read?,
+            }
+            let length = u64::from_le_bytes(head[1..].try_into().expect("eight bytes"));
+            match head[0] {
+                b'c' => {
+                    let (mode, path) = next_file.take().ok_or_else(|| odd("a content without a file"))?;
+                    store(&path, mode, input.take(length))?;
+                }
+                b'i' => {
+                    spec.has_stdin = true;
+                    store(&stdin_path(), 0o600, input.take(length))?;
+                }
+                kind => {
+                    let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+                    input.read_exact(&mut bytes)?;
+                    match kind {
+                        b'a' => spec.argv.push(bytes),
+                        b'e' => spec.env.push(bytes),
+                        b'n' => spec.limits(&text(bytes)?)?,
+                        b'f' => next_file = Some(file(&text(bytes)?)?),
+                        b'o' => spec.outputs.push(output(&text(bytes)?)?),
+                        b'.' => return work.map(|()| Some(spec)),
+                        _ => return Err(odd("an unknown record")),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the record `n`.
+    fn limits(&mut self, line: &str) -> io::Result<()> {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [timeout, grace, stdout, stderr, spill, fate] = words[..] else {
+            return Err(odd("other numbers"));
+        };
+        let number = |word: &str| word.parse::<u64>().map_err(io::Error::other);
+        self.timeout = Duration::from_millis(number(timeout)?);
+        self.grace = Duration::from_millis(number(grace)?);
+        self.keep = [number(stdout)?, number(stderr)?];
+        self.spill = number(spill)?;
+        self.must_finish = fate == "finish";
+        Ok(())
+    }
+}
+
+/// Reads the record `f`.
+fn file(line: &str) -> io::Result<(u32, PathBuf)> {
+    let (mode, path) = line.split_once(' ').ok_or_else(|| odd("a file without a path"))?;
+    Ok((u32::from_str_radix(mode, 8).map_err(io::Error::other)?, Path::new(WORK).join(path)))
+}
+
+/// Reads the record `o`.
+fn output(line: &str) -> io::Result<(u64, PathBuf)> {
+    let (max, path) = line.split_once(' ').ok_or_else(|| odd("an output without a path"))?;
+    Ok((max.parse().map_err(io::Error::other)?, path.into()))
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+fn odd(what: &str) -> io::Error {
+    io::Error::other(format!("the description of the job has {what}"))
+}
+
+fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("can't write `{}`: {error}", path.display()))
+}
+
+/// Writes a file, in folders that are made for it.
+fn store(path: &Path, mode: u32, content: impl Read) -> io::Result<()> {
+    write(path, mode, content).map_err(|error| at(path, &error))
+}
+
+fn write(path: &Path, mode: u32, mut content: impl Read) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        make_folder(parent)?;
+    }
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    io::copy(&mut content, &mut file)?;
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+fn make_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}

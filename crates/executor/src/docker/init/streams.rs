@@ -1,0 +1,88 @@
+//! What the job writes to its stdout and stderr: told while there is room, and the last of the rest kept.
+
+use std::{
+    collections::VecDeque,
+    io::{self, Read},
+    sync::mpsc::{Receiver, Sender, channel},
+    thread::{self, JoinHandle},
+};
+
+use crate::{
+    life::Event,
+    report::{PIECE, Report},
+    spec::Spec,
+};
+
+/// A thread that takes what comes from one stream.
+pub(crate) struct Pump<R> {
+    stream: Sender<Option<R>>,
+    thread: JoinHandle<Tail>,
+}
+
+/// What is left of a stream when it has ended.
+#[derive(Default)]
+struct Tail {
+    /// How many bytes there were.
+    total: u64,
+    /// The last of those that were not told.
+    rest: VecDeque<u8>,
+}
+
+/// Makes the thread for a stream, which waits until there is one. `keep` is how many bytes of it the outcome has: what is
+/// too much to be told leaves half of that, the last of it, for the end.
+pub(crate) fn pump<R: Read + Send + 'static>(
+    letter: char,
+    keep: u64,
+    spec: &Spec,
+    report: &Report,
+    events: &Sender<Event>,
+) -> Pump<R> {
+    let (room, keep) = (spec.spill.max(keep), usize::try_from(keep.div_ceil(2)).unwrap_or(usize::MAX));
+    let (report, events) = (report.clone(), events.clone());
+    let (stream, begin) = channel();
+    let thread = thread::spawn(move || {
+        let Ok(Some(stream)) = Receiver::<Option<R>>::recv(&begin) else { return Tail::default() };
+        let tail = take_all(stream, letter, room, keep, &report);
+        let _over = events.send(Event::Drained);
+        tail
+    });
+    Pump { stream, thread }
+}
+
+impl<R> Pump<R> {
+    /// Hands over the stream.
+    pub(crate) fn begin(&self, stream: Option<R>) {
+        let _it_waits = self.stream.send(stream);
+    }
+
+    /// Waits for the end of the stream, tells the last of what was not told, and returns how many bytes there were.
+    pub(crate) fn end(self, letter: char, report: &Report) -> u64 {
+        let tail = self.thread.join().unwrap_or_default();
+        for piece in Vec::from(tail.rest).chunks(PIECE) {
+            report.say_bytes(letter.encode_utf8(&mut [0; 4]), piece);
+        }
+        tail.total
+    }
+}
+
+/// Tells the first `room` bytes, and keeps the last `keep` of the others.
+fn take_all(mut stream: impl Read, letter: char, room: u64, keep: usize, report: &Report) -> Tail {
+    let mut tail = Tail::default();
+    let mut chunk = vec![0; PIECE * 4];
+    loop {
+        let length = match stream.read(&mut chunk) {
+            Ok(0) => return tail,
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => return tail,
+        };
+        let fits = usize::try_from(room.saturating_sub(tail.total)).unwrap_or(usize::MAX).min(length);
+        tail.total += length as u64;
+        for piece in chunk[..fits].chunks(PIECE) {
+            report.say_bytes(letter.encode_utf8(&mut [0; 4]), piece);
+        }
+        let rest = &chunk[fits..length];
+        tail.rest.extend(&rest[rest.len().saturating_sub(keep)..]);
+        tail.rest.drain(..tail.rest.len().saturating_sub(keep));
+    }
+}

@@ -1,0 +1,210 @@
+//! The few calls of the system that the standard library has no name for.
+//!
+//! Declared here and not taken from the crate `libc`: this program is compiled by `rustc` alone. Numbers are those of
+//! Linux with 64-bit words, the same on all its architectures.
+
+use std::{
+    ffi::{CStr, CString, c_char, c_int, c_long, c_uint, c_ulong, c_void},
+    io,
+    os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    path::Path,
+    ptr,
+};
+
+unsafe extern "C" {
+    fn kill(pid: c_int, signal: c_int) -> c_int;
+    fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
+    fn setsid() -> c_int;
+    fn umask(mask: c_uint) -> c_uint;
+    fn access(path: *const c_char, mode: c_int) -> c_int;
+    fn execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> c_int;
+    fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int;
+    fn setrlimit(resource: c_int, limits: *const [u64; 2]) -> c_int;
+    fn sigemptyset(set: *mut SigSet) -> c_int;
+    fn sigaddset(set: *mut SigSet, signal: c_int) -> c_int;
+    fn pthread_sigmask(how: c_int, set: *const SigSet, old: *mut SigSet) -> c_int;
+    fn sigwait(set: *const SigSet, signal: *mut c_int) -> c_int;
+    fn signal(signal: c_int, handler: usize) -> usize;
+    fn syscall(number: c_long, ...) -> c_long;
+    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
+    fn write(fd: c_int, bytes: *const c_void, length: usize) -> isize;
+    fn close(fd: c_int) -> c_int;
+}
+
+pub(crate) const SIGHUP: i32 = 1;
+pub(crate) const SIGINT: i32 = 2;
+pub(crate) const SIGKILL: i32 = 9;
+pub(crate) const SIGTERM: i32 = 15;
+const SIGPIPE: i32 = 13;
+
+pub(crate) const EPERM: i32 = 1;
+pub(crate) const ENOENT: i32 = 2;
+pub(crate) const E2BIG: i32 = 7;
+pub(crate) const ENOEXEC: i32 = 8;
+pub(crate) const EACCES: i32 = 13;
+pub(crate) const EXDEV: i32 = 18;
+pub(crate) const ENOTDIR: i32 = 20;
+pub(crate) const ETXTBSY: i32 = 26;
+pub(crate) const ELOOP: i32 = 40;
+
+const SIG_DFL: usize = 0;
+const SIG_SETMASK: c_int = 2;
+const RLIMIT_CORE: c_int = 4;
+const PR_SET_DUMPABLE: c_int = 4;
+const X_OK: c_int = 1;
+const O_WRONLY: c_int = 1;
+const O_NONBLOCK: u64 = 0o4000;
+const O_CLOEXEC: u64 = 0o2_000_000;
+const O_PATH: u64 = 0o10_000_000;
+const OPENAT2: c_long = 437;
+const RESOLVE_NO_MAGICLINKS: u64 = 2;
+const RESOLVE_BENEATH: u64 = 8;
+
+/// Shuts this process off from what runs in the container as the same user: nobody can trace it or open what it has open.
+/// And no job of ours leaves a core; Podman drops its own defaults when it is asked for that.
+pub(crate) fn shut_off() {
+    // SAFETY: plain system calls, which read two numbers.
+    unsafe {
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        setrlimit(RLIMIT_CORE, &[0, 0]);
+    }
+}
+
+/// Lets new files be read by all and written by their owner.
+pub(crate) fn set_umask() {
+    // SAFETY: a plain system call.
+    unsafe { umask(0o022) };
+}
+
+/// Sends a signal to a process, or with -1 to everybody else. That it is gone is as good.
+pub(crate) fn send(pid: i32, signal: i32) {
+    // SAFETY: a plain system call.
+    unsafe { kill(pid, signal) };
+}
+
+/// Waits until a child ends, and returns its number and its status.
+pub(crate) fn wait_for_any() -> io::Result<(i32, i32)> {
+    let mut status = 0;
+    // SAFETY: `status` is there for the call.
+    match unsafe { waitpid(-1, &raw mut status, 0) } {
+        pid @ 1.. => Ok((pid, status)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Tells whether we may execute a file.
+pub(crate) fn may_execute(path: &Path) -> bool {
+    CString::new(path.as_os_str().as_encoded_bytes())
+        // SAFETY: the path is there for the call.
+        .is_ok_and(|path| unsafe { access(path.as_ptr(), X_OK) } == 0)
+}
+
+/// A set of signals, as large as any C library's.
+#[repr(C, align(16))]
+pub(crate) struct SigSet([u64; 16]);
+
+impl SigSet {
+    const EMPTY: Self = Self([0; 16]);
+
+    pub(crate) fn of(signals: impl IntoIterator<Item = i32>) -> Self {
+        let mut set = Self::EMPTY;
+        // SAFETY: the set is larger than the C library's.
+        unsafe {
+            sigemptyset(&raw mut set);
+            for signal in signals {
+                sigaddset(&raw mut set, signal);
+            }
+        }
+        set
+    }
+
+    /// Keeps exactly these from interrupting this thread, and those that it starts.
+    pub(crate) fn block(&self) {
+        // SAFETY: the set is there for the call.
+        unsafe { pthread_sigmask(SIG_SETMASK, self, ptr::null_mut()) };
+    }
+
+    /// Waits for one of them.
+    pub(crate) fn wait(&self) -> i32 {
+        let mut signal = 0;
+        // SAFETY: both are there for the call.
+        unsafe { sigwait(self, &raw mut signal) };
+        signal
+    }
+}
+
+/// What `execve` takes, made before the fork.
+pub(crate) struct Image {
+    path: CString,
+    /// Ends with a null pointer, as the next.
+    argv: Vec<*const c_char>,
+    envp: Vec<*const c_char>,
+    /// What the pointers lead into.
+    _texts: [Vec<CString>; 2],
+}
+
+// SAFETY: the pointers lead into the texts beside them, which nobody changes.
+unsafe impl Send for Image {}
+// SAFETY: as above.
+unsafe impl Sync for Image {}
+
+impl Image {
+    pub(crate) fn new(path: CString, argv: Vec<CString>, envp: Vec<CString>) -> Self {
+        let table = |texts: &[CString]| texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect();
+        Self { path, argv: table(&argv), envp: table(&envp), _texts: [argv, envp] }
+    }
+
+    /// Becomes the job; returns only with the reason why not. For a fresh child: it makes system calls only.
+    pub(crate) fn execute(&self) -> io::Error {
+        // SAFETY: system calls on values that outlive them; `argv` and `envp` end with a null pointer.
+        unsafe {
+            setsid();
+            umask(0o022);
+            signal(SIGPIPE, SIG_DFL);
+            SigSet::EMPTY.block();
+            prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+            // Of two that need memory, the job is the one to be killed, and not who tells of it.
+            let score = open(c"/proc/self/oom_score_adj".as_ptr(), O_WRONLY);
+            if score >= 0 {
+                write(score, c"200".as_ptr().cast(), 3);
+                close(score);
+            }
+            execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr());
+        }
+        io::Error::last_os_error()
+    }
+}
+
+/// Whether what is opened is only named, or read.
+#[derive(Clone, Copy)]
+pub(crate) enum Open {
+    Named,
+    ForReading,
+}
+
+/// What `openat2` takes.
+#[repr(C)]
+struct OpenHow {
+    flags: u64,
+    mode: u64,
+    resolve: u64,
+}
+
+/// Opens something below a folder; the kernel sees to it that no link leads out.
+pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &CStr, how: Open) -> io::Result<OwnedFd> {
+    let flags = match how {
+        Open::Named => O_PATH,
+        // A pipe that nobody writes to must not make us wait.
+        Open::ForReading => O_NONBLOCK,
+    };
+    let how = OpenHow { flags: flags | O_CLOEXEC, mode: 0, resolve: RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
+    // SAFETY: all that is pointed to is there for the call, and the kernel is told how large it is.
+    let fd =
+        unsafe { syscall(OPENAT2, folder.as_raw_fd(), path.as_ptr(), &raw const how, size_of::<OpenHow>()) };
+    let fd = c_int::try_from(fd).map_err(io::Error::other)?;
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just given it to us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
