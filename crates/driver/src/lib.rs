@@ -25,10 +25,13 @@
 //! | [`noop`] | the driver that does nothing |
 //! | [`codes`] | what can be wrong with the properties of that driver |
 //!
+//! The README has a whole driver. To ask one what it would do for a package:
+//!
 //! ```
 //! use windlass_driver::{Bindings, Driver, Package, noop::Noop};
 //! use windlass_model::{Action, Transition};
 //!
+//! // Nothing is declared, so `Start` moves the state and calls nobody.
 //! let package = Package::new("resource::router::1.0".parse()?, Bindings::default(), Vec::new());
 //! assert!(Noop.nature(&package, &Action::Transition(Transition::Start)).is_none());
 //! # Ok::<(), windlass_model::name::NameError>(())
@@ -46,3 +49,7 @@ pub use contract::{Context, Driver, Found, JobFailure, Nature, Query, Registry};
 pub use location::{Location, Placement, PoolSecrets};
 pub use package::{Binding, Bindings, Package};
 pub use windlass_model::record::{Effect, Failure, FailureKind};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

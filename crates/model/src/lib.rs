@@ -61,3 +61,7 @@ pub use id::{CallId, Epoch, InstanceId, ProcessId, RequestId, Seq, StepId, Trans
 pub use name::{AssemblyName, ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
 pub use state::{Modifier, State, Transition, Transitions};
 pub use template::{Part, Template};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

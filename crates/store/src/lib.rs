@@ -101,3 +101,7 @@ pub use sqlite::SqliteStore;
 pub use store::Store;
 pub use ticket::Ticket;
 pub use watch::Watch;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
