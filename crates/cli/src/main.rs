@@ -1,5 +1,6 @@
 //! The `windlass` command: parses arguments, prints, exits. What it does is in the crate `windlass`.
 
+mod alike;
 mod args;
 mod command;
 mod diagnostics;

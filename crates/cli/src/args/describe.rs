@@ -8,7 +8,8 @@ use super::flags::{AssemblyArgs, PartsArgs, PrintArgs};
 
 /// Show what up would do, and why each step waits.
 ///
-/// Nothing is changed. What is saved by -o is carried out as it was looked at, or refused with what has moved since.
+/// Nothing is changed. What is saved by -o is carried out as it was looked at, or refused with what has moved since. More
+/// than ten steps that do the same to nodes of a cluster, and wait for the same, are listed as one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,6 +25,10 @@ pub(crate) struct PlanArgs {
     /// Explain this step instead: what it waits for, and what that waits for
     #[arg(long, value_name = "STEP")]
     pub(crate) why: Option<String>,
+
+    /// List each step, also of nodes that are alike
+    #[arg(long, conflicts_with = "why")]
+    pub(crate) all: bool,
 
     /// End with code 3 when something would be done
     #[arg(long)]

@@ -97,14 +97,24 @@ impl std::str::FromStr for VersionName {
 }
 
 /// Show how assemblies are: their components, states, outputs.
+///
+/// Of a cluster with more than ten nodes, those that are alike share a line, and those that are not well come first.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass status
+  windlass status h_bta B__1
   windlass status h_bta --format json")]
 pub(crate) struct StatusArgs {
     /// The assembly; else all
     pub(crate) name: Option<AssemblyName>,
+
+    /// Only this component or node, with all that is in it, as `B` or `B__1`
+    pub(crate) component: Option<String>,
+
+    /// List each node of large clusters too
+    #[arg(long)]
+    pub(crate) all: bool,
 
     #[command(flatten)]
     pub(crate) print: PrintArgs,

@@ -1,16 +1,20 @@
 //! `windlass plan`.
 
+pub(crate) mod listing;
+
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass::lifecycle::{Diff, ElementChangeKind};
+use windlass::lifecycle::{Diff, ElementChange, ElementChangeKind};
 use windlass::model::StepId;
 use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
 use windlass::view::plan::{DriftView, PlanView, StepView};
 use windlass::{Order, Windlass};
 
+use self::listing::{Listing, Waits};
 use super::{fail, fail_of_file, open, order, plural, print_json};
+use crate::alike;
 use crate::args::{Format, PlanArgs};
 use crate::output::{BAD, DIM, GOOD, ODD, STRONG, say, styled, tell};
 use crate::{diagnostics, exit};
@@ -44,7 +48,7 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
             if let Some(step) = &args.why {
                 return why(&plan, step, args.print.format);
             }
-            let code = show(&plan, args.print.format, args.detailed_exitcode);
+            let code = show_steps(&plan, args.print.format, args.detailed_exitcode, args.all);
             tell_saved(args.output.as_deref());
             code
         }
@@ -72,7 +76,11 @@ pub(crate) async fn save(
 
 /// Prints what would be done.
 pub(crate) fn show(plan: &PlanView, format: Format, detailed: bool) -> ExitCode {
-    let code = if format == Format::Json { print_json(plan) } else { print(plan) };
+    show_steps(plan, format, detailed, false)
+}
+
+fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> ExitCode {
+    let code = if format == Format::Json { print_json(plan) } else { print(plan, whole) };
     let changes = plan.calling().next().is_some() || !plan.changes.is_empty();
     if detailed && changes && code == exit::DONE { exit::changes() } else { code }
 }
@@ -91,7 +99,24 @@ pub(crate) fn print_changes(changes: &Diff) {
 
 /// Prints what is different.
 pub(crate) fn print_all_changes(changes: &Diff) {
-    for line in changes.to_string().lines() {
+    let text = |change: &ElementChange| alike::nameless(&change.to_string(), &change.element);
+    for alike in alike::put_together(&changes.elements, |change| text(change)) {
+        let first = alike[0];
+        if alike.len() == 1 {
+            print_change(&first.to_string());
+            continue;
+        }
+        let names = alike::named(alike.iter().map(|change| &change.element));
+        // The first mention is the part that changes, the others are what is said of it.
+        print_change(&text(first).replacen(&alike::pattern(first.element.local()), &names, 1));
+    }
+    for change in &changes.relationships {
+        print_change(&change.to_string());
+    }
+}
+
+fn print_change(change: &str) {
+    for line in change.lines() {
         let style = match line.trim_start().chars().next() {
             Some('+') => GOOD,
             Some('-') => BAD,
@@ -102,10 +127,15 @@ pub(crate) fn print_all_changes(changes: &Diff) {
 }
 
 /// Prints the parts that are not as their records say, or that nobody can tell of.
-fn print_drift(drift: &[DriftView]) {
-    for part in drift.iter().filter(|part| part.well != Some(true)) {
-        let style = if part.well == Some(false) { BAD } else { ODD };
-        say!("  {}", styled(style, format!("! {}: {}", part.element.local(), part.seen)));
+fn print_drift(drift: &[DriftView], whole: bool) {
+    let odd = drift.iter().filter(|part| part.well != Some(true));
+    let key = |part: &&DriftView| (part.well, alike::nameless(&part.seen, &part.element));
+    for parts in alike::put_together_unless(whole, odd, key) {
+        let first = parts[0];
+        let style = if first.well == Some(false) { BAD } else { ODD };
+        let seen = if parts.len() > 1 { key(&first).1 } else { first.seen.clone() };
+        let names = alike::named(parts.iter().map(|part| &part.element));
+        say!("  {}", styled(style, format!("! {names}: {seen}")));
     }
     let well = drift.iter().filter(|part| part.well == Some(true)).count();
     say!("{} looked at, {well} as on record", plural(drift.len(), "part"));
@@ -146,10 +176,10 @@ fn steps(plan: &PlanView) -> String {
     }
 }
 
-fn print(plan: &PlanView) -> ExitCode {
+fn print(plan: &PlanView, whole: bool) -> ExitCode {
     let name = styled(STRONG, &plan.assembly);
     if let Some(drift) = &plan.drift {
-        print_drift(drift);
+        print_drift(drift, whole);
     }
     let calling: Vec<&StepView> = plan.calling().collect();
     if calling.is_empty() {
@@ -159,24 +189,23 @@ fn print(plan: &PlanView) -> ExitCode {
     }
     print_changes(&plan.changes);
     say!("{name}: {}, up to {} at once", plural(calling.len(), "step"), plan.widest);
-    let width = calling.iter().map(|step| step.element.local().len()).max().unwrap_or(0);
-    for step in &calling {
-        let id = styled(DIM, format!("{:>5}", step.id.to_string()));
-        say!("{id} {:<width$} {}", step.element.local(), step.action);
-        for wait in &step.waits {
-            let word = match wait.kind {
-                WaitKind::Needs => "needs",
-                WaitKind::After => "after",
-            };
-            let origin = wait.origin.as_ref().map(|origin| format!(" ({origin})")).unwrap_or_default();
-            say!("      {}", styled(DIM, format!("{word} {}{origin}", wait.reason)));
-        }
-    }
+    Listing::new(&calling, Waits::Told, whole).print();
     let silent = plan.steps.len() - calling.len();
     if silent > 0 {
         say!("and {} in which only a state moves on", plural(silent, "step"));
     }
-    let path: Vec<String> = plan.critical_path.iter().map(StepId::to_string).collect();
-    say!("longest chain: {}", path.join(" → "));
+    say!("longest chain: {}", chain(&plan.critical_path, whole));
     exit::DONE
+}
+
+/// How many steps of a long chain are named: its first and its last.
+const ENDS: usize = 10;
+
+fn chain(steps: &[StepId], whole: bool) -> String {
+    let written = |steps: &[StepId]| steps.iter().map(StepId::to_string).collect::<Vec<_>>().join(" → ");
+    if whole || steps.len() <= 3 * ENDS {
+        return written(steps);
+    }
+    let (first, last) = (&steps[..ENDS], &steps[steps.len() - ENDS..]);
+    format!("{} → … → {} ({})", written(first), written(last), plural(steps.len(), "step"))
 }

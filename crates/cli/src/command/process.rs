@@ -14,9 +14,11 @@ use windlass::store::Holder;
 use windlass::view::plan::PlanView;
 use windlass::{Following, Pending, Started, Windlass};
 
+use super::plan::listing::{Listing, Waits};
 use super::{fail, plural, print_json};
+use crate::alike;
 use crate::args::Format;
-use crate::output::{BAD, DIM, GOOD, STRONG, print_event, say, styled, tell};
+use crate::output::{BAD, GOOD, STRONG, print_event, say, styled, tell};
 use crate::progress::Progress;
 use crate::{diagnostics, exit};
 
@@ -135,9 +137,9 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
 
 /// Says who reads something else than it was given.
 fn reads_anew(ended: &Ended) -> String {
-    let names: Vec<&str> = ended.stale.iter().map(ElementName::local).collect();
-    let verb = if names.len() == 1 { "reads" } else { "read" };
-    format!("{} {verb} what has changed since", names.join(", "))
+    let names = alike::names(ended.stale.iter().map(ElementName::local));
+    let verb = if ended.stale.len() == 1 { "reads" } else { "read" };
+    format!("{names} {verb} what has changed since")
 }
 
 /// Prints the plan, runs it, and prints how it ended.
@@ -218,7 +220,7 @@ async fn close(windlass: &Windlass, code: ExitCode) -> ExitCode {
     }
 }
 
-/// How many steps are listed before they are carried out. Of more than that, the first few are.
+/// How many lines of steps are listed before they are carried out. Of more than that, the first few are.
 const MOST_LISTED: usize = 100;
 const FEW_LISTED: usize = 20;
 
@@ -234,18 +236,11 @@ fn print_plan(started: &Started, plan: &PlanView) {
     let steps = plural(calling.len(), "step");
     let continues = process.continues.map(|id| format!(", goes on from {id}")).unwrap_or_default();
     say!("{name}: {steps}, up to {} at once ({} {}{continues})", plan.widest, process.id, process.intent);
-    let shown = if calling.len() > MOST_LISTED { FEW_LISTED } else { calling.len() };
-    let width = calling[..shown].iter().map(|step| step.element.local().len()).max().unwrap_or(0);
-    for step in &calling[..shown] {
-        let id = styled(DIM, format!("{:>5}", step.id.to_string()));
-        say!("{id} {:<width$} {}", step.element.local(), step.action);
-    }
-    if shown < calling.len() {
-        say!(
-            "      and {} more; `windlass ps show {}` tells of those that ran",
-            calling.len() - shown,
-            process.id
-        );
+    let mut listing = Listing::new(&calling, Waits::Untold, false);
+    let left_out = if listing.len() > MOST_LISTED { listing.cut(FEW_LISTED) } else { 0 };
+    listing.print();
+    if left_out > 0 {
+        say!("      and {left_out} more; `windlass ps show {}` tells of those that ran", process.id);
     }
     say!();
 }

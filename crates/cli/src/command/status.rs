@@ -1,31 +1,40 @@
 //! `windlass status`.
 
+mod node;
+mod tree;
+
 use std::process::ExitCode;
 
-use windlass::Windlass;
-use windlass::model::assembly::{ElementKind, Referent};
 use windlass::model::{AssemblyName, State, Timestamp};
-use windlass::view::status::{AssemblyView, ElementView, PartsView, StatusView};
+use windlass::view::status::{AssemblyView, LeavingView, PartsView, StatusView, UndecidedView};
 
+use self::tree::Tree;
 use super::process::text;
 use super::{fail, open, print_json};
+use crate::alike;
 use crate::args::{Format, StatusArgs};
 use crate::exit;
-use crate::output::{BAD, DIM, ODD, STRONG, age, ending, indent, say, state_style, styled};
+use crate::output::{BAD, DIM, ODD, STRONG, age, say, state_style, styled};
 
 pub(crate) async fn run(args: StatusArgs) -> ExitCode {
     let windlass = match open(None, None, "status") {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
-    match windlass.status(args.name.as_ref()).await {
+    let view = match (&args.name, &args.component) {
+        (Some(name), Some(component)) => windlass.status_of_part(name, component).await,
+        (name, _) => windlass.status(name.as_ref()).await,
+    };
+    // Who asks for one component wants to see all of it.
+    let tree = Tree { now: windlass.now(), whole: args.all || args.component.is_some() };
+    match view {
         Ok(view) if args.print.format == Format::Json => print_json(&view),
-        Ok(view) => print(&windlass, &view),
+        Ok(view) => print(tree, &view, args.component.is_some()),
         Err(error) => fail(&error),
     }
 }
 
-fn print(windlass: &Windlass, view: &StatusView) -> ExitCode {
+fn print(tree: Tree, view: &StatusView, one_part: bool) -> ExitCode {
     if view.assemblies.is_empty() {
         say!("nothing is up here; `windlass up FILE` brings an assembly up");
     }
@@ -33,12 +42,22 @@ fn print(windlass: &Windlass, view: &StatusView) -> ExitCode {
         if at > 0 {
             say!();
         }
-        print_assembly(windlass.now(), assembly);
+        print_head(tree.now, assembly);
+        print_undecided(&assembly.name, &assembly.undecided, tree.whole);
+        if one_part {
+            tree.print_alone(&assembly.components);
+        } else {
+            tree.print(&assembly.components);
+        }
+        print_leaving(tree.now, &assembly.leaving, tree.whole);
+        if !one_part {
+            print_foot(assembly);
+        }
     }
     exit::DONE
 }
 
-fn print_assembly(now: Timestamp, assembly: &AssemblyView) {
+fn print_head(now: Timestamp, assembly: &AssemblyView) {
     let state = styled(state_style(assembly.state), assembly.state);
     let going = if assembly.goal == State::Absent { " (going down)" } else { "" };
     say!(
@@ -62,25 +81,40 @@ fn print_assembly(now: Timestamp, assembly: &AssemblyView) {
     if active < all && assembly.goal == State::Active {
         say!("  {}", styled(ODD, format!("{active} of {all} Active")));
     }
-    for undecided in &assembly.undecided {
-        let what =
-            format!("{} {}: not known whether it was done", undecided.element.local(), undecided.action);
-        say!("  {}", styled(BAD, what));
-        let name = &assembly.name;
-        say!("    look, then `windlass retry {name} --assume done`, `not-done` or `failed`");
+}
+
+fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedView], whole: bool) {
+    let key = |call: &&UndecidedView| (alike::pattern(call.element.local()), call.action.clone());
+    for calls in alike::put_together_unless(whole, undecided, key) {
+        let (names, action) = (alike::named(calls.iter().map(|call| &call.element)), &calls[0].action);
+        say!("  {}", styled(BAD, format!("{names} {action}: not known whether it was done")));
+        say!("    look, then `windlass retry {assembly} --assume done`, `not-done` or `failed`");
     }
-    print_tree(now, &assembly.components, "");
-    for leaving in &assembly.leaving {
-        let (name, since) = (leaving.name.local(), age(now, leaving.since));
+}
+
+fn print_leaving(now: Timestamp, leaving: &[LeavingView], whole: bool) {
+    let key = |part: &&LeavingView| {
+        let failure = part.failure.as_ref().map(|failure| alike::nameless(&failure.message, &part.name));
+        (alike::pattern(part.name.local()), part.state, failure)
+    };
+    for parts in alike::put_together_unless(whole, leaving, key) {
+        let names = alike::named(parts.iter().map(|part| &part.name));
+        let since = node::ages(now, parts.iter().map(|part| part.since));
+        let first = parts[0];
         say!(
-            "  {name} {} {}",
-            styled(state_style(leaving.state), leaving.state),
+            "  {names} {} {}",
+            styled(state_style(first.state), first.state),
             styled(DIM, format!("{since}, to go"))
         );
-        if let Some(failure) = &leaving.failure {
-            say!("    {}", styled(BAD, failure));
+        if let Some(failure) = &first.failure {
+            let failure = failure.to_string();
+            let of_all = if parts.len() > 1 { alike::nameless(&failure, &first.name) } else { failure };
+            say!("    {}", styled(BAD, of_all));
         }
     }
+}
+
+fn print_foot(assembly: &AssemblyView) {
     for relationship in assembly.relationships.iter().filter(|relationship| relationship.made > 0) {
         say!("  {} made × {}", relationship.name, relationship.made);
     }
@@ -90,46 +124,5 @@ fn print_assembly(now: Timestamp, assembly: &AssemblyView) {
     }
     for (name, value) in &assembly.outputs {
         say!("  {name}: {}", text(value));
-    }
-}
-
-/// Says what a reference stands for, where that is not just what the project lists.
-fn exists(referent: Option<&Referent>) -> String {
-    match referent {
-        Some(Referent::Assembly(name)) => format!("is the assembly {name}"),
-        Some(Referent::Found(id)) => format!("exists, found as {id}"),
-        _ => "exists".to_owned(),
-    }
-}
-
-fn print_tree(now: Timestamp, elements: &[ElementView], lead: &str) {
-    for (at, element) in elements.iter().enumerate() {
-        let last = at + 1 == elements.len();
-        let (branch, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-        print_element(now, element, &format!("{lead}{branch}"), &format!("{lead}{below}"));
-        print_tree(now, &element.components, &format!("{lead}{below}"));
-    }
-}
-
-fn print_element(now: Timestamp, element: &ElementView, branch: &str, below: &str) {
-    let name = element.name.local().rsplit("__").next().unwrap_or_default();
-    let state = match element.kind {
-        ElementKind::Reference => styled(DIM, exists(element.referent.as_ref())),
-        _ => styled(state_style(element.state), element.state),
-    };
-    let mut notes: Vec<String> = Vec::new();
-    notes.extend(element.status.clone());
-    notes.extend(element.since.map(|since| age(now, since)));
-    notes.extend(element.message.clone());
-    let notes = if notes.is_empty() { String::new() } else { format!(" {}", styled(DIM, notes.join(", "))) };
-    say!("{branch}{name} {state}{notes}");
-    for (output, value) in &element.outputs {
-        say!("{below}  {}", styled(DIM, format!("{output}: {}", text(value))));
-    }
-    if let Some(failure) = &element.failure {
-        say!("{below}  {}", styled(BAD, failure));
-        if let Some(detail) = &failure.detail {
-            crate::output::print(&indent(&ending(detail), &format!("{below}  | ")));
-        }
     }
 }

@@ -24,6 +24,7 @@ mod interrupt;
 mod itself;
 mod json;
 mod kill;
+mod many;
 mod progress;
 mod project;
 mod references;

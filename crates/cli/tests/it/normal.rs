@@ -13,8 +13,8 @@ static MOVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#""millis": \d+"#, r#""millis": "LONG""#),
         (r"\b(\d+ ms|\d+\.\d s|\d+ min \d+ s)", "LONG"),
         (
-            r"(?m)(Absent|Created|Installed|Inactive|Active|Failed|Broken|,) (\d+s|\d+m|\d+h\d+m)(,|$)",
-            "$1 AGE$3",
+            r"(?m)(Absent|Created|Installed|Inactive|Active|Failed|Broken|,) (\d+s|\d+m|\d+h\d+m)( to \d+s)?(,|$)",
+            "$1 AGE$4",
         ),
         // Random ids.
         (r"\b[a-z2-9]{24}\b", "INSTANCE"),

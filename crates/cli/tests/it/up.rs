@@ -376,24 +376,3 @@ fn a_command_in_a_subfolder_finds_the_project() {
     assert!(env.path(".windlass/state.db").is_file());
     assert!(!env.path("h_bta/Contains/.windlass").exists());
 }
-
-/// A long plan is not listed whole before it is carried out: what it comes to would be out of sight.
-#[test]
-fn of_a_long_plan_the_beginning_is_listed() {
-    let env = TestEnv::bare();
-    env.write(
-        "farm/assembly.yaml",
-        "name: assembly::farm::1.0\ncomposition:\n  node: {type: resource::node::1.0, cluster: {initial-quantity: 110}}\n",
-    );
-    env.write(
-        "farm/Contains/node/resource.yaml",
-        "name: resource::node::1.0\nlifecycle: [Install, Uninstall]\ndefault-driver: {noop: {}}\n",
-    );
-    let out = env.ok(&["up", "farm"]).stdout;
-    assert!(out.contains("farm: 110 steps") && out.lines().count() < 30, "{out}");
-    assert!(out.contains("      and 90 more; `windlass ps show p1` tells of those that ran\n"), "{out}");
-    let told = env.ok(&["ps", "show", "p1"]).stdout;
-    assert!(told.ends_with("steps in which no script ran\n"), "{told}");
-    // Who asks for the plan has all of it.
-    assert!(env.ok(&["down", "farm", "--dry-run"]).stdout.lines().count() > 110);
-}

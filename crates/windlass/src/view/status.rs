@@ -181,7 +181,39 @@ impl Windlass {
     }
 }
 
+impl Windlass {
+    /// Says how one part of an assembly is, as [`status`](Self::status) does for the whole: `components` has that part
+    /// alone, with all that is in it. It is given by its name below the assembly (`B__1`), its full name or an id.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such assembly or part, or the store can't be read.
+    pub async fn status_of_part(&self, name: &AssemblyName, part: &str) -> Result<StatusView, Error> {
+        let part = self.part(name, part).await?;
+        let mut status = self.status(Some(name)).await?;
+        for assembly in &mut status.assemblies {
+            assembly.keep(&part);
+        }
+        Ok(status)
+    }
+}
+
 impl AssemblyView {
+    /// Leaves out what does not concern a part.
+    fn keep(&mut self, part: &ElementName) {
+        let mut parts = std::mem::take(&mut self.components);
+        while let Some(at) = parts.iter().position(|element| is_within(part, &element.name)) {
+            let found = parts.swap_remove(at);
+            if found.name == *part {
+                self.components = vec![found];
+                break;
+            }
+            parts = found.components;
+        }
+        self.undecided.retain(|call| is_within(&call.element, part));
+        self.leaving.retain(|leaving| is_within(&leaving.name, part));
+    }
+
     fn new(snapshot: Snapshot, holder: Option<&Holder>) -> Self {
         let topology = &snapshot.assembly.topology;
         let root = ElementName::from(&snapshot.assembly.name);
@@ -209,6 +241,12 @@ impl AssemblyView {
                 .collect(),
         }
     }
+}
+
+/// Tells whether an element is another one, or is inside it.
+fn is_within(element: &ElementName, outer: &ElementName) -> bool {
+    let rest = element.as_str().strip_prefix(outer.as_str());
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
 }
 
 impl PartsView {

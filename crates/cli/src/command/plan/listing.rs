@@ -1,0 +1,101 @@
+//! The steps of a plan, those that are alike in one line.
+
+use std::collections::BTreeSet;
+
+use windlass::model::StepId;
+use windlass::plan::WaitKind;
+use windlass::view::plan::{StepView, WaitView};
+
+use crate::alike;
+use crate::output::{DIM, say, styled};
+
+/// Whether it is told what each step waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// It is: steps that wait for something else are not alike.
+    Told,
+    /// It is not.
+    Untold,
+}
+
+/// Steps as they are printed: in an order in which they could be taken one by one, those that are alike together.
+pub(crate) struct Listing<'v> {
+    lines: Vec<Vec<&'v StepView>>,
+    waits: Waits,
+}
+
+impl<'v> Listing<'v> {
+    /// Puts steps together that do the same to different nodes, unless all are to be listed.
+    pub(crate) fn new(steps: &[&'v StepView], waits: Waits, whole: bool) -> Self {
+        let key = |step: &&StepView| {
+            let told = waits == Waits::Told;
+            let waits: Vec<String> = step.waits.iter().filter(|_| told).map(text).collect();
+            let nameless = |text: &str| alike::nameless(text, &step.element);
+            (alike::pattern(step.element.local()), nameless(&step.action), nameless(&waits.join("\n")))
+        };
+        Self { lines: alike::put_together_unless(whole, steps.iter().copied(), key), waits }
+    }
+
+    /// Returns how many lines there are, waits apart.
+    pub(crate) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Leaves all but the first lines out, and returns how many steps they had.
+    pub(crate) fn cut(&mut self, lines: usize) -> usize {
+        let rest = self.lines.split_off(lines.min(self.lines.len()));
+        rest.iter().map(Vec::len).sum()
+    }
+
+    /// Prints the steps.
+    pub(crate) fn print(&self) {
+        let lines: Vec<(String, String, &[&StepView])> = self
+            .lines
+            .iter()
+            .map(|steps| {
+                let names = alike::named(steps.iter().map(|step| &step.element));
+                (ids(steps.iter().map(|step| step.id)), names, steps.as_slice())
+            })
+            .collect();
+        let id_width = lines.iter().map(|(ids, ..)| ids.chars().count()).max().unwrap_or(0).max(5);
+        let width = lines.iter().map(|(_, names, _)| names.chars().count()).max().unwrap_or(0).min(WIDEST);
+        for (ids, names, steps) in lines {
+            let first = steps[0];
+            let of_all = |text: &str| match steps {
+                [_] => text.to_owned(),
+                _ => alike::nameless(text, &first.element),
+            };
+            let ids = styled(DIM, format!("{ids:>id_width$}"));
+            say!("{ids} {names:<width$} {}", of_all(&first.action));
+            if self.waits == Waits::Told {
+                for wait in &first.waits {
+                    say!("{:id_width$} {}", "", styled(DIM, of_all(&text(wait))));
+                }
+            }
+        }
+    }
+}
+
+/// The widest column of names: longer ones push aside what is behind them.
+const WIDEST: usize = 40;
+
+/// Says what a step waits for.
+fn text(wait: &WaitView) -> String {
+    let word = match wait.kind {
+        WaitKind::Needs => "needs",
+        WaitKind::After => "after",
+    };
+    let origin = wait.origin.as_ref().map(|origin| format!(" ({origin})")).unwrap_or_default();
+    format!("{word} {}{origin}", wait.reason)
+}
+
+/// Writes the numbers of steps: `s2–s301`, or `s604…s1202` where others are in between.
+fn ids(steps: impl Iterator<Item = StepId>) -> String {
+    let steps: BTreeSet<u64> = steps.map(|id| u64::from(id.0)).collect();
+    let Some((first, last)) = steps.first().zip(steps.last()) else { return String::new() };
+    match last - first {
+        0 => format!("s{first}"),
+        others if others + 1 == steps.len() as u64 => format!("s{first}–s{last}"),
+        _ => format!("s{first}…s{last}"),
+    }
+}

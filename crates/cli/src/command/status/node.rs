@@ -1,0 +1,145 @@
+//! What is said of a part, or of many that are alike.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use windlass::model::assembly::{ElementKind, Referent};
+use windlass::model::record::Failure;
+use windlass::model::{InstanceId, Timestamp};
+use windlass::view::status::ElementView;
+
+use super::super::process::text;
+use crate::alike;
+use crate::output::{BAD, DIM, age, ending, indent, print, say, state_style, styled};
+
+/// Parts that are alike: one, or more that have the same [likeness].
+pub(super) struct Alike<'v> {
+    now: Timestamp,
+    first: &'v ElementView,
+    all: &'v [&'v ElementView],
+}
+
+impl<'v> Alike<'v> {
+    /// Takes parts that are alike. There is at least one.
+    pub(super) fn new(now: Timestamp, all: &'v [&'v ElementView]) -> Self {
+        Self { now, first: all[0], all }
+    }
+
+    /// Says what can be said behind the name.
+    pub(super) fn said(&self) -> String {
+        let first = self.first;
+        let state = match first.kind {
+            ElementKind::Reference => styled(DIM, exists(first.referent.as_ref())),
+            _ => styled(state_style(first.state), first.state),
+        };
+        let since: Vec<Timestamp> = self.all.iter().filter_map(|part| part.since).collect();
+        let mut notes: Vec<String> = Vec::new();
+        notes.extend(first.status.clone());
+        notes.extend((!since.is_empty()).then(|| ages(self.now, since)));
+        notes.extend(first.message.as_deref().map(|message| self.of_all(message)));
+        let notes =
+            if notes.is_empty() { String::new() } else { format!(" {}", styled(DIM, notes.join(", "))) };
+        format!("{state}{notes}")
+    }
+
+    /// Prints what has lines of its own: outputs, and why something failed.
+    pub(super) fn print_more(&self, below: &str) {
+        let mut outputs: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for (output, value) in self.all.iter().flat_map(|part| &part.outputs) {
+            outputs.entry(output).or_default().insert(text(value));
+        }
+        for (output, values) in outputs {
+            let value = match values.first() {
+                Some(value) if values.len() == 1 => value.clone(),
+                _ => format!("({} values)", values.len()),
+            };
+            say!("{below}  {}", styled(DIM, format!("{output}: {value}")));
+        }
+        if let Some(failure) = &self.first.failure {
+            say!("{below}  {}", styled(BAD, self.of_all(&failure.to_string())));
+            if let Some(detail) = &failure.detail {
+                print(&indent(&self.detail(detail), &format!("{below}  | ")));
+            }
+        }
+    }
+
+    /// Returns a text that is about the first part, as it is about all.
+    fn of_all(&self, text: &str) -> String {
+        if self.all.len() == 1 { text.to_owned() } else { nameless(self.first, text) }
+    }
+
+    /// Returns what a script of the first part wrote, as it is for all; else says whose it is.
+    fn detail(&self, detail: &str) -> String {
+        let own = |part: &&ElementView| Some(nameless(part, part.failure.as_ref()?.detail.as_deref()?));
+        let first = own(&self.first);
+        if self.all.iter().all(|part| own(part) == first) {
+            return ending(&self.of_all(detail));
+        }
+        format!("{}: {}", self.first.name.local(), ending(detail))
+    }
+}
+
+/// Tells whether the last step of a part failed, or of a part of it.
+pub(super) fn has_failed(part: &ElementView) -> bool {
+    part.failure.is_some() || part.components.iter().any(has_failed)
+}
+
+/// Returns all that makes parts alike or different: what they are, how they are, what they say to it, and the same of
+/// what is inside. Their names are not a part of that, nor their outputs, nor since when it is so; numbers in what a
+/// failed script wrote aren't either.
+pub(super) fn likeness(part: &ElementView) -> String {
+    let mut likeness = String::new();
+    let failure =
+        part.failure.as_ref().map(|failure| (nameless(part, &failure.message), detail(part, failure)));
+    let message = part.message.as_deref().map(|message| nameless(part, message));
+    let what = (part.kind, &part.descriptor, part.state, &part.status, &part.referent);
+    let _ = write!(likeness, "{what:?}{message:?}{failure:?}");
+    for inside in &part.components {
+        let name = inside.name.local().rsplit("__").next().unwrap_or_default();
+        let _ = write!(likeness, "{{{name}: {}}}", self::likeness(inside));
+    }
+    likeness
+}
+
+/// Returns what a failed script wrote, without what is likely to be another for each node.
+fn detail(part: &ElementView, failure: &Failure) -> Option<String> {
+    let detail = nameless(part, failure.detail.as_deref()?);
+    let mut without = String::new();
+    for c in detail.chars() {
+        match c.is_ascii_digit() {
+            true if without.ends_with('#') => {}
+            true => without.push('#'),
+            false => without.push(c),
+        }
+    }
+    Some(without)
+}
+
+/// Puts `*` where a part is named: its number, or the ids that it is known by.
+fn nameless(part: &ElementView, text: &str) -> String {
+    let mut text = alike::nameless(text, &part.name);
+    for id in part.id.iter().map(InstanceId::as_str).chain(part.natural.as_deref()) {
+        // A short one may be a word of the text.
+        if id.len() > 3 && id.contains(|c: char| !c.is_ascii_digit()) {
+            text = alike::replace_name(&text, id, "*");
+        }
+    }
+    text
+}
+
+/// Writes how long ago some things were: the latest and the first.
+pub(super) fn ages(now: Timestamp, since: impl IntoIterator<Item = Timestamp>) -> String {
+    let since: BTreeSet<Timestamp> = since.into_iter().collect();
+    let Some((first, last)) = since.first().zip(since.last()) else { return String::new() };
+    let (longest, shortest) = (age(now, *first), age(now, *last));
+    if longest == shortest { longest } else { format!("{shortest} to {longest}") }
+}
+
+/// Says what a reference stands for, where that is not just what the project lists.
+fn exists(referent: Option<&Referent>) -> String {
+    match referent {
+        Some(Referent::Assembly(name)) => format!("is the assembly {name}"),
+        Some(Referent::Found(id)) => format!("exists, found as {id}"),
+        _ => "exists".to_owned(),
+    }
+}

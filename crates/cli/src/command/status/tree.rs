@@ -1,0 +1,128 @@
+//! The tree of an assembly's parts.
+//!
+//! A cluster with more than a few nodes is shown by what its nodes have in common: those that are not well come first, each
+//! that is unlike the others has a line of its own, and those that are alike share one, the most of them last.
+
+use std::collections::{BTreeSet, HashMap};
+
+use windlass::model::assembly::ElementKind;
+use windlass::model::{State, Timestamp};
+use windlass::view::status::ElementView;
+
+use super::node::{self, Alike};
+use crate::alike::{self, FEW};
+use crate::output::{ODD, say, styled};
+
+/// How a tree is printed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tree {
+    /// The current time.
+    pub(super) now: Timestamp,
+    /// Whether each node of a large cluster is listed.
+    pub(super) whole: bool,
+}
+
+/// Nodes that have a line together, and what they are called in it.
+struct Line<'v> {
+    name: String,
+    nodes: Vec<&'v ElementView>,
+}
+
+impl Tree {
+    /// Prints the parts of an assembly.
+    pub(super) fn print(self, parts: &[ElementView]) {
+        let lines = parts.iter().map(|part| Line { name: last_word(part).to_owned(), nodes: vec![part] });
+        self.print_lines(lines.collect(), "");
+    }
+
+    /// Prints parts that are not seen in their assembly, by their whole names.
+    pub(super) fn print_alone(self, parts: &[ElementView]) {
+        let lines = parts.iter().map(|part| Line { name: part.name.local().to_owned(), nodes: vec![part] });
+        self.print_lines(lines.collect(), "");
+    }
+
+    fn print_lines(self, lines: Vec<Line<'_>>, lead: &str) {
+        let count = lines.len();
+        for (at, Line { name, nodes }) in lines.into_iter().enumerate() {
+            let (branch, below) = if at + 1 == count { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            let below = format!("{lead}{below}");
+            let active = active(&nodes).map(|active| format!(" {}", styled(ODD, active)));
+            let count = if nodes.len() > 1 { format!(" ({})", nodes.len()) } else { String::new() };
+            let alike = Alike::new(self.now, &nodes);
+            say!("{lead}{branch}{name}{count} {}{}", alike.said(), active.unwrap_or_default());
+            alike.print_more(&below);
+            self.print_lines(self.below(&nodes), &below);
+        }
+    }
+
+    /// Returns what is inside of nodes that are alike: so is what is in them, place by place.
+    fn below<'v>(self, nodes: &[&'v ElementView]) -> Vec<Line<'v>> {
+        let Some(first) = nodes.first() else { return Vec::new() };
+        let line = |places: &[usize]| {
+            let numbers: Option<BTreeSet<u64>> =
+                places.iter().map(|at| last_word(&first.components[*at]).parse().ok()).collect();
+            let name = match (numbers, places) {
+                (Some(numbers), _) => name_of(&numbers, first.components.len()),
+                (None, [at]) => last_word(&first.components[*at]).to_owned(),
+                (None, _) => alike::names(places.iter().map(|at| last_word(&first.components[*at]))),
+            };
+            let nodes = nodes.iter().flat_map(|node| places.iter().filter_map(|at| node.components.get(*at)));
+            Line { name, nodes: nodes.collect() }
+        };
+        let classes = if is_large(first) && !self.whole {
+            classes(&first.components)
+        } else {
+            (0..first.components.len()).map(|at| vec![at]).collect()
+        };
+        classes.iter().map(|places| line(places)).collect()
+    }
+}
+
+/// Tells whether a part is a cluster with more than a few nodes.
+fn is_large(element: &ElementView) -> bool {
+    element.kind == ElementKind::Group && element.components.len() > FEW
+}
+
+/// Says how many nodes of a large cluster are Active, if not all are.
+fn active(nodes: &[&ElementView]) -> Option<String> {
+    let [node] = nodes else { return None };
+    let all = node.components.len();
+    let active = node.components.iter().filter(|node| node.state == State::Active).count();
+    (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
+}
+
+/// The most ranges of numbers that the healthy rest of a cluster is named by.
+const RANGES: usize = 8;
+
+/// Names some nodes of a cluster: by ranges, unless they are most of it and in too many pieces.
+fn name_of(numbers: &BTreeSet<u64>, all: usize) -> String {
+    let ranges = alike::ranges(numbers);
+    if ranges.len() > RANGES && numbers.len() * 2 > all { "the others".to_owned() } else { ranges.join(", ") }
+}
+
+/// Puts nodes that are alike together. What is not well comes first, and of that what is rarer.
+fn classes(nodes: &[ElementView]) -> Vec<Vec<usize>> {
+    let mut classes: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, element) in nodes.iter().enumerate() {
+        classes.entry(node::likeness(element)).or_default().push(at);
+    }
+    let mut classes: Vec<Vec<usize>> = classes.into_values().collect();
+    classes.sort_by_key(|class| {
+        let first = &nodes[class[0]];
+        (order(first.state), !node::has_failed(first), class.len(), class[0])
+    });
+    classes
+}
+
+/// The order of states, what is worst first.
+fn order(state: State) -> i8 {
+    match state {
+        State::Failed => -2,
+        State::Broken => -1,
+        state => state.rank().and_then(|rank| i8::try_from(rank).ok()).unwrap_or(0),
+    }
+}
+
+fn last_word(element: &ElementView) -> &str {
+    element.name.local().rsplit("__").next().unwrap_or_default()
+}
