@@ -14,7 +14,7 @@ use windlass_model::{DescriptorName, ElementName, Origin, PropertyName, State};
 use crate::ask::Options;
 use crate::fate::is_repackaged;
 use crate::part::{Fate, Part, Parts};
-use crate::steps::at_rank;
+use crate::rank;
 
 /// What is different afterwards, in the order of declaration; what goes comes last.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -286,7 +286,7 @@ impl Diff {
 }
 
 fn change(part: Part<'_>, options: &Options) -> Option<ElementChange> {
-    let to = at_rank(part.end);
+    let to = rank::state(part.end);
     let kind = match part.fate {
         Fate::Keep if part.now.state == to => return None,
         Fate::Remove if part.now.state == State::Absent => return None,

@@ -9,6 +9,7 @@ use windlass_secret::{SecretRef, Sensitive};
 use crate::ask::{Options, Situation, Version};
 use crate::diff::{PropertyChange, Shown};
 use crate::part::{Fate, Part, Parts};
+use crate::rank;
 
 /// What is asked of parts, whatever their values are.
 pub(crate) struct Asked<'a> {
@@ -26,7 +27,7 @@ impl<'a> Asked<'a> {
     /// Returns the rank in which parts end that nothing else is asked of.
     pub(crate) fn goal(&self) -> u8 {
         let goal = if self.options.adopt { State::Active } else { self.options.goal };
-        goal.rank().unwrap_or(0)
+        goal.rank().unwrap_or(rank::ABSENT)
     }
 
     /// Decides where a part ends and what its fate is, by what is known of it without its values.
@@ -50,7 +51,9 @@ impl<'a> Asked<'a> {
         let other_type = part.before.is_some_and(|before| before.descriptor != after.descriptor);
         if other_type || is_repackaged(part, self.options) || self.replace.contains(&part.name) {
             Fate::Reinstall
-        } else if part.now.state == State::Broken || self.heal.contains(&part.name) && start > Some(3) {
+        } else if part.now.state == State::Broken
+            || self.heal.contains(&part.name) && start > Some(rank::INACTIVE)
+        {
             Fate::Heal
         } else if start > Some(part.end) {
             Fate::Lower
@@ -92,13 +95,16 @@ pub(crate) fn is_repackaged(part: &Part<'_>, options: &Options) -> bool {
 
 /// Sets the lowest rank on a part's way.
 fn settle(part: &mut Part<'_>) {
-    let start = part.now.state.rank().unwrap_or(0);
+    let start = part.now.state.rank().unwrap_or(rank::ABSENT);
     part.low = match part.fate {
         Fate::Keep | Fate::Reconfigure => start,
-        Fate::Add | Fate::Adopt | Fate::Repair | Fate::Reinstall | Fate::Remove => 0,
+        Fate::Add | Fate::Adopt | Fate::Repair | Fate::Reinstall | Fate::Remove => rank::ABSENT,
         // No transition leads from configured back to installed: it is installed again.
-        Fate::Heal | Fate::Lower if part.end <= 2 => u8::from(part.declared.has_created()).min(part.end),
-        Fate::Heal | Fate::Lower => 3,
+        Fate::Heal | Fate::Lower if part.end <= rank::INSTALLED => {
+            let below = if part.declared.has_created() { rank::CREATED } else { rank::ABSENT };
+            below.min(part.end)
+        }
+        Fate::Heal | Fate::Lower => rank::INACTIVE,
     };
 }
 
@@ -171,7 +177,7 @@ fn judge(part: &mut Part<'_>) {
     }
     let volatile = part.changes.iter().all(|change| change.volatile);
     let reconfigures = part.declared.contains(Transition::Reconfigure);
-    let stays_active = part.fate == Fate::Keep && part.now.state == State::Active && part.end == 4;
+    let stays_active = part.fate == Fate::Keep && part.now.state == State::Active && part.end == rank::ACTIVE;
     part.fate = if volatile && reconfigures && stays_active { Fate::Reconfigure } else { Fate::Reinstall };
     settle(part);
 }

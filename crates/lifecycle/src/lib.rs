@@ -31,17 +31,18 @@ mod merged;
 mod part;
 mod picture;
 mod planner;
+mod rank;
 mod reads;
+mod relationships;
 mod scale;
 mod steps;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod ties;
 mod wishes;
 
 use thiserror::Error;
 use windlass_model::resolve::{Lookup, NothingYet, ResolveError};
-use windlass_model::{ElementName, Modifier, State, Topology};
+use windlass_model::{ElementName, Topology};
 use windlass_plan::{Plan, PlanError};
 
 pub use ask::{Options, Planned, Situation, Version};
@@ -104,13 +105,4 @@ pub fn up(current: &Current, desired: &Topology, lookup: &dyn Lookup) -> Result<
 pub fn down(current: &Current, topology: &Topology) -> Result<Plan, LifecycleError> {
     let installed = Some(Version { topology, lookup: &NothingYet });
     Ok(plan(&Situation { current, installed, desired: None }, &Options::default())?.plan)
-}
-
-/// Returns the rank that an end of a relationship must have for the relationship to be made.
-fn least(state: State, modifier: Modifier) -> u8 {
-    let rank = state.rank().unwrap_or(4);
-    match modifier {
-        Modifier::Post => rank,
-        Modifier::Pre => rank.saturating_sub(1),
-    }
 }

@@ -10,6 +10,7 @@ use crate::current::ElementNow;
 use crate::diff::PropertyChange;
 use crate::fate::Asked;
 use crate::graph::At;
+use crate::rank;
 use crate::steps::Steps;
 
 /// What happens to a resource.
@@ -112,24 +113,24 @@ impl<'a> Part<'a> {
 
     /// Tells whether what its driver publishes is still to come.
     pub(crate) fn publishes_anew(&self) -> bool {
-        self.low < 2
+        self.low < rank::INSTALLED
     }
 
     /// Returns the step in which it leaves a rank, or the next it takes after that; none for a rank that it doesn't
     /// have.
     pub(crate) fn leaving(&self, rank: u8) -> Option<At> {
         let has_created = || self.before.or(self.after).is_some_and(Element::has_created);
-        if rank == 0 || rank == 1 && !has_created() {
+        if rank == rank::ABSENT || rank == rank::CREATED && !has_created() {
             return None;
         }
-        (1..=rank.min(4)).rev().find_map(|rank| self.steps.leave(rank))
+        (rank::CREATED..=rank.min(rank::ACTIVE)).rev().find_map(|rank| self.steps.leave(rank))
     }
 
     /// Returns the step after which it is at a rank; none when it is there already, or never gets there.
     pub(crate) fn reaching(&self, rank: u8) -> Option<At> {
-        if rank == 0 || rank == 1 && !self.declared.has_created() {
+        if rank == rank::ABSENT || rank == rank::CREATED && !self.declared.has_created() {
             // It is there as soon as what was there before is gone.
-            return self.steps.lowest().filter(|_| self.low == 0);
+            return self.steps.lowest().filter(|_| self.low == rank::ABSENT);
         }
         if self.low >= rank {
             // Whoever needs a broken part at rest, waits until it is known to be.
@@ -143,7 +144,7 @@ impl<'a> Part<'a> {
 
     /// Returns the step after which it has published what it has to.
     pub(crate) fn publishing(&self) -> Option<At> {
-        self.reaching(2)
+        self.reaching(rank::INSTALLED)
     }
 }
 
@@ -262,7 +263,9 @@ impl<'a> Parts<'a> {
     /// The target is the end that drives: where it reaches its state, and the relationship is made before that, the
     /// source has to be at its own. Each relationship is looked at again when a target of it has been raised.
     pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, asked: &Asked<'_>) {
-        let Some(topology) = desired.filter(|_| (1..4).contains(&asked.goal())) else { return };
+        let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&asked.goal())) else {
+            return;
+        };
         let mut by_target: HashMap<&ElementName, Vec<usize>> = HashMap::new();
         for (at, relationship) in topology.relationships().iter().enumerate() {
             for leaf in relationship.targets.iter().flat_map(|end| topology.leaves(&end.element)) {
@@ -273,12 +276,13 @@ impl<'a> Parts<'a> {
         while let Some(at) = open.pop_front() {
             let relationship = &topology.relationships()[at];
             let reached = relationship.targets.iter().any(|end| {
-                self.end_of(topology, &end.element) >= relationship.target_state.rank().unwrap_or(5)
+                self.end_of(topology, &end.element)
+                    >= relationship.target_state.rank().unwrap_or(rank::ABOVE_ALL)
             });
             if !reached || relationship.target_modifier == Modifier::Post {
                 continue;
             }
-            let least = crate::least(relationship.source_state, relationship.source_modifier);
+            let least = rank::least(relationship.source_state, relationship.source_modifier);
             for leaf in relationship.sources.iter().flat_map(|end| topology.leaves(&end.element)) {
                 let Some(part) = self.place(&leaf.name).map(|at| &mut self.list[at]) else { continue };
                 if part.end < least {
@@ -293,7 +297,7 @@ impl<'a> Parts<'a> {
     /// Returns the highest rank in which a node of an endpoint ends.
     fn end_of(&self, topology: &Topology, endpoint: &ElementName) -> u8 {
         let nodes = topology.nodes(endpoint);
-        nodes.into_iter().map(|node| self.node(topology, node).end).max().unwrap_or(0)
+        nodes.into_iter().map(|node| self.node(topology, node).end).max().unwrap_or(rank::ABSENT)
     }
 
     /// Returns the way of a node of a relationship: of a resource, or of all that is in an assembly.
@@ -313,7 +317,7 @@ impl<'a> Parts<'a> {
 /// How an end of a relationship moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Way {
-    /// The lowest rank that it falls to; 5 when it doesn't fall.
+    /// The lowest rank that it falls to; [`rank::ABOVE_ALL`] when it doesn't fall.
     pub(crate) falls_to: u8,
     /// The rank in which it ends.
     pub(crate) end: u8,
@@ -339,11 +343,22 @@ pub(crate) enum Stance {
 
 impl Way {
     /// Something that is always Active.
-    const FIXED: Self = Self { falls_to: 5, end: 4, absent: false, climbs: false, stance: Stance::Stays };
+    const FIXED: Self = Self {
+        falls_to: rank::ABOVE_ALL,
+        end: rank::ACTIVE,
+        absent: false,
+        climbs: false,
+        stance: Stance::Stays,
+    };
+
+    /// Tells whether it comes down before it climbs.
+    pub(crate) fn falls(self) -> bool {
+        self.falls_to < rank::ABOVE_ALL
+    }
 
     fn of(part: &Part<'_>) -> Self {
         Self {
-            falls_to: part.falls_to().unwrap_or(5),
+            falls_to: part.falls_to().unwrap_or(rank::ABOVE_ALL),
             end: part.end,
             absent: part.now.state == State::Absent,
             climbs: part.low < part.end,

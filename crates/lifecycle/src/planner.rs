@@ -15,7 +15,7 @@ use crate::fate::{self, Asked, Later};
 use crate::graph::{At, Graph};
 use crate::part::{Part, Parts};
 use crate::reads::Reads;
-use crate::steps::{self, at_rank};
+use crate::{rank, steps};
 
 /// Plans the way from how things are to how they should be.
 ///
@@ -131,7 +131,7 @@ impl<'a> Planner<'a> {
         let later = Later { lookup: desired.lookup, parts: &self.parts };
         let mut reads = Reads::all(desired.topology, &later);
         for part in &self.parts.list {
-            let first = part.steps.up_to(0).or(part.steps.reconfigure());
+            let first = part.steps.up_to(rank::ABSENT).or(part.steps.reconfigure());
             let (Some(step), Some(element)) = (first, part.after) else { continue };
             for read in reads.element(part.after_at, element)? {
                 let Some(producer) = self.parts.at(read.place) else { continue };
@@ -182,7 +182,7 @@ impl<'a> Planner<'a> {
         }
         let steps: Vec<At> =
             topology.children(name).filter_map(|child| self.reached(&child.name, rank)).collect();
-        let barrier = self.gather(element, steps, &format!("is {}", at_rank(rank)));
+        let barrier = self.gather(element, steps, &format!("is {}", rank::state(rank)));
         self.reached.insert(key, barrier);
         barrier
     }
@@ -194,7 +194,7 @@ impl<'a> Planner<'a> {
         let element = &topology.elements()[place];
         if element.kind == ElementKind::Resource {
             let part = self.parts.get(name)?;
-            return part.steps.leave(rank.min(4));
+            return part.steps.leave(rank.min(rank::ACTIVE));
         }
         let key = (place, rank);
         if let Some(known) = self.left.get(&key) {
@@ -202,7 +202,7 @@ impl<'a> Planner<'a> {
         }
         let steps: Vec<At> =
             topology.children(name).filter_map(|child| self.left(&child.name, rank)).collect();
-        let barrier = self.gather(element, steps, &format!("has left {}", at_rank(rank)));
+        let barrier = self.gather(element, steps, &format!("has left {}", rank::state(rank)));
         self.left.insert(key, barrier);
         barrier
     }
@@ -287,7 +287,7 @@ impl<'a> Planner<'a> {
     /// Puts a gate behind all that an element waits for.
     fn held_at_gate(&mut self, name: &ElementName, rank: u8, up: bool, until: Vec<Hold>) -> Hold {
         let word = if up { "may become" } else { "may leave" };
-        let gate = self.graph.barrier(format!("{} {word} {}", name.local(), at_rank(rank)));
+        let gate = self.graph.barrier(format!("{} {word} {}", name.local(), rank::state(rank)));
         for Hold { until, why, .. } in until {
             self.graph.need(gate, until, why);
         }
@@ -339,13 +339,13 @@ fn add(holds: &mut Holds, of: Option<Version<'_>>, name: &ElementName, rank: u8,
 
 /// Returns which step of a producer waits for which of its reader, and how.
 fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(At, At, WaitKind, Firmness)> {
-    let leaving = producer.leaving(2)?;
+    let leaving = producer.leaving(rank::INSTALLED)?;
     let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
-    if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < 2) {
+    if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {
         return Some((leaving, gone, kind, Firmness::Rule));
     }
     // Who stays should have other values before what it read from goes for good. Where those come from something
     // that has to wait until that is gone, it can't.
-    let changed = reader.steps.reconfigure().filter(|_| producer.end == 0)?;
+    let changed = reader.steps.reconfigure().filter(|_| producer.end == rank::ABSENT)?;
     Some((leaving, changed, kind, Firmness::Wish))
 }

@@ -5,6 +5,8 @@ use windlass_model::template::End;
 use windlass_model::{Element, ElementName, Origin, Part, PropertyName, Relationship, Template, Topology};
 use windlass_plan::Reason;
 
+use crate::rank;
+
 /// Finds what values of properties are not known yet, and so whom the reader waits for.
 pub(crate) struct Reads<'a> {
     topology: &'a Topology,
@@ -119,7 +121,7 @@ fn is_early(relationship: &Relationship, end: End) -> bool {
         End::Source => (relationship.source_state, relationship.source_modifier),
         End::Target => (relationship.target_state, relationship.target_modifier),
     };
-    crate::least(state, modifier) < 2
+    rank::least(state, modifier) < rank::INSTALLED
 }
 
 /// Returns what a template reads of the ends of its relationship.

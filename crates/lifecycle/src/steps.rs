@@ -5,16 +5,19 @@ use windlass_plan::{Side, Work};
 
 use crate::graph::{At, Graph, Phase};
 use crate::part::{Fate, Part};
+use crate::rank;
 
-/// The phases of a plan: what is not well is cleared away, and what comes climbs in the four after that.
+/// The phases of a plan, and the offsets of the steps within those that have several.
 pub(crate) mod phase {
     use super::Phase;
 
     /// What a failure has left is cleared away.
     pub(crate) const CLEAR: Phase = 0;
+    /// Parts that come climb, in the phase that is this and the rank that they reach.
+    pub(crate) const CLIMB: Phase = 0;
     /// Parts that change come down.
     pub(crate) const CHANGE: Phase = 10;
-    /// Parts that have changed climb again.
+    /// Parts that have changed climb again, in the same way.
     pub(crate) const AGAIN: Phase = 20;
     /// Relationships that move or go are ended.
     pub(crate) const CUT_OVER: Phase = 25;
@@ -78,11 +81,6 @@ impl Steps {
     }
 }
 
-/// Returns the state at a rank of the ladder.
-pub(crate) fn at_rank(rank: u8) -> State {
-    State::LADDER.get(usize::from(rank)).copied().unwrap_or(State::Active)
-}
-
 /// Says what holds once a phase is over.
 pub(crate) fn label(number: Phase) -> String {
     let down = |offset| match offset {
@@ -92,12 +90,12 @@ pub(crate) fn label(number: Phase) -> String {
     };
     match number {
         phase::CLEAR => "what was not well is cleared away".to_owned(),
-        1..phase::CHANGE => format!("all parts are {}", at_rank(number)),
+        1..phase::CHANGE => format!("all parts are {}", rank::state(number)),
         phase::CHANGE..phase::AGAIN => {
             format!("all parts that change are {}", down(number - phase::CHANGE))
         }
         phase::AGAIN..phase::CUT_OVER => {
-            format!("all parts that change are {} again", at_rank(number - phase::AGAIN))
+            format!("all parts that change are {} again", rank::state(number - phase::AGAIN))
         }
         phase::CUT_OVER..phase::OUT => "all relationships are moved".to_owned(),
         _ => format!("all parts are {}", down(number - phase::OUT)),
@@ -118,7 +116,7 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
 
 /// Says that who takes one step of a part's way takes the rest.
 pub(crate) fn bring_all(graph: &mut Graph, part: &Part<'_>) {
-    if let (Some(down), Some(up)) = (part.steps.lowest(), part.steps.up_to(0)) {
+    if let (Some(down), Some(up)) = (part.steps.lowest(), part.steps.up_to(rank::ABSENT)) {
         graph.bring(down, up);
     }
     let steps: Vec<At> = part.steps.all().collect();
@@ -140,7 +138,7 @@ fn down_base(part: &Part<'_>) -> Phase {
 pub(crate) fn up_base(part: &Part<'_>) -> Phase {
     match part.fate {
         Fate::Reinstall | Fate::Lower | Fate::Reconfigure => phase::AGAIN,
-        _ => 0,
+        _ => phase::CLIMB,
     }
 }
 
@@ -165,7 +163,7 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
             None => graph.step(number, work),
         };
         let number = part.steps.number(step);
-        for rank in stair.to.rank().unwrap_or(0) + 1..=stair.above {
+        for rank in stair.to.rank().unwrap_or(rank::ABSENT) + 1..=stair.above {
             part.steps.leave[usize::from(rank)] = number;
         }
         above = Some(step);
@@ -174,10 +172,10 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
 
 fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
     let base = up_base(part);
-    let mut state = at_rank(part.low);
+    let mut state = rank::state(part.low);
     let mut below = part.steps.lowest();
     for rank in part.low + 1..=part.end {
-        let to = at_rank(rank);
+        let to = rank::state(rank);
         if to == State::Created && !part.declared.has_created() {
             continue;
         }
@@ -202,7 +200,7 @@ fn adopt(graph: &mut Graph, part: &mut Part<'_>) {
         calls: [Transition::Adopt].into(),
         side: Side::Desired,
     };
-    let step = graph.step(1, work);
+    let step = graph.step(phase::CLIMB + rank::CREATED, work);
     let number = part.steps.number(step);
     part.steps.enter[1..].fill(number);
 }
@@ -215,7 +213,7 @@ fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
         calls: [Transition::Reconfigure].into(),
         side: Side::Desired,
     };
-    let step = graph.step(phase::AGAIN + 4, work);
+    let step = graph.step(phase::AGAIN + rank::ACTIVE, work);
     part.steps.reconfigure = part.steps.number(step);
 }
 
@@ -236,24 +234,25 @@ fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
         offset: phase::STOP,
         from,
         to: State::Inactive,
-        above: 4,
+        above: rank::ACTIVE,
         calls: [Transition::Stop].into(),
     };
     let uninstall = |from: State| Stair {
         offset: phase::UNINSTALL,
         from,
         to: below,
-        above: from.rank().unwrap_or(4),
+        above: from.rank().unwrap_or(rank::ACTIVE),
         calls: [Transition::Uninstall].into(),
     };
     let delete = Stair {
         offset: phase::DELETE,
         from: State::Created,
         to: State::Absent,
-        above: 1,
+        above: rank::CREATED,
         calls: [Transition::Delete].into(),
     };
-    let cleared = |offset, calls| Stair { offset, from: State::Failed, to: State::Absent, above: 4, calls };
+    let cleared =
+        |offset, calls| Stair { offset, from: State::Failed, to: State::Absent, above: rank::ACTIVE, calls };
     let mut stairs = match part.now.state {
         State::Absent => return Vec::new(),
         State::Failed if !part.now.present => return vec![cleared(phase::DELETE, Transitions::default())],

@@ -12,7 +12,7 @@ use windlass_plan::Direction;
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::property;
-use crate::least;
+use crate::rank::least;
 
 /// A resource that exists.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

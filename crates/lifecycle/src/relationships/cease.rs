@@ -1,0 +1,148 @@
+//! Ending the pairs of a relationship: which, in which phase, and what waits for that.
+
+use std::collections::BTreeMap;
+
+use windlass_model::template::End;
+use windlass_model::{Element, ElementName, Modifier, Relationship};
+use windlass_plan::{Direction, Relate, Side, Work};
+
+use super::{Node, Relation, is_order_only, listed};
+use crate::graph::{At, Phase};
+use crate::part::Stance;
+use crate::planner::{Firmness, Planner};
+use crate::rank;
+use crate::steps::phase;
+
+impl<'a> Planner<'a> {
+    /// Adds the steps that end pairs. Returns them by target.
+    pub(super) fn cease(&mut self, relation: Relation<'a>) -> BTreeMap<&'a ElementName, At> {
+        let mut ceased = BTreeMap::new();
+        let Some(old) = relation.old.filter(|old| !is_order_only(old)) else { return ceased };
+        let (sources, targets) =
+            (self.old_nodes(relation, End::Source), self.old_nodes(relation, End::Target));
+        let leaving: Vec<&Node<'a>> = sources.iter().filter(|node| !node.stays).collect();
+        let mut concerned = vec![false; sources.len()];
+        for target in &targets {
+            if target.stays && leaving.is_empty() || target.way.absent {
+                continue;
+            }
+            let Some(made) = self.situation.current.made_at(old, &target.element.name) else { continue };
+            let ended = |node: &Node<'_>| {
+                (!target.stays || !node.stays) && !node.way.absent && made.contains(&node.element.name)
+            };
+            let ended: Vec<usize> = (0..sources.len()).filter(|at| ended(&sources[*at])).collect();
+            if ended.is_empty() {
+                continue;
+            }
+            for at in &ended {
+                concerned[*at] = true;
+            }
+            let step = self.cease_at(old, target, &sources, &ended);
+            ceased.insert(&target.element.name, step);
+        }
+        self.hold_sources_leaving(old, &sources, &concerned, ceased.values().copied().collect());
+        ceased
+    }
+
+    /// Adds the step that ends the pairs of a target with the sources at these places.
+    fn cease_at(
+        &mut self,
+        old: &'a Relationship,
+        target: &Node<'a>,
+        sources: &[Node<'a>],
+        ended: &[usize],
+    ) -> At {
+        let ends = || ended.iter().map(|at| &sources[*at]).chain([target]);
+        let number = ends().filter_map(|node| cease_phase(old, node)).min().unwrap_or(phase::CUT_OVER);
+        let step = self.graph.step(
+            number,
+            Work::Relate(Box::new(Relate {
+                direction: Direction::Cease,
+                assembly: old.assembly.clone(),
+                relationship: old.name.clone(),
+                target: target.element.name.clone(),
+                sources: listed(&old.sources, sources, ended),
+                pairs: u64::try_from(ended.len()).unwrap_or(u64::MAX),
+                operations: old.cease.clone(),
+                side: Side::Installed,
+            })),
+        );
+        let state = old.target_state;
+        let rank = rank::of(state);
+        self.after_target_rests(old, target.element, rank, step);
+        let rule = format!("it ends before target {} leaves {state}", target.element.name.local());
+        let why = self.because(old, rule);
+        self.hold_leaving(&target.element.name, rank, step, Firmness::Rule, why);
+        step
+    }
+
+    /// Lets a target that is above its state come down to it first: it keeps what it works with while it works.
+    ///
+    /// Only where the target climbed on after the relationship was made is this the mirror image of the way up, and
+    /// so can't be part of a circle.
+    fn after_target_rests(&mut self, old: &Relationship, target: &Element, rank: u8, step: At) {
+        if old.target_modifier == Modifier::Post
+            || old.source_modifier == Modifier::Pre
+            || rank > rank::INACTIVE
+        {
+            return;
+        }
+        let leaves = self.installed().map(|topology| topology.leaves(&target.name)).unwrap_or_default();
+        for leaf in leaves {
+            let Some(part) = self.parts.get(&leaf.name) else { continue };
+            if let Some(stop) =
+                part.steps.leave(rank::ACTIVE).filter(|stop| part.leaving(rank) != Some(*stop))
+            {
+                let rule = format!("target {} is stopped first", leaf.name.local());
+                let why = self.because(old, rule);
+                self.graph.need(step, stop, why);
+            }
+        }
+    }
+
+    /// Lets the sources whose pairs are ended stay until that is done at all targets.
+    fn hold_sources_leaving(
+        &mut self,
+        old: &'a Relationship,
+        sources: &[Node<'a>],
+        concerned: &[bool],
+        ceased: Vec<At>,
+    ) {
+        let leaving: Vec<&Node<'a>> = sources
+            .iter()
+            .zip(concerned)
+            .filter(|(node, concerned)| **concerned && node.way.falls())
+            .map(|(node, _)| node)
+            .collect();
+        if leaving.is_empty() {
+            return;
+        }
+        // Targets rest before sources do: the barrier is there even behind a single step.
+        let all = self.graph.barrier(format!("{} is ended everywhere", old.name));
+        let why = self.because(old, "all targets have ended it".to_owned());
+        for step in ceased {
+            self.graph.need(all, step, why);
+        }
+        let rank = rank::of(old.source_state);
+        for node in leaving {
+            let name = &node.element.name;
+            let rule = format!("it ends before source {} leaves {}", name.local(), old.source_state);
+            let why = self.because(old, rule);
+            self.hold_leaving(name, rank, all, Firmness::Rule, why);
+        }
+    }
+}
+
+/// Returns the phase in which a relationship is ended because of one end; none when that end stays.
+fn cease_phase(old: &Relationship, node: &Node<'_>) -> Option<Phase> {
+    if !node.way.falls() {
+        return None;
+    }
+    let lowest = old.source_state.rank().min(old.target_state.rank());
+    let offset = if lowest == Some(rank::ACTIVE) { phase::STOP } else { phase::UNINSTALL };
+    Some(match node.way.stance {
+        Stance::Goes => phase::OUT + offset,
+        Stance::Changes => phase::CHANGE + offset,
+        Stance::Stays => phase::CLEAR,
+    })
+}

@@ -1,0 +1,265 @@
+//! Making the pairs of a relationship: which, in which phase, and what waits for that.
+
+use std::collections::{BTreeMap, HashSet};
+
+use windlass_model::template::End;
+use windlass_model::{ElementName, Modifier, Relationship};
+use windlass_plan::{Direction, Relate, Side, WaitKind, Why, Work};
+
+use super::{Awaited, Node, Relation, end_properties, is_order_only, listed};
+use crate::graph::{At, Phase};
+use crate::part::{Stance, Way};
+use crate::planner::{Firmness, Planner};
+use crate::rank;
+use crate::steps::phase;
+
+/// A relationship that is to be made, with the nodes that end far enough for it.
+struct Making<'a> {
+    new: &'a Relationship,
+    sources: Vec<Node<'a>>,
+    targets: Vec<Node<'a>>,
+    /// Whether these are all of its sources, so that they needn't be named one by one.
+    all_sources: bool,
+    /// Whether the pairs of these sources stay, and there were no others.
+    sources_settled: bool,
+}
+
+impl<'a> Planner<'a> {
+    /// Adds the steps that make pairs.
+    pub(super) fn create(
+        &mut self,
+        relation: Relation<'a>,
+        awaited: Awaited,
+        ceased: &BTreeMap<&'a ElementName, At>,
+    ) {
+        let Some(new) = relation.new.filter(|new| !is_order_only(new)) else { return };
+        let making = self.making(relation, new);
+        let awaited: Vec<(At, Why)> =
+            awaited.into_iter().map(|(published, reason)| (published, self.graph.note(reason))).collect();
+        let given_sources = self.given_anew(new, End::Source, &making.sources);
+        let given_targets = self.given_anew(new, End::Target, &making.targets);
+        let mut created = Vec::new();
+        let mut concerned = vec![false; making.sources.len()];
+        for (place, target) in making.targets.iter().enumerate() {
+            let open = self.open_sources(&making, target);
+            if open.is_empty() {
+                continue;
+            }
+            for at in &open {
+                concerned[*at] = true;
+            }
+            let step = self.create_at(&making, target, &open, ceased.get(&target.element.name).copied());
+            for (published, why) in &awaited {
+                self.graph.need(step, *published, *why);
+            }
+            for (at, given) in given_sources.iter().filter(|(at, _)| open.binary_search(at).is_ok()) {
+                self.after_values(new, step, *given, &making.sources[*at]);
+            }
+            for (_, given) in given_targets.iter().filter(|(at, _)| *at == place) {
+                self.after_values(new, step, *given, target);
+            }
+            created.push(step);
+        }
+        if self.modifiers(new).0 == Modifier::Pre && !created.is_empty() {
+            self.hold_sources(new, &making.sources, &concerned, created);
+        }
+    }
+
+    /// Finds the nodes for which a relationship can be made.
+    fn making(&self, relation: Relation<'a>, new: &'a Relationship) -> Making<'a> {
+        let ready = |ends, least: u8| -> Vec<Node<'a>> {
+            let nodes = self.nodes(self.desired(), ends);
+            nodes
+                .into_iter()
+                .filter(|(_, way)| way.end >= least)
+                .map(|(element, way)| Node { element, way, stays: false })
+                .collect()
+        };
+        let mut sources = ready(&new.sources, rank::of(new.source_state));
+        let mut targets = ready(&new.targets, rank::of(new.target_state));
+        let all_stay = self.mark_staying(relation, End::Source, &mut sources);
+        self.mark_staying(relation, End::Target, &mut targets);
+        Making {
+            new,
+            all_sources: sources.len() == self.nodes(self.desired(), &new.sources).len(),
+            sources_settled: all_stay && sources.iter().all(|source| source.stays),
+            sources,
+            targets,
+        }
+    }
+
+    /// Returns the places of the sources with which a target has no pair that stays.
+    fn open_sources(&self, making: &Making<'a>, target: &Node<'a>) -> Vec<usize> {
+        let Making { new, sources, .. } = making;
+        let made = self.situation.current.made_at(new, &target.element.name).filter(|_| target.stays);
+        let Some(made) = made else { return (0..sources.len()).collect() };
+        // Where all that can be is made, and nothing of it is ended, no pair is looked at.
+        if making.sources_settled && made.len() == sources.len() {
+            return Vec::new();
+        }
+        let is_open = |source: &Node<'_>| !source.stays || !made.contains(&source.element.name);
+        (0..sources.len()).filter(|at| is_open(&sources[*at])).collect()
+    }
+
+    /// Returns the modifiers that count. Who is taken over is Active at once: it makes no transition that something could
+    /// come before.
+    fn modifiers(&self, new: &Relationship) -> (Modifier, Modifier) {
+        if self.options.adopt {
+            (Modifier::Post, Modifier::Post)
+        } else {
+            (new.source_modifier, new.target_modifier)
+        }
+    }
+
+    /// Marks the nodes whose pairs stay. Tells whether all that there were do.
+    fn mark_staying(&self, relation: Relation<'a>, end: End, nodes: &mut [Node<'a>]) -> bool {
+        let old = self.old_nodes(relation, end);
+        let staying: HashSet<&ElementName> =
+            old.iter().filter(|node| node.stays && !node.way.absent).map(|node| &node.element.name).collect();
+        for node in nodes {
+            node.stays = staying.contains(&node.element.name);
+        }
+        staying.len() == old.len()
+    }
+
+    /// Adds the step that makes the pairs of a target with the sources at these places, after what was there is `ceased`.
+    fn create_at(
+        &mut self,
+        making: &Making<'a>,
+        target: &Node<'a>,
+        open: &[usize],
+        ceased: Option<At>,
+    ) -> At {
+        let Making { new, sources, .. } = making;
+        let with = || open.iter().map(|at| &sources[*at]);
+        let listed = if making.all_sources {
+            listed(&new.sources, sources, open)
+        } else {
+            with().map(|source| source.element.name.clone()).collect()
+        };
+        let step = self.graph.step(
+            create_phase(new, target, with()),
+            Work::Relate(Box::new(Relate {
+                direction: Direction::Create,
+                assembly: new.assembly.clone(),
+                relationship: new.name.clone(),
+                target: target.element.name.clone(),
+                sources: listed.clone(),
+                pairs: u64::try_from(open.len()).unwrap_or(u64::MAX),
+                operations: if self.options.adopt { Vec::new() } else { new.create.clone() },
+                side: Side::Desired,
+            })),
+        );
+        let (source_modifier, target_modifier) = self.modifiers(new);
+        let least_source = rank::least(new.source_state, source_modifier);
+        for source in &listed {
+            self.after_end(new, step, source, "source", least_source);
+        }
+        let least_target = rank::least(new.target_state, target_modifier);
+        self.after_end(new, step, &target.element.name, "target", least_target);
+        if target_modifier == Modifier::Pre {
+            let state = new.target_state;
+            let rule = format!("it is made before target {} becomes {state}", target.element.name.local());
+            let why = self.because(new, rule);
+            self.hold_whole(target.element, rank::of(state), step, why);
+        }
+        if let Some(ceased) = ceased {
+            let why = self.because(new, "what it was before is ended first".to_owned());
+            self.graph.need(step, ceased, why);
+            self.graph.bring(ceased, step);
+            if !target.way.falls() {
+                self.cease_late(new, ceased, with(), least_source);
+            }
+        }
+        step
+    }
+
+    /// Keeps what a target has until what takes its place is ready: where that fails, the old one goes on working.
+    ///
+    /// A hope: a source that comes down itself, or waits for one that does, is ready only after that.
+    fn cease_late<'n>(
+        &mut self,
+        new: &Relationship,
+        ceased: At,
+        sources: impl Iterator<Item = &'n Node<'a>>,
+        least: u8,
+    ) where
+        'a: 'n,
+    {
+        for source in sources.filter(|source| !source.way.falls()) {
+            let name = &source.element.name;
+            if let Some(ready) = self.reached(name, least) {
+                let rule =
+                    format!("{} takes its place and must be {} first", name.local(), rank::state(least));
+                let why = self.because(new, rule);
+                self.graph.wait_firmly(ceased, ready, WaitKind::Needs, Firmness::Hope, why);
+            }
+        }
+    }
+
+    /// Returns the nodes of an end that are given new values of what the relationship reads of them, each with the step that
+    /// does so.
+    fn given_anew(&self, new: &Relationship, end: End, nodes: &[Node<'a>]) -> Vec<(usize, At)> {
+        let read = end_properties(new, end);
+        let given = |(at, node): (usize, &Node<'a>)| {
+            let step = self.parts.get(&node.element.name)?.steps.reconfigure()?;
+            self.changes_one_of(&node.element.name, &read).then_some((at, step))
+        };
+        if read.is_empty() { Vec::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
+    }
+
+    /// Lets the making of a relationship wait until an end has the new values that the relationship reads.
+    fn after_values(&mut self, new: &Relationship, step: At, given: At, node: &Node<'_>) {
+        let rule = format!("{} must have its new values", node.element.name.local());
+        let why = self.because(new, rule);
+        self.graph.wait_firmly(step, given, WaitKind::Needs, Firmness::Wish, why);
+    }
+
+    /// Lets the making of a relationship wait until one end is as far as it must be.
+    fn after_end(&mut self, new: &Relationship, step: At, end: &ElementName, word: &str, least: u8) {
+        if let Some(reached) = self.reached(end, least) {
+            let rule = format!("{word} {} must be {}", end.local(), rank::state(least));
+            let why = self.because(new, rule);
+            self.graph.need(step, reached, why);
+        }
+    }
+
+    /// Lets the sources wait until the relationship is made at all targets.
+    fn hold_sources(
+        &mut self,
+        new: &'a Relationship,
+        sources: &[Node<'a>],
+        concerned: &[bool],
+        created: Vec<At>,
+    ) {
+        let all = self.graph.barrier(format!("{} is made everywhere", new.name));
+        let why = self.because(new, "all targets have it".to_owned());
+        for step in created {
+            self.graph.need(all, step, why);
+        }
+        let rank = rank::of(new.source_state);
+        for (source, _) in sources.iter().zip(concerned).filter(|(_, concerned)| **concerned) {
+            let name = &source.element.name;
+            let rule = format!("it is made before source {} becomes {}", name.local(), new.source_state);
+            let why = self.because(new, rule);
+            self.hold_whole(source.element, rank, all, why);
+        }
+    }
+}
+
+/// Returns the phase in which a relationship is made at a target.
+fn create_phase<'n, 'a: 'n>(
+    new: &Relationship,
+    target: &Node<'_>,
+    mut sources: impl Iterator<Item = &'n Node<'a>>,
+) -> Phase {
+    let base = |way: Way| if way.stance == Stance::Changes { phase::AGAIN } else { phase::CLIMB };
+    if target.way.climbs {
+        return base(target.way) + rank::of(new.target_state);
+    }
+    match sources.find(|source| source.way.stance == Stance::Changes && source.way.climbs) {
+        Some(source) => base(source.way) + rank::of(new.source_state),
+        // Whatever else comes to a target that is there already, comes when all is cut over.
+        None => phase::CUT_OVER,
+    }
+}

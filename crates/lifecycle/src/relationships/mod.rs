@@ -1,0 +1,262 @@
+//! Relationships: which pairs are ended, which are made, and when.
+//!
+//! A relationship is looked at as it was made and as it should be, with the nodes at its ends and how each of them moves.
+//! [`cease`] ends the pairs that can't stay, [`create`] makes those that are missing; [`order`] is about relationships that call
+//! nothing.
+
+mod cease;
+mod create;
+mod order;
+
+use std::collections::{BTreeMap, HashSet};
+
+use windlass_model::assembly::Endpoint;
+use windlass_model::name::RelationshipName;
+use windlass_model::resolve::{Answer, Resolver};
+use windlass_model::template::{End, Part as TemplatePart};
+use windlass_model::{Element, ElementName, PropertyName, Relationship, Template, Topology};
+use windlass_plan::{Reason, Why};
+
+use crate::LifecycleError;
+use crate::ask::Version;
+use crate::diff::{Ends, RelationshipChange, RelationshipChangeKind};
+use crate::fate::Later;
+use crate::graph::At;
+use crate::part::{Part, Way};
+use crate::planner::Planner;
+use crate::rank;
+use crate::reads::Reads;
+
+/// A relationship as it was made and as it should be.
+#[derive(Clone, Copy)]
+struct Relation<'a> {
+    old: Option<&'a Relationship>,
+    new: Option<&'a Relationship>,
+    /// Whether its operations or values are others now.
+    changed: bool,
+}
+
+/// The steps that have to publish what the values of a relationship read, and why.
+type Awaited = Vec<(At, Reason)>;
+
+/// One end of a relationship, with how it moves.
+struct Node<'a> {
+    element: &'a Element,
+    way: Way,
+    /// Whether the pairs that it has can stay.
+    stays: bool,
+}
+
+impl<'a> Planner<'a> {
+    /// Adds the steps of all relationships, and the waits that they ask for.
+    pub(crate) fn relationships(&mut self) -> Result<(), LifecycleError> {
+        for (relation, awaited) in self.relations()? {
+            self.note_change(relation);
+            if !self.options.adopt {
+                self.order(relation);
+            }
+            let ceased = self.cease(relation);
+            self.create(relation, awaited, &ceased);
+        }
+        Ok(())
+    }
+
+    /// Pairs the relationships of both versions, those of the desired one first, each with what its values wait for.
+    fn relations(&self) -> Result<Vec<(Relation<'a>, Awaited)>, LifecycleError> {
+        let mut relations = match self.situation.desired {
+            Some(desired) => self.desired_relations(desired)?,
+            None => Vec::new(),
+        };
+        let known: HashSet<(&ElementName, &RelationshipName)> = relations
+            .iter()
+            .filter_map(|(relation, _)| relation.new)
+            .map(|new| (&new.assembly, &new.name))
+            .collect();
+        let installed = self.installed().map(Topology::relationships).unwrap_or_default();
+        for old in installed.iter().filter(|old| !known.contains(&(&old.assembly, &old.name))) {
+            relations.push((Relation { old: Some(old), new: None, changed: false }, Vec::new()));
+        }
+        Ok(relations)
+    }
+
+    /// Finds what each desired relationship was before, and what its values wait for.
+    fn desired_relations(
+        &self,
+        desired: Version<'a>,
+    ) -> Result<Vec<(Relation<'a>, Awaited)>, LifecycleError> {
+        let later = Later { lookup: desired.lookup, parts: &self.parts };
+        let mut reads = Reads::few(desired.topology, &later);
+        // Where nothing publishes anew, nobody waits for anything.
+        let quiet = !self.parts.list.iter().any(Part::publishes_anew);
+        let installs = |name: &ElementName| quiet || self.parts.get(name).is_none_or(Part::publishes_anew);
+        let mut values = self.situation.installed.map(|version| {
+            (Resolver::new(version.topology, version.lookup), Resolver::new(desired.topology, &later))
+        });
+        let mut relations = Vec::with_capacity(desired.topology.relationships().len());
+        for new in desired.topology.relationships() {
+            let old = self.installed().and_then(|it| it.relationship(&new.assembly, new.name.as_str()));
+            let changed = match (&mut values, old) {
+                (Some((before, after)), Some(old)) => differ(old, new, before, after),
+                _ => false,
+            };
+            let waits = reads.relationship(new, &installs)?.iter().filter_map(|read| {
+                let published = self.parts.at(read.place)?.publishing()?;
+                Some((published, read.by_relationship(new)))
+            });
+            relations.push((Relation { old, new: Some(new), changed }, waits.collect()));
+        }
+        Ok(relations)
+    }
+
+    /// Returns the nodes of some ends, with how each moves.
+    fn nodes(&self, topology: Option<&'a Topology>, ends: &'a [Endpoint]) -> Vec<(&'a Element, Way)> {
+        let Some(topology) = topology else { return Vec::new() };
+        let nodes = ends.iter().flat_map(|end| topology.nodes(&end.element));
+        nodes.map(|node| (node, self.parts.node(topology, node))).collect()
+    }
+
+    /// Returns the ends of the old relationship, and whether each keeps what it has.
+    fn old_nodes(&self, relation: Relation<'a>, end: End) -> Vec<Node<'a>> {
+        let Some(old) = relation.old else { return Vec::new() };
+        let (ends, rank) = side(old, end);
+        let wanted: Option<(u8, HashSet<&ElementName>)> = relation.new.map(|new| {
+            let (ends, least) = side(new, end);
+            (least, self.nodes(self.desired(), ends).into_iter().map(|(node, _)| &node.name).collect())
+        });
+        let read = end_properties(old, end);
+        let node = |(element, way): (&'a Element, Way)| {
+            let wanted = wanted
+                .as_ref()
+                .is_some_and(|(least, nodes)| way.end >= *least && nodes.contains(&element.name));
+            let stays = wanted
+                && !relation.changed
+                && way.falls_to >= rank
+                && !self.changes_one_of(&element.name, &read)
+                && !self.is_other_reference(element);
+            Node { element, way, stays }
+        };
+        self.nodes(self.installed(), ends).into_iter().map(node).collect()
+    }
+
+    /// Tells whether a resource that stays gets another value of one of these properties.
+    fn changes_one_of(&self, name: &ElementName, properties: &HashSet<&PropertyName>) -> bool {
+        !properties.is_empty()
+            && self
+                .parts
+                .get(name)
+                .is_some_and(|part| part.changes.iter().any(|change| properties.contains(&change.property)))
+    }
+
+    /// Tells whether a reference means another thing now.
+    fn is_other_reference(&self, old: &Element) -> bool {
+        old.kind == windlass_model::assembly::ElementKind::Reference
+            && self.desired().and_then(|topology| topology.get(&old.name)).is_some_and(|new| {
+                let values = |element: &Element| -> BTreeMap<PropertyName, _> {
+                    element.properties.iter().map(|(n, p)| (n.clone(), p.value.clone())).collect()
+                };
+                new.descriptor != old.descriptor || values(new) != values(old)
+            })
+    }
+
+    /// Notes the reason of waits that a relationship asks for.
+    fn because(&mut self, relationship: &Relationship, rule: String) -> Why {
+        let Relationship { name, origin, .. } = relationship;
+        self.graph.note(Reason::Relationship { relationship: name.clone(), rule, origin: origin.clone() })
+    }
+
+    fn note_change(&mut self, relation: Relation<'a>) {
+        let ends = |relationship: &Relationship| Ends {
+            sources: relationship.sources.iter().map(|end| end.element.clone()).collect(),
+            targets: relationship.targets.iter().map(|end| end.element.clone()).collect(),
+        };
+        let (before, after) = match self.situation.installed {
+            Some(_) => (relation.old.map(ends), relation.new.map(ends)),
+            // Nothing is known of another version, so nothing about it has changed.
+            None => return,
+        };
+        let kind = match (&before, &after) {
+            (None, Some(_)) => RelationshipChangeKind::Added,
+            (Some(_), None) => RelationshipChangeKind::Removed,
+            (Some(before), Some(after)) if before != after => RelationshipChangeKind::Moved,
+            _ if relation.changed => RelationshipChangeKind::Changed,
+            _ => return,
+        };
+        let Some(known) = relation.new.or(relation.old) else { return };
+        let (assembly, relationship) = (known.assembly.clone(), known.name.clone());
+        self.relationships.push(RelationshipChange { assembly, relationship, kind, before, after });
+    }
+}
+
+/// Returns the ends of one side of a relationship, and the rank that it asks of them.
+fn side(relationship: &Relationship, end: End) -> (&[Endpoint], u8) {
+    match end {
+        End::Source => (&relationship.sources, rank::of(relationship.source_state)),
+        End::Target => (&relationship.targets, rank::of(relationship.target_state)),
+    }
+}
+
+/// Tells whether a relationship calls nothing: then it only says which of its ends comes before which.
+fn is_order_only(relationship: &Relationship) -> bool {
+    relationship.create.is_empty() && relationship.cease.is_empty()
+}
+
+/// Names nodes: by their endpoints when all are meant.
+fn listed(ends: &[Endpoint], nodes: &[Node<'_>], which: &[usize]) -> Vec<ElementName> {
+    if which.len() == nodes.len() {
+        ends.iter().map(|end| end.element.clone()).collect()
+    } else {
+        which.iter().map(|at| nodes[*at].element.name.clone()).collect()
+    }
+}
+
+/// Returns the properties of one end that a relationship reads.
+fn end_properties(relationship: &Relationship, wanted: End) -> HashSet<&PropertyName> {
+    let mut read = HashSet::new();
+    for template in relationship.properties.values().filter_map(|property| property.value.as_ref()) {
+        template.for_each_part(&mut |part| {
+            if let TemplatePart::End { end, property } = part
+                && *end == wanted
+            {
+                read.insert(property);
+            }
+        });
+    }
+    read
+}
+
+/// Tells whether a relationship calls other operations than before, or with other values.
+fn differ(
+    old: &Relationship,
+    new: &Relationship,
+    before: &mut Resolver<'_>,
+    after: &mut Resolver<'_>,
+) -> bool {
+    if old.create != new.create || old.cease != new.cease {
+        return true;
+    }
+    let names: HashSet<&PropertyName> = old.properties.keys().chain(new.properties.keys()).collect();
+    names.into_iter().any(|name| {
+        let (old, new) = (template(old, name), template(new, name));
+        let (Some(old), Some(new)) = (old, new) else { return old.is_some() != new.is_some() };
+        let ends = |template: &Template| {
+            let mut ends = Vec::new();
+            template.for_each_part(&mut |part| {
+                if let TemplatePart::End { end, property } = part {
+                    ends.push((*end, property.clone()));
+                }
+            });
+            ends
+        };
+        let later = after.template(new);
+        ends(old) != ends(new) || waits_for_output(&later) || before.template(old) != later
+    })
+}
+
+fn template<'r>(relationship: &'r Relationship, name: &PropertyName) -> Option<&'r Template> {
+    relationship.properties.get(name)?.value.as_ref()
+}
+
+fn waits_for_output(answer: &Result<Answer, windlass_model::resolve::ResolveError>) -> bool {
+    use windlass_model::resolve::Missing;
+    matches!(answer, Ok(Answer::Waiting(missing)) if missing.iter().any(|m| matches!(m, Missing::Output { .. })))
+}

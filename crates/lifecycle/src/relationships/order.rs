@@ -1,0 +1,91 @@
+//! Relationships that call nothing: they only say which of their ends comes before which.
+
+use windlass_model::assembly::Endpoint;
+use windlass_model::{Modifier, Relationship, State};
+use windlass_plan::Why;
+
+use super::{Relation, is_order_only};
+use crate::graph::At;
+use crate::planner::{Firmness, Planner};
+use crate::rank;
+
+impl Planner<'_> {
+    /// A relationship that calls nothing only puts its ends in order: N sources and M targets cost N + M waits.
+    pub(super) fn order(&mut self, relation: Relation<'_>) {
+        if let Some(new) = relation.new.filter(|new| is_order_only(new)) {
+            for (first, then) in ordered(new) {
+                self.order_up(new, first, then);
+            }
+        }
+        if let Some(old) = relation.old.filter(|old| is_order_only(old)) {
+            for (first, then) in ordered(old) {
+                self.order_down(old, then, first);
+            }
+        }
+    }
+
+    fn order_up(&mut self, new: &Relationship, first: Stage<'_>, then: Stage<'_>) {
+        let waits: Vec<At> =
+            first.ends.iter().filter_map(|end| self.reached(&end.element, first.least)).collect();
+        let rule = format!("{} must be {}", first.names(), rank::state(first.least));
+        let why = self.because(new, rule);
+        let Some(gate) = self.gate(new, waits, why, "is ready") else { return };
+        for end in then.ends {
+            self.hold(&end.element, then.rank, gate, why);
+        }
+    }
+
+    fn order_down(&mut self, old: &Relationship, first: Stage<'_>, then: Stage<'_>) {
+        let waits: Vec<At> =
+            first.ends.iter().filter_map(|end| self.left(&end.element, first.rank)).collect();
+        let rule = format!("{} must leave {} first", first.names(), rank::state(first.rank));
+        let why = self.because(old, rule);
+        let Some(gate) = self.gate(old, waits, why, "is no longer needed") else { return };
+        // One step leaves both Inactive and Installed, so what was an order on the way up may be a circle on the way down.
+        for end in then.ends {
+            self.hold_leaving(&end.element, then.least, gate, Firmness::Wish, why);
+        }
+    }
+
+    /// Returns a barrier behind many steps, or the only one.
+    fn gate(&mut self, relationship: &Relationship, waits: Vec<At>, why: Why, what: &str) -> Option<At> {
+        if waits.len() < 2 {
+            return waits.into_iter().next();
+        }
+        let gate = self.graph.barrier(format!("{} {what}", relationship.name));
+        for wait in waits {
+            self.graph.need(gate, wait, why);
+        }
+        Some(gate)
+    }
+}
+
+/// One side of an order: its ends, the rank that counts for it, and the rank it must have for the other.
+#[derive(Clone, Copy)]
+struct Stage<'r> {
+    ends: &'r [Endpoint],
+    rank: u8,
+    least: u8,
+}
+
+impl Stage<'_> {
+    fn names(&self) -> String {
+        self.ends.iter().map(|end| end.element.local()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Returns which end comes before which, as a relationship's modifiers say.
+fn ordered(relationship: &Relationship) -> impl Iterator<Item = (Stage<'_>, Stage<'_>)> {
+    let Relationship { sources, source_state, source_modifier, .. } = relationship;
+    let Relationship { targets, target_state, target_modifier, .. } = relationship;
+    let stage = |ends, state: State, modifier| Stage {
+        ends,
+        rank: rank::of(state),
+        least: rank::least(state, modifier),
+    };
+    let source = stage(sources, *source_state, *source_modifier);
+    let target = stage(targets, *target_state, *target_modifier);
+    let source_first = (*target_modifier == Modifier::Pre).then_some((source, target));
+    let target_first = (*source_modifier == Modifier::Pre).then_some((target, source));
+    source_first.into_iter().chain(target_first)
+}
