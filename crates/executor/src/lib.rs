@@ -66,10 +66,17 @@
 //! - [`Outcome`]: how it [`End`]ed, what it wrote ([`Captured`]), what it left ([`Output`]).
 //! - [`Found`]: what is known of a job that somebody, perhaps a former life of ours, has submitted.
 //!
-//! [`runner`] is a program of ours that runs jobs inside containers, [`pool`] keeps such containers warm.
-//! [`process`] is the runtime of this host; [`image`] keeps images for runtimes without an engine. The conformance
-//! suite for all runtimes is the module `testing`, behind the
-//! feature of that name.
+//! # The modules
+//!
+//! | module | it has |
+//! |---|---|
+//! | [`process`] | the runtime of this host: jobs are processes |
+//! | [`sandbox`] | the runtime of this host for images: namespaces and a read-only root, without a daemon |
+//! | `docker` | the runtime of an engine, Docker or Podman: a container for each job (feature `docker`) |
+//! | [`pool`] | warm containers before a runtime of fresh ones, for short jobs |
+//! | [`image`] | images without an engine: a store, and a builder of small ones |
+//! | [`runner`] | our program inside warm containers |
+//! | `testing` | the conformance suite that every runtime passes (feature `testing`) |
 
 mod bytes;
 mod capability;

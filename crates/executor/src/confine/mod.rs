@@ -12,8 +12,8 @@ use std::{io, os::fd::OwnedFd, path::PathBuf};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-/// To what the jobs of a [process runtime](crate::process) are held beyond the rights of their user. By default, to
-/// nothing.
+/// What the jobs of a [process runtime](crate::process) may not do although their user may. By default, nothing is taken from
+/// them.
 ///
 /// ```
 /// use windlass_executor::process::Confinement;
@@ -32,7 +32,7 @@ pub struct Confinement {
     write: Option<Vec<PathBuf>>,
 }
 
-/// What of it this host's kernel has.
+/// What this host's kernel has for a [`Confinement`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Available {
@@ -42,7 +42,7 @@ pub struct Available {
     pub landlock: Option<u32>,
 }
 
-/// Something that a kernel hasn't.
+/// Why this host's kernel can't enforce a [`Confinement`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unavailable {
@@ -57,7 +57,7 @@ pub enum Unavailable {
 }
 
 impl Confinement {
-    /// Holds jobs to nothing.
+    /// Restricts nothing: jobs may do what their user may.
     pub fn none() -> Self {
         Self::default()
     }
@@ -75,7 +75,7 @@ impl Confinement {
         self
     }
 
-    /// Tells whether it holds jobs to nothing.
+    /// Tells whether it restricts nothing.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -85,10 +85,10 @@ impl Confinement {
         Available { seccomp: calls::are_filtered(), landlock: files::version() }
     }
 
-    /// Checks that this kernel can do it.
+    /// Checks that this kernel can enforce it.
     ///
     /// # Errors
-    /// The first thing that it can't.
+    /// The first thing that it can't enforce.
     pub fn check(&self) -> Result<(), Unavailable> {
         let there = Self::probe();
         if self.filter && !there.seccomp {

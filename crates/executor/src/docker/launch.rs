@@ -89,20 +89,7 @@ async fn attempt(
     image: &EngineImage,
     gone: &mut Option<String>,
 ) -> Result<Launched, EngineError> {
-    let uid = job.user.unwrap_or(shared.options.user).uid;
-    let before = gone.take();
-    let (anchor, scratch) = tokio::join!(
-        shared.tools.anchor(&shared.description, before.as_deref()),
-        shared.tools.scratch(&shared.description, uid)
-    );
-    let scratch = scratch?;
-    let anchor = match (anchor, &scratch) {
-        (Err(error), Some(scratch)) => {
-            shared.tools.remove(scratch).await;
-            return Err(error);
-        }
-        (anchor, _) => anchor?,
-    };
+    let (anchor, scratch) = Box::pin(prepare(shared, job, gone.take())).await?;
     let record = Record::new(job, Some(image.digest.clone()));
     let around = Around {
         options: &shared.options,
@@ -114,34 +101,17 @@ async fn attempt(
     };
     let options = CreateContainerOptionsBuilder::default().name(&name(id)).build();
     let made = shared.engine.client().create_container(Some(options), body(job, around));
-    let made = shared.engine.call("make a container", made).await;
-    // The job's container has the volume now, or nobody ever will.
-    let shell = match (&made, scratch) {
-        (_, None) => None,
-        (Ok(_), Some(scratch)) => {
-            let tools = shared.tools.clone();
-            Some(tokio::spawn(async move { tools.remove_shell(&scratch).await }))
-        }
-        (Err(_), Some(scratch)) => {
+    if let Err(error) = shared.engine.call("make a container", made).await {
+        if let Some(scratch) = scratch {
             shared.tools.remove(&scratch).await;
-            None
         }
-    };
-    match made {
-        Err(error) if error.is_conflict() && error.to_string().contains("in use") => {
-            if !is_abandoned(shared, id).await? {
-                return Ok(Launched::Exists);
-            }
-            shared.tools.remove(&name(id)).await;
-            *gone = Some(String::new());
-            return Err(error);
-        }
-        Err(error) => {
-            note_anchor(&error, anchor, gone);
-            return Err(error);
-        }
-        Ok(_) => {}
+        return not_made(shared, id, anchor, error, gone).await;
     }
+    // The job's container has the volume now.
+    let shell = scratch.map(|scratch| {
+        let tools = shared.tools.clone();
+        tokio::spawn(async move { tools.remove_shell(&scratch).await })
+    });
     match tell(shared, id, job, image, record).await {
         Ok(running) => Ok(Launched::Running(Box::new(running))),
         Err(error) => {
@@ -156,6 +126,44 @@ async fn attempt(
     }
 }
 
+/// Returns the anchor, another one than the one that was `gone`, and the container that has prepared the job's volume.
+async fn prepare(
+    shared: &Shared,
+    job: &Job,
+    gone: Option<String>,
+) -> Result<(String, Option<String>), EngineError> {
+    let uid = job.user.unwrap_or(shared.options.user).uid;
+    let (anchor, scratch) = tokio::join!(
+        shared.tools.anchor(&shared.description, gone.as_deref()),
+        shared.tools.scratch(&shared.description, uid)
+    );
+    let scratch = scratch?;
+    if let (Err(_), Some(scratch)) = (&anchor, &scratch) {
+        shared.tools.remove(scratch).await;
+    }
+    Ok((anchor?, scratch))
+}
+
+/// Finds out what it means that a job's container could not be made, and notes whether another try is worth it.
+async fn not_made(
+    shared: &Shared,
+    id: &JobId,
+    anchor: String,
+    error: EngineError,
+    gone: &mut Option<String>,
+) -> Result<Launched, EngineError> {
+    if error.is_conflict() && error.to_string().contains("in use") {
+        if !is_abandoned(shared, id).await? {
+            return Ok(Launched::Exists);
+        }
+        shared.tools.remove(&name(id)).await;
+        *gone = Some(String::new());
+    } else {
+        note_anchor(&error, anchor, gone);
+    }
+    Err(error)
+}
+
 /// Tells whether a job's container is one that this very client has given up, since an answer came too late or not at all:
 /// nobody has told it the whole job, and nobody will.
 async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> {
@@ -165,6 +173,7 @@ async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> 
     }
 }
 
+/// Notes the anchor as gone if that is why the engine has refused a container.
 fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {
     if let EngineError::Refused { message, .. } = error
         && (message.contains(&anchor)
@@ -175,6 +184,7 @@ fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {
     }
 }
 
+/// Starts a job's container and tells it the job.
 async fn tell(
     shared: &Shared,
     id: &JobId,

@@ -63,25 +63,25 @@ impl DockerOptions {
         self
     }
 
-    /// Gives a job that doesn't say this much memory.
+    /// Gives this much memory to jobs that ask for no amount.
     pub fn memory_bytes(mut self, bytes: u64) -> Self {
         self.memory_bytes = bytes;
         self
     }
 
-    /// Gives a job that doesn't say this many processes.
+    /// Gives this many processes to jobs that ask for no number.
     pub fn pids(mut self, pids: u32) -> Self {
         self.pids = pids;
         self
     }
 
-    /// Gives a job that doesn't say this much processor time a second, in thousandths of one processor.
+    /// Gives this much processor time a second to jobs that ask for no amount, in thousandths of one processor.
     pub fn cpu_millis(mut self, cpu_millis: u32) -> Self {
         self.cpu_millis = cpu_millis;
         self
     }
 
-    /// Gives a job that doesn't say a `/tmp` of this size.
+    /// Gives a `/tmp` of this size to jobs that ask for none.
     pub fn tmp_bytes(mut self, bytes: u64) -> Self {
         self.tmp_bytes = bytes;
         self
@@ -112,7 +112,7 @@ impl DockerOptions {
         self
     }
 
-    /// Calls this client by this name instead of one that is drawn, on the labels of what it makes.
+    /// Names this client, instead of by a random name, on the labels of all that it makes.
     pub fn client(mut self, client: impl Into<String>) -> Self {
         self.client = Some(client.into());
         self

@@ -12,17 +12,17 @@
 //! `Ended` is the last of a job; its number may be used again after it. Jobs don't wait for each other.
 
 /// The version of this language.
-pub const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 1;
 
 /// The longest frame there is, without its length.
-pub const MAX_FRAME: usize = 4 << 20;
+pub(crate) const MAX_FRAME: usize = 4 << 20;
 
 /// How much of a content goes into one frame.
-pub const CHUNK: usize = 64 << 10;
+pub(crate) const CHUNK: usize = 64 << 10;
 
 /// What an owner says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Request {
+pub(crate) enum Request {
     /// The first frame.
     Hello {
         /// The version that the owner speaks.
@@ -60,7 +60,7 @@ pub enum Request {
 
 /// What a runner says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// The first frame.
     Hello {
         /// The version that the runner speaks.
@@ -118,69 +118,69 @@ pub enum Reply {
 
 /// A job as a runner sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Spec {
+pub(crate) struct Spec {
     /// What its processes are marked with, in `WINDLASS_JOB`: its id.
-    pub mark: String,
+    pub(crate) mark: String,
     /// What is run: a path, or a name that is looked up in the `PATH` of `env`.
-    pub program: String,
+    pub(crate) program: String,
     /// The arguments after the program's name.
-    pub args: Vec<String>,
+    pub(crate) args: Vec<String>,
     /// The variables. `HOME` and `TMPDIR` are set by the runner where they are not given.
-    pub env: Vec<(String, String)>,
+    pub(crate) env: Vec<(String, String)>,
     /// The files that are placed.
-    pub files: Vec<FileSpec>,
+    pub(crate) files: Vec<FileSpec>,
     /// How many bytes of stdin there are.
-    pub stdin: u64,
+    pub(crate) stdin: u64,
     /// The files that are brought back.
-    pub outputs: Vec<OutputSpec>,
+    pub(crate) outputs: Vec<OutputSpec>,
     /// How long it may run.
-    pub timeout_ms: u64,
+    pub(crate) timeout_ms: u64,
     /// How long it may take to end when its time is over.
-    pub grace_ms: u64,
+    pub(crate) grace_ms: u64,
     /// How many of the first bytes of stdout and stderr are passed on.
-    pub spill: [u64; 2],
+    pub(crate) spill: [u64; 2],
     /// How many of the last bytes of stdout and stderr are kept, if they are not among the first.
-    pub keep: [u64; 2],
+    pub(crate) keep: [u64; 2],
 }
 
 /// A file that is placed in the working folder.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FileSpec {
+pub(crate) struct FileSpec {
     /// Its path there.
-    pub path: String,
+    pub(crate) path: String,
     /// Its permission bits.
-    pub mode: u32,
+    pub(crate) mode: u32,
     /// How many bytes it has.
-    pub length: u64,
+    pub(crate) length: u64,
 }
 
 /// A file that is brought back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct OutputSpec {
+pub(crate) struct OutputSpec {
     /// Its path in the working folder.
-    pub path: String,
+    pub(crate) path: String,
     /// The most bytes it may have.
-    pub max_bytes: u64,
+    pub(crate) max_bytes: u64,
 }
 
 /// How a job ended and what there is of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
+pub(crate) struct Ending {
     /// How it ended.
-    pub how: How,
+    pub(crate) how: How,
     /// When its main process started, in milliseconds since 1970.
-    pub started_ms: Option<u64>,
+    pub(crate) started_ms: Option<u64>,
     /// When it was over.
-    pub ended_ms: u64,
+    pub(crate) ended_ms: u64,
     /// How many bytes it wrote on stdout and stderr.
-    pub totals: [u64; 2],
+    pub(crate) totals: [u64; 2],
     /// What became of each of [`Spec::outputs`].
-    pub outputs: Vec<OutputState>,
+    pub(crate) outputs: Vec<OutputState>,
 }
 
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum How {
+pub(crate) enum How {
     /// Its main process exited.
     Exited(i32),
     /// A signal ended its main process, and not by the runner's doing.
@@ -203,7 +203,7 @@ pub enum How {
 
 /// What became of an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OutputState {
+pub(crate) enum OutputState {
     /// It was there, with this many bytes.
     Content(u64),
     /// It was not there.
@@ -220,7 +220,7 @@ pub enum OutputState {
 
 /// Why bytes are no frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed(pub &'static str);
+pub(crate) struct Malformed(pub(crate) &'static str);
 
 impl std::fmt::Display for Malformed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -232,14 +232,14 @@ impl std::error::Error for Malformed {}
 
 /// Puts pieces of a stream together to frames.
 #[derive(Debug, Default)]
-pub struct Frames {
+pub(crate) struct Frames {
     bytes: Vec<u8>,
     from: usize,
 }
 
 impl Frames {
     /// Takes what was read.
-    pub fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.from == self.bytes.len() {
             self.bytes.clear();
             self.from = 0;
@@ -254,7 +254,7 @@ impl Frames {
     ///
     /// # Errors
     /// When it is longer than [`MAX_FRAME`], or empty.
-    pub fn next_frame(&mut self) -> Result<Option<&[u8]>, Malformed> {
+    pub(crate) fn next_frame(&mut self) -> Result<Option<&[u8]>, Malformed> {
         let Some((length, rest)) = self.bytes[self.from..].split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
         if length == 0 || length > MAX_FRAME {
@@ -271,7 +271,7 @@ impl Frames {
 
 impl Request {
     /// Appends the frame.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello { version, lease_ms } => {
                 frame(out, 0, |out| {
@@ -300,7 +300,7 @@ impl Request {
     ///
     /// # Errors
     /// When it is none that an owner sends.
-    pub fn decode(frame: &[u8]) -> Result<Self, Malformed> {
+    pub(crate) fn decode(frame: &[u8]) -> Result<Self, Malformed> {
         let mut from = Reader(frame);
         let request = match from.u8()? {
             0 => Self::Hello { version: from.u16()?, lease_ms: from.u64()? },
@@ -316,7 +316,7 @@ impl Request {
 }
 
 /// Appends the frame of a `Data` without copying its bytes twice.
-pub fn encode_data(out: &mut Vec<u8>, job: u32, bytes: &[u8]) {
+pub(crate) fn encode_data(out: &mut Vec<u8>, job: u32, bytes: &[u8]) {
     frame(out, 2, |out| {
         put_u32(out, job);
         out.extend_from_slice(bytes);
@@ -334,7 +334,7 @@ fn encode_piece(out: &mut Vec<u8>, kind: u8, job: u32, which: u32, bytes: &[u8])
 
 impl Reply {
     /// Appends the frame.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello { version, pid } => {
                 frame(out, 0, |out| {
@@ -365,7 +365,7 @@ impl Reply {
     ///
     /// # Errors
     /// When it is none that a runner sends.
-    pub fn decode(frame: &[u8]) -> Result<Self, Malformed> {
+    pub(crate) fn decode(frame: &[u8]) -> Result<Self, Malformed> {
         let mut from = Reader(frame);
         let reply = match from.u8()? {
             0 => Self::Hello { version: from.u16()?, pid: from.u32()? },
@@ -384,7 +384,7 @@ impl Reply {
 
 impl Spec {
     /// Returns how many bytes of a frame it takes.
-    pub fn encoded_length(&self) -> usize {
+    pub(crate) fn encoded_length(&self) -> usize {
         let mut out = Vec::new();
         self.encode(&mut out);
         out.len()

@@ -1,6 +1,6 @@
 //! Jobs in images, without an engine: a daemonless container for one machine.
 //!
-//! A job gets a *room*: an image of a [`Store`](crate::image::Store) as its root, which it can't change, namespaces of
+//! A job gets a sandbox, which the modules here call its *room*: an image of a [`Store`](crate::image::Store) as its root, which it can't change, namespaces of
 //! its own for users, processes, mounts, network, host name and System V IPC, no capability, a system-call filter, and
 //! its working folder at `/work`. The room is made by [bubblewrap](https://github.com/containers/bubblewrap); the job
 //! is started into it by the supervisor of the [process runtime](crate::process), as its own child, so that all that is

@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, path::PathBuf};
 
 use crate::process::{ProcessOptions, SupervisorCommand};
 
-/// Where a [`SandboxRuntime`](crate::sandbox::SandboxRuntime) keeps its jobs and images, and how it makes rooms.
+/// Where a [`SandboxRuntime`](crate::sandbox::SandboxRuntime) keeps its jobs and images, and how its sandboxes are made.
 #[derive(Debug, Clone)]
 #[must_use = "options do nothing until a runtime is opened with them"]
 pub struct SandboxOptions {
@@ -42,7 +42,7 @@ impl SandboxOptions {
         self
     }
 
-    /// Makes rooms with this program: a path, or a name that is looked up in `PATH`.
+    /// Makes sandboxes with this program (bubblewrap): a path, or a name that is looked up in `PATH`.
     pub fn bwrap(mut self, bwrap: impl Into<PathBuf>) -> Self {
         self.bwrap = bwrap.into();
         self

@@ -20,7 +20,7 @@ pub struct Sandboxes {
     pub seccomp: bool,
 }
 
-/// Finds out whether a room can be made on this host, by making one.
+/// Finds out whether a sandbox can be made on this host, by making one.
 ///
 /// # Errors
 /// Why not, and what to do, in one sentence.

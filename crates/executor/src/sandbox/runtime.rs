@@ -22,7 +22,7 @@ use crate::{
 /// Who a job is in its own eyes, if neither it nor its image says so.
 const NOBODY_IN_PARTICULAR: u32 = 1000;
 
-/// Runs jobs in images on this host, each in a room of its own (see [the module](crate::sandbox)).
+/// Runs jobs in images on this host, each in a sandbox of its own (see [the module](crate::sandbox)).
 #[derive(Debug)]
 pub struct SandboxRuntime {
     jobs: ProcessRuntime,
