@@ -6,19 +6,25 @@
 //! 3. An edge across several columns gets a bend in each, so that it goes around what is between.
 //! 4. Columns are sorted by the mean place of the neighbours (barycentres), to and fro, a fixed number of times.
 //! 5. Each column is moved so that edges are as level as their order allows, and all of it to the upper edge.
+//! 6. Columns get their widths, and all that is drawn its pixels (module `pixels`).
 //!
 //! With groups this is done for each by itself, and then they are stacked with a frame around each (module `lanes`).
 
 use std::collections::BTreeMap;
 
 use super::Drawing;
-use super::lanes::{Frame, Lanes, MARGIN, lane};
+use super::lanes::{Frame, Lanes, lane};
+use super::pixels::Columns;
 
-const CHAR: u32 = 7;
-const LINE: u32 = 17;
-const PAD: u32 = 10;
-const GAP_X: u32 = 70;
+/// The width of a letter, and the height of a line of text.
+pub(super) const CHAR: u32 = 7;
+pub(super) const LINE: u32 = 17;
+/// The space between a box and its text, and around the whole picture.
+pub(super) const PAD: u32 = 10;
+/// The space between two columns, and between two boxes of a column.
+pub(super) const GAP_X: u32 = 70;
 const GAP_Y: u32 = 12;
+/// How often columns are sorted, and how often they are levelled.
 const SWEEPS: usize = 6;
 /// How many nodes without edges stand below each other in any case.
 const FEW: usize = 8;
@@ -54,19 +60,21 @@ pub struct Place {
 }
 
 /// A node of the layout: one of the drawing, or a bend.
-struct Item {
-    lane: usize,
-    column: usize,
-    width: u32,
-    height: u32,
+pub(super) struct Item {
+    pub(super) lane: usize,
+    pub(super) column: usize,
+    pub(super) width: u32,
+    pub(super) height: u32,
+    /// The items at the other ends of its edges, in the columns before and after.
     before: Vec<usize>,
     after: Vec<usize>,
     /// The middle of it, from any line.
-    y: i64,
+    pub(super) y: i64,
 }
 
 impl Item {
-    fn half(&self) -> i64 {
+    /// Half of its height.
+    pub(super) fn half(&self) -> i64 {
         i64::from(self.height / 2)
     }
 }
@@ -110,7 +118,7 @@ pub fn layout(drawing: &Drawing) -> Layout {
         }
     }
     let frames = arrange(drawing, &lanes, &mut items);
-    place(drawing, &items, &lanes, &frames, &turned, &chains)
+    Columns::new(drawing, &items, &lanes, &frames).layout(&turned, &chains)
 }
 
 /// Stacks the lanes, and returns the frames around them.
@@ -129,7 +137,8 @@ fn arrange(drawing: &Drawing, lanes: &Lanes<'_>, items: &mut [Item]) -> Vec<Opti
     arranged.frames
 }
 
-fn number(count: usize) -> u32 {
+/// A number of things that are drawn; there are never as many as would not fit.
+pub(super) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX / 1024)
 }
 
@@ -335,91 +344,4 @@ fn level(items: &mut [Item], order: &[Vec<usize>], forward: bool) {
             item.y = (lower + y).div_euclid(2);
         }
     }
-}
-
-fn place(
-    drawing: &Drawing,
-    items: &[Item],
-    lanes: &Lanes<'_>,
-    frames: &[Option<Frame>],
-    turned: &[bool],
-    chains: &[Vec<usize>],
-) -> Layout {
-    let margins: Vec<u32> = (0..frames.len()).map(|group| lanes.depth(group) * MARGIN).collect();
-    let margin = margins.iter().copied().max().unwrap_or(0);
-    let gap = GAP_X.max(2 * margin + GAP_X / 2);
-    let widths = widths(drawing, items, frames, &margins, gap);
-    let mut lefts = Vec::with_capacity(widths.len());
-    let mut x = PAD + margin;
-    for width in &widths {
-        lefts.push(x);
-        x += width + gap;
-    }
-    let tops = frames.iter().flatten().map(|frame| frame.top);
-    let top = items.iter().map(|item| item.y - item.half()).chain(tops).min().unwrap_or(0);
-    let down = |y: i64| PAD + u32::try_from(y - top).unwrap_or(u32::MAX / 1024);
-    let nodes: Vec<Place> = items[..drawing.nodes.len()]
-        .iter()
-        .map(|item| Place {
-            x: lefts[item.column],
-            y: down(item.y - item.half()),
-            width: item.width,
-            height: item.height,
-        })
-        .collect();
-    let edges = chains.iter().zip(turned).map(|(chain, turned)| {
-        let last = chain.len() - 1;
-        let mut points = Vec::with_capacity(chain.len() + 1);
-        for (number, at) in chain.iter().enumerate() {
-            let (item, left) = (&items[*at], lefts[items[*at].column]);
-            let y = down(item.y);
-            if number == 0 {
-                points.push((left + item.width, y));
-            } else if number == last {
-                points.push((left, y));
-            } else {
-                points.push((left, y));
-                points.push((left + widths[item.column], y));
-            }
-        }
-        if *turned {
-            points.reverse();
-        }
-        points
-    });
-    let bottoms = frames.iter().flatten().map(|frame| down(frame.bottom));
-    let lowest = items.iter().map(|item| down(item.y - item.half()) + item.height).chain(bottoms).max();
-    let drawn = frames.iter().zip(&margins).map(|(frame, margin)| {
-        let Frame { first, last, top, bottom } = (*frame)?;
-        let (left, right) = (lefts[first] - margin, lefts[last] + widths[last] + margin);
-        let (y, height) = (down(top), down(bottom) - down(top));
-        Some(Place { x: left, y, width: right - left, height })
-    });
-    let frames = drawn.collect();
-    let width = (x + margin).saturating_sub(gap) + PAD;
-    Layout { width, height: lowest.unwrap_or(PAD) + PAD, nodes, edges: edges.collect(), frames }
-}
-
-/// Returns the width of each column: that of the widest in it, and more where the label of a frame needs it.
-fn widths(
-    drawing: &Drawing,
-    items: &[Item],
-    frames: &[Option<Frame>],
-    margins: &[u32],
-    gap: u32,
-) -> Vec<u32> {
-    let count = items.iter().map(|item| item.column + 1).max().unwrap_or(0);
-    let mut widths = vec![0_u32; count];
-    for item in items {
-        widths[item.column] = widths[item.column].max(item.width);
-    }
-    // Inner frames are behind those that they are in.
-    for (group, frame) in frames.iter().enumerate().rev() {
-        let Some(Frame { first, last, .. }) = frame else { continue };
-        let inside: u32 = widths[*first..=*last].iter().sum();
-        let has = inside + gap * number(last - first) + 2 * margins[group];
-        let needs = number(drawing.groups[group].label.chars().count()) * CHAR + 2 * PAD;
-        widths[*last] += needs.saturating_sub(has);
-    }
-    widths
 }

@@ -10,6 +10,7 @@
 mod html;
 mod lanes;
 pub mod layout;
+mod pixels;
 mod svg;
 mod text;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::layout::{Place, layout};
+use super::layout::{LINE, PAD, Place, layout};
 use super::{Drawing, Line, Shape};
 
 /// How everything looks; the page has it too.
@@ -63,8 +63,13 @@ pub(crate) fn write(drawing: &Drawing, out: &mut String) {
             "<g class=\"{class}\" data-node=\"{at}\"><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"
         );
         for (line, row) in node.label.lines().zip(0_u32..) {
-            let _ =
-                write!(out, "<text x=\"{}\" y=\"{}\">{}</text>", x + 10, y + 18 + row * 17, escaped(line));
+            let _ = write!(
+                out,
+                "<text x=\"{}\" y=\"{}\">{}</text>",
+                x + PAD,
+                y + PAD + 8 + row * LINE,
+                escaped(line)
+            );
         }
         out.push_str("</g>\n");
     }
