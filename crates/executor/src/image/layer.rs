@@ -9,7 +9,7 @@ use tar::{Entry, EntryType};
 
 use crate::image::{
     ImageError, ImageLimits,
-    root::{Root, parts},
+    root::{Place, Root, parts},
 };
 
 /// What marks a file that a layer takes away, and the name that takes away all that is below.
@@ -94,24 +94,16 @@ pub(crate) fn apply(
 }
 
 impl Layer<'_> {
+    /// Unpacks an entry that hides nothing.
     fn put(&mut self, parts: &[&str], mut entry: Entry<'_, impl Read>) -> io::Result<()> {
-        let mode = entry.header().mode()?;
+        let (kind, mode) = (entry.header().entry_type(), entry.header().mode()?);
         let changed = entry.header().mtime().unwrap_or(0);
-        let kind = entry.header().entry_type();
         let target = match kind {
-            EntryType::Symlink | EntryType::Link => {
-                let target =
-                    entry.link_name_bytes().ok_or_else(|| io::Error::other("it is a link to nothing"))?;
-                String::from_utf8(target.into_owned())
-                    .map_err(|_| io::Error::other("its target is not UTF-8"))?
-            }
+            EntryType::Symlink | EntryType::Link => link_target(&entry)?,
             _ => String::new(),
         };
         let linked = match kind {
-            EntryType::Link => {
-                let to = self::parts(&target).map_err(io::Error::other)?;
-                Some(self.root.target(&to)?)
-            }
+            EntryType::Link => Some(self.root.target(&self::parts(&target).map_err(io::Error::other)?)?),
             _ => None,
         };
         if kind != EntryType::Directory && self.root.existing(parts)?.is_some_and(|place| place.is_folder()) {
@@ -120,33 +112,10 @@ impl Layer<'_> {
             self.root.forget();
         }
         let place = self.root.place(parts)?;
-        match kind {
-            EntryType::Directory => place.folder(mode)?,
-            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
-                let mut file = place.file(mode)?;
-                io::copy(&mut entry, &mut file)?;
-            }
-            EntryType::Symlink => place.symlink(&target)?,
-            EntryType::Link => {
-                if let Some(linked) = &linked {
-                    place.link_to(linked)?;
-                }
-            }
-            EntryType::Fifo => place.fifo()?,
-            // Jobs get devices of their own, and making them needs rights that we don't want.
-            EntryType::Char | EntryType::Block => return Ok(()),
-            // A header of the archive, not of a file.
-            EntryType::XGlobalHeader => return Ok(()),
-            other => {
-                let byte = other.as_byte();
-                return Err(io::Error::other(format!(
-                    "it is of no known kind (`{}`)",
-                    char::from(byte).escape_debug()
-                )));
-            }
-        }
-        if kind != EntryType::Link {
-            place.changed_at(changed)?;
+        match &linked {
+            Some(linked) => place.link_to(linked)?,
+            None if make(&place, &mut entry, mode, &target)? => place.changed_at(changed)?,
+            None => return Ok(()),
         }
         for end in 1..=parts.len() {
             self.own.insert(parts[..end].join("/"));
@@ -181,6 +150,33 @@ impl Layer<'_> {
         }
         Ok(())
     }
+}
+
+/// Reads where a link leads.
+fn link_target(entry: &Entry<'_, impl Read>) -> io::Result<String> {
+    let target = entry.link_name_bytes().ok_or_else(|| io::Error::other("it is a link to nothing"))?;
+    String::from_utf8(target.into_owned()).map_err(|_| io::Error::other("its target is not UTF-8"))
+}
+
+/// Makes what an entry is, but for hard links. `false` for what is left out.
+fn make(place: &Place<'_>, entry: &mut Entry<'_, impl Read>, mode: u32, target: &str) -> io::Result<bool> {
+    match entry.header().entry_type() {
+        EntryType::Directory => place.folder(mode)?,
+        EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+            io::copy(entry, &mut place.file(mode)?)?;
+        }
+        EntryType::Symlink => place.symlink(target)?,
+        EntryType::Fifo => place.fifo()?,
+        // Jobs get devices of their own, and making them needs rights that we don't want.
+        EntryType::Char | EntryType::Block => return Ok(false),
+        // A header of the archive, not of a file.
+        EntryType::XGlobalHeader => return Ok(false),
+        other => {
+            let kind = char::from(other.as_byte()).escape_debug().to_string();
+            return Err(io::Error::other(format!("it is of no known kind (`{kind}`)")));
+        }
+    }
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -31,7 +31,10 @@ use async_trait::async_trait;
 use tokio::{task::JoinSet, time::timeout};
 
 pub use self::carrier::{Carrier, EndVessel, Shape, StartError, Vessel};
-use self::{berths::Berths, job::PooledJob};
+use self::{
+    berths::{Berth, Berths},
+    job::PooledJob,
+};
 use crate::{
     Capabilities, End, Events, Found, Job, JobId, OnOwnerDeath, Outcome, Owner, Runtime, RuntimeError,
     StartFailure, Timestamp,
@@ -128,35 +131,9 @@ impl PoolRuntime {
 /// Runs one job in a container of the pool, whatever comes.
 async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, berths: Arc<Berths>) {
     let ended = |end: End| job.has_ended(Outcome::new(end, Timestamp::now()), None);
-    let mut wishes = job.wishes();
-    let room = tokio::select! {
-        biased;
-        _ = wishes.wait_for(Option::is_some) => return ended(End::Cancelled),
-        room = berths.room() => room,
-    };
-    let room = match room {
-        Ok(room) => room,
-        Err(error) => return ended(End::NotStarted(StartFailure::Other(error.to_string()))),
-    };
-    let mut taking = tokio::spawn(berths.clone().take(room, shape));
-    let taken = tokio::select! {
-        biased;
-        taken = &mut taking => taken,
-        _ = wishes.wait_for(Option::is_some) => {
-            // The container that is being started will be the next one's.
-            berths.adopt(taking);
-            return ended(End::Cancelled);
-        }
-    };
-    let mut berth = match taken {
-        Ok(Ok(berth)) => berth,
-        Ok(Err(StartError::Image { image, why })) => {
-            return ended(End::NotStarted(StartFailure::ImageNotFound { image, why }));
-        }
-        Ok(Err(StartError::Runtime(error))) => {
-            return ended(End::NotStarted(StartFailure::Other(error.to_string())));
-        }
-        Err(_) => return ended(End::Lost("the tokio runtime is shutting down".to_owned())),
+    let mut berth = match berth(&job, shape, &berths).await {
+        Ok(berth) => berth,
+        Err(end) => return ended(end),
     };
     match berth.line.run(&job, env).await {
         Ok(outcome) => {
@@ -173,6 +150,35 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, bert
                 ended(End::Lost(format!("its warm container can't be spoken to: {}{why}", broken.0)));
             }
         }
+    }
+}
+
+/// Waits for a container that a job can have; an error is how the job ends without one.
+async fn berth(job: &PooledJob, shape: Shape, berths: &Arc<Berths>) -> Result<Berth, End> {
+    let not_started = |error: &dyn std::fmt::Display| End::NotStarted(StartFailure::Other(error.to_string()));
+    let mut wishes = job.wishes();
+    let room = tokio::select! {
+        biased;
+        _ = wishes.wait_for(Option::is_some) => return Err(End::Cancelled),
+        room = berths.room() => room.map_err(|error| not_started(&error))?,
+    };
+    let mut taking = tokio::spawn(berths.clone().take(room, shape));
+    let taken = tokio::select! {
+        biased;
+        taken = &mut taking => taken,
+        _ = wishes.wait_for(Option::is_some) => {
+            // The container that is being started will be the next one's.
+            berths.adopt(taking);
+            return Err(End::Cancelled);
+        }
+    };
+    match taken {
+        Ok(Ok(berth)) => Ok(berth),
+        Ok(Err(StartError::Image { image, why })) => {
+            Err(End::NotStarted(StartFailure::ImageNotFound { image, why }))
+        }
+        Ok(Err(StartError::Runtime(error))) => Err(not_started(&error)),
+        Err(_) => Err(End::Lost("the tokio runtime is shutting down".to_owned())),
     }
 }
 
