@@ -1,12 +1,18 @@
 //! A connection to an engine.
 
-use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    future::{Future, ready},
+    sync::Arc,
+    time::Duration,
+};
 
 use bollard::{
     API_DEFAULT_VERSION, Docker,
     models::{SystemInfo, SystemVersion},
-    query_parameters::RemoveContainerOptionsBuilder,
+    query_parameters::{RemoveContainerOptionsBuilder, WaitContainerOptionsBuilder},
 };
+use futures::StreamExt;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
@@ -19,6 +25,9 @@ const PING_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long an engine may take for one call, unless it is said otherwise.
 pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
+
+/// How long a container may take to end by itself that was told to.
+const OWN_END: Duration = Duration::from_secs(10);
 
 /// Between two looks at something that is about to change.
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -133,6 +142,19 @@ impl Engine {
             EngineKind::Podman => podman::is_rootless(&self.endpoint).await,
         };
         Ok(self.description(&version, &info, rootless))
+    }
+
+    /// Waits until a container is gone that ends by itself and is removed by the engine when it does; removes it by force
+    /// if that takes long. To remove it at the same moment as the engine confuses some engines.
+    ///
+    /// # Errors
+    /// As [`Self::remove_container`].
+    pub(crate) async fn see_out(&self, name: &str) -> Result<(), EngineError> {
+        let options = WaitContainerOptionsBuilder::default().condition("removed").build();
+        let gone = self.docker.wait_container(name, Some(options)).for_each(|_| ready(()));
+        // However it ends, to remove one that is gone does no harm.
+        let _still_there = timeout(OWN_END.min(self.limit), gone).await;
+        self.remove_container(name, true).await
     }
 
     /// Ends a container if it runs, removes it and, if that is wished, its anonymous volumes, and waits until it is gone.

@@ -336,7 +336,7 @@ struct WarmVessel {
 #[async_trait]
 impl EndVessel for WarmVessel {
     async fn end(self: Box<Self>) -> Option<String> {
-        let _reaped_later = self.engine.remove_container(&self.id, true).await;
+        let _reaped_later = self.engine.see_out(&self.id).await;
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         let words = String::from_utf8_lossy(&words).trim().to_owned();
         (!words.is_empty()).then_some(words)

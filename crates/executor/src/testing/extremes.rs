@@ -96,13 +96,15 @@ pub async fn memory_of_all_is_limited(subject: &Subject) {
 }
 
 /// A script that prints `all` when so many processes hold five megabytes each at the same time, and fails with `code`
-/// when one of them has to go. What a shell reads it has twice for a moment; it would become what it calls last.
+/// when one of them has to go. They come one after the other, so that few have to. What a shell reads it has twice for a moment; it would become what it calls last.
 fn hold(holders: u32, code: u8) -> String {
     let holder = "x=$(head -c 5000000 /dev/zero | tr \"\\000\" x); echo full >&3; sleep 600; :";
     format!(
-        "mkfifo \"$TMPDIR/news\"; exec 3<>\"$TMPDIR/news\"; left={holders}
-         for holder in $(seq {holders}); do (sh -c '{holder}'; echo gone >&3) & done
-         while [ $left -gt 0 ] && read -r news <&3; do [ $news = full ] || exit {code}; left=$((left - 1)); done
+        "mkfifo \"$TMPDIR/news\"; exec 3<>\"$TMPDIR/news\"
+         for holder in $(seq {holders}); do
+             (sh -c '{holder}'; echo gone >&3) &
+             read -r news <&3; [ $news = full ] || exit {code}
+         done
          echo all"
     )
 }
