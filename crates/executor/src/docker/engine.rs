@@ -23,6 +23,9 @@ use crate::{
 /// How long an engine may take to say that it is there.
 const PING_LIMIT: Duration = Duration::from_secs(2);
 
+/// The same where ssh has to make a connection and start a program first.
+const SSH_PING_LIMIT: Duration = Duration::from_secs(20);
+
 /// How long an engine may take for one call, unless it is said otherwise.
 pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
 
@@ -90,7 +93,7 @@ impl Engine {
     /// Connects to an engine and agrees on a version.
     ///
     /// # Errors
-    /// [`EngineError`] when it isn't known where it is, or it doesn't answer within two seconds.
+    /// [`EngineError`] when it isn't known where it is, or it doesn't answer in time (see [`Self::ping`]).
     pub async fn connect(choice: &EngineChoice, environment: &Environment) -> Result<Self, EngineError> {
         Self::connect_to(Endpoint::resolve(choice, environment)?).await
     }
@@ -124,9 +127,10 @@ impl Engine {
     /// Asks whether it is there.
     ///
     /// # Errors
-    /// [`EngineError::Unreachable`] or [`EngineError::Slow`], after two seconds at the latest.
+    /// [`EngineError::Unreachable`] or [`EngineError::Slow`], after two seconds at the latest, or twenty by ssh.
     pub async fn ping(&self) -> Result<(), EngineError> {
-        self.within(PING_LIMIT.min(self.limit), "say that it is there", self.docker.ping()).await?;
+        let limit = ping_limit(&self.endpoint.host);
+        self.within(limit.min(self.limit), "say that it is there", self.docker.ping()).await?;
         Ok(())
     }
 
@@ -257,7 +261,11 @@ fn open(endpoint: &Endpoint) -> Result<Docker, EngineError> {
         }
         (Host::Ssh(_), _) => Docker::connect_with_ssh(&address, NEVER, API_DEFAULT_VERSION, None),
     };
-    docker.map_err(|error| classified(&endpoint.to_string(), "connect", PING_LIMIT, error))
+    docker.map_err(|error| classified(&endpoint.to_string(), "connect", ping_limit(&endpoint.host), error))
+}
+
+fn ping_limit(host: &Host) -> Duration {
+    if matches!(host, Host::Ssh(_)) { SSH_PING_LIMIT } else { PING_LIMIT }
 }
 
 /// `user@machine:22` → `user@machine` and `22`. What makes connections by ssh takes all of it for the machine's name.
