@@ -117,6 +117,54 @@ fn it_moves_and_goes_on() {
     assert_eq!(there.trace(), ["Stop", "Start", "Stop", "Uninstall"]);
 }
 
+/// What was done is told once, however often the assembly moves. A part was made by a process that made no version.
+#[test]
+fn where_it_was_before_its_processes_are_known() {
+    let here = TestEnv::new();
+    here.write_small(
+        "effect: repeatable",
+        &[("Install", "[ -e \"$(dirname \"$trace\")/ready\" ] || exit 3\nanswer"), ("Uninstall", "")],
+    );
+    assert_eq!(here.run(&["up", "small"]).code(), Some(1));
+    std::fs::write(here.path("../ready"), "").unwrap();
+    here.ok(&["retry", "small"]);
+    here.edit("small/assembly.yaml", "assembly::small::1.0", "assembly::small::1.1");
+    here.ok(&["up", "small", "--replace", "box"]);
+    let (ps, history, log) =
+        (here.ok(&["ps"]).stdout, here.json(&["history", "small"]), here.ok(&["log", "small"]).stdout);
+    assert_eq!(ps.lines().count(), 3, "{ps}");
+    let told_of = |env: &TestEnv, way: &str| {
+        assert_eq!(env.ok(&["ps"]).stdout, ps, "{way}");
+        assert_eq!(env.json(&["history", "small"])["versions"], history["versions"], "{way}");
+    };
+
+    here.ok(&["export", "small"]);
+    here.ok(&["import", "small.export"]);
+    told_of(&here, "within one store");
+    assert!(here.ok(&["log", "small"]).stdout.starts_with(&log), "what was done in each is still told");
+
+    // To another store, where something is done, and back.
+    let there = TestEnv::new();
+    there.write_small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
+    there.ok(&["up", "small", "--name", "other"]);
+    here.ok(&["export", "small", "-o", "second.export"]);
+    there.write("second.export", here.read("second.export"));
+    there.ok(&["import", "second.export", "--key", here.path(".windlass/key").to_str().unwrap()]);
+    there.ok(&["heal", "small", "box"]);
+    there.edit("small/assembly.yaml", "assembly::small::1.0", "assembly::small::1.2");
+    there.ok(&["up", "small", "--replace", "box"]);
+    there.ok(&["export", "small", "-o", "third.export"]);
+    here.write("third.export", there.read("third.export"));
+    here.ok(&["import", "third.export"]);
+    let after = here.ok(&["ps"]).stdout;
+    assert!(after.starts_with(&ps) && after.lines().count() == 4, "{after}");
+    let versions = here.json(&["history", "small"])["versions"].as_array().unwrap().clone();
+    assert_eq!(versions[..versions.len() - 1], history["versions"].as_array().unwrap()[..], "{versions:#?}");
+    assert!(!versions.is_empty() && versions.last().unwrap()["process"] == 4, "{versions:#?}");
+    here.ok(&["rollback", "small", "--to", "p3"]);
+    here.ok(&["down", "small"]);
+}
+
 #[test]
 fn it_moves_to_a_server_and_back() {
     let Some(server) = Server::own() else {

@@ -1,5 +1,6 @@
 //! Moving an assembly from one store to another. At every moment one of them owns it, or the bundle in between does.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -31,7 +32,7 @@ pub struct Bundle {
     pub instances: Vec<InstanceRecord>,
     /// Its relationships, node by node.
     pub pairs: Vec<PairRecord>,
-    /// The processes that made the versions.
+    /// The processes that made the versions, and those that made the parts as they are.
     pub processes: Vec<ProcessRecord>,
     /// What it was asked to be.
     pub versions: Vec<VersionRecord>,
@@ -106,11 +107,9 @@ impl Engine {
                 versions.push(version);
             }
         }
-        let of_versions: BTreeSet<ProcessId> = versions.iter().map(|version| version.process).collect();
-        let history = self.store.history(name).await?.processes.into_iter().map(|known| known.process);
-        Ok(Bundle {
+        let mut bundle = Bundle {
             transfer: Some(TransferId::random(&*self.means.entropy)),
-            processes: history.filter(|process| of_versions.contains(&process.id)).collect(),
+            processes: Vec::new(),
             assembly: snapshot.assembly,
             elements: snapshot.elements.into_values().collect(),
             instances: snapshot.instances.into_values().collect(),
@@ -118,7 +117,11 @@ impl Engine {
             versions,
             packages: packages.into_values().collect(),
             secrets: snapshot.secrets,
-        })
+        };
+        let named = bundle.numbers();
+        let history = self.store.history(name).await?.processes.into_iter().map(|known| known.process);
+        bundle.processes = history.filter(|process| named.contains(&process.id)).collect();
+        Ok(bundle)
     }
 
     /// Reads a package unless it was read before. Tells whether there is one.
@@ -233,11 +236,37 @@ impl Engine {
         }
     }
 
-    async fn put(&self, lease: &Lease, mut bundle: Bundle, file: &str) -> Result<(), EngineError> {
-        let mut numbers = BTreeMap::new();
+    /// Finds the processes of an assembly that this store knows already, since it was here before: by their numbers in the
+    /// bundle, the numbers that they have here. The order of numbers counts, so after one that is new here all are new.
+    async fn known_processes(
+        &self,
+        name: &AssemblyName,
+        bundle: &Bundle,
+    ) -> Result<BTreeMap<ProcessId, ProcessId>, EngineError> {
+        let all = self.store.processes().await?;
+        let mut here = all.iter().filter(|process| process.assembly == *name);
+        let told: BTreeMap<ProcessId, &ProcessRecord> =
+            bundle.processes.iter().map(|process| (process.id, process)).collect();
+        let mut known = BTreeMap::new();
         for number in bundle.numbers() {
-            numbers.insert(number, self.store.reserve_process().await?);
+            let same =
+                |here: &&ProcessRecord| told.get(&number).is_some_and(|told| is_same(told, here, &known));
+            let Some(found) = here.find(same) else { break };
+            known.insert(number, found.id);
         }
+        Ok(known)
+    }
+
+    async fn put(&self, lease: &Lease, mut bundle: Bundle, file: &str) -> Result<(), EngineError> {
+        let known = self.known_processes(&lease.scope, &bundle).await?;
+        let mut numbers = known.clone();
+        for number in bundle.numbers() {
+            if let Entry::Vacant(free) = numbers.entry(number) {
+                free.insert(self.store.reserve_process().await?);
+            }
+        }
+        // This store has told of those already, step by step.
+        bundle.processes.retain(|process| !known.contains_key(&process.id));
         bundle.renumber(&numbers);
         let now = self.means.clock.now();
         let body = Happening::Imported { transfer: bundle.transfer, file: file.to_owned() };
@@ -280,6 +309,17 @@ fn intact(bundle: &Bundle) -> Result<(), EngineError> {
         }
     }
     Ok(())
+}
+
+/// Tells whether two stores tell of one process. An assembly has one process at a time, so two of them don't begin and end
+/// at the same moments.
+fn is_same(there: &ProcessRecord, here: &ProcessRecord, known: &BTreeMap<ProcessId, ProcessId>) -> bool {
+    let mut intent = there.intent.clone();
+    if let Intent::Rollback(to) = &mut intent {
+        *to = known.get(to).copied().unwrap_or(*to);
+    }
+    let times = |process: &ProcessRecord| (process.created, process.ended);
+    times(there) == times(here) && intent == here.intent && there.status == here.status
 }
 
 fn said(name: &AssemblyName, at: Timestamp, body: Happening) -> EventDraft {
