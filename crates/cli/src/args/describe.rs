@@ -51,8 +51,9 @@ pub(crate) struct PlanArgs {
 
 /// Draw an assembly, its plan, or who reads whom in it.
 ///
-/// An assembly that is up can be given by its name instead of a file: it is drawn as it was asked for, its plan as that
-/// of its last process. The page that --format html writes needs no network.
+/// A file or folder is taken as a descriptor, as up and plan do. What is neither is the name of an assembly that is up: it is
+/// drawn as it was asked for, its plan as that of its last process. Where there are both, it is said which was taken:
+/// --stored takes the assembly, `./NAME` the folder. The page that --format html writes needs no network.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("file", |file| {
@@ -62,11 +63,15 @@ pub(crate) struct PlanArgs {
 Examples:
   windlass graph fixtures/assemblies/h_bta --format svg > h_bta.svg
   windlass graph shop.yaml --view plan --format html > plan.html
-  windlass graph h_bta --view properties --format mermaid    # one that is up, by its name"
+  windlass graph h_bta --stored --view properties --format mermaid    # one that is up, by its name"
 )]
 pub(crate) struct GraphArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
+
+    /// Draw the assembly of this name that is up, also where a file or folder is called so
+    #[arg(long, conflicts_with_all = ["name", "parameters", "params", "catalog"])]
+    pub(crate) stored: bool,
 
     /// What is drawn
     #[arg(long, value_enum, default_value_t = GraphKind::Topology)]

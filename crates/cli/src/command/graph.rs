@@ -1,5 +1,6 @@
 //! `windlass graph`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use windlass::graph::GraphView;
@@ -8,7 +9,7 @@ use windlass::plan::draw::Format;
 
 use super::{fail, open, order};
 use crate::args::{GraphArgs, GraphFormat, GraphKind};
-use crate::output::print;
+use crate::output::{print, tell};
 use crate::{diagnostics, exit};
 
 pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
@@ -24,12 +25,17 @@ pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
         GraphFormat::Svg => Format::Svg,
         GraphFormat::Html => Format::Html,
     };
-    let drawing = if let Some(name) = stored(args) {
+    let name = match stored(args) {
+        Ok(name) => name,
+        Err(code) => return code,
+    };
+    let drawing = if let Some(name) = name {
         match open(None, None, "graph") {
             Ok(windlass) => windlass.graph_of(&name, view).await,
             Err(error) => Err(error),
         }
     } else {
+        tell_of_other(&args.assembly.file).await;
         let order = match order(&args.assembly) {
             Ok(order) => order,
             Err(code) => return code,
@@ -51,8 +57,37 @@ pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
     }
 }
 
-/// Returns the name of an assembly in the store: what is no file and could be a name.
-fn stored(args: &GraphArgs) -> Option<AssemblyName> {
-    let file = &args.assembly.file;
-    if file.exists() { None } else { file.to_str()?.parse().ok() }
+/// Returns the name of the assembly that is meant: what is no file and could be a name, or is said to be one. None where it
+/// is a descriptor.
+fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
+    let given = &args.assembly;
+    let name = given.file.to_string_lossy().parse::<AssemblyName>();
+    if args.stored {
+        return name.map(Some).map_err(|error| {
+            tell!("error: {error}");
+            exit::wrong_input()
+        });
+    }
+    let Some(name) = name.ok().filter(|_| !given.file.exists()) else { return Ok(None) };
+    let of_descriptor = given.name.is_some()
+        || !(given.parameters.is_empty() && given.params.is_empty() && given.catalog.is_empty());
+    if of_descriptor {
+        tell!(
+            "error: there is no file or folder `{name}`; --name, -p, --params and --catalog are for a descriptor, and what is up is drawn as it was asked for"
+        );
+        return Err(exit::wrong_input());
+    }
+    Ok(Some(name))
+}
+
+/// Says that a file was taken where an assembly is called the same, and how that is drawn.
+async fn tell_of_other(file: &Path) {
+    let Some(name) = file.to_str().and_then(|file| file.parse::<AssemblyName>().ok()) else { return };
+    let Ok(windlass) = open(None, None, "graph") else { return };
+    if windlass.assemblies().await.is_ok_and(|known| known.contains(&name)) {
+        let what = if file.is_dir() { "folder" } else { "file" };
+        tell!(
+            "note: this is the {what} `{name}`; `windlass graph {name} --stored` draws the assembly that is up"
+        );
+    }
 }

@@ -119,3 +119,36 @@ fn a_name_that_is_nearly_right() {
     error: there is no assembly `mien`; did you mean `mine`?
     ");
 }
+
+/// A folder and an assembly of one name: which of them it is, is said, and either can be chosen.
+#[test]
+fn of_a_folder_and_an_assembly_it_says_which_is_drawn() {
+    let env = TestEnv::with("h_bta");
+    let graph = |args: &[&str]| env.ok(&[&["graph"], args].concat());
+    assert_eq!(graph(&["h_bta"]).stderr, "", "there is one only");
+    env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
+    let folder = graph(&["h_bta"]);
+    assert_eq!(
+        folder.stderr,
+        "note: this is the folder `h_bta`; `windlass graph h_bta --stored` draws the assembly that is up\n"
+    );
+    let stored = graph(&["h_bta", "--stored"]);
+    assert_eq!(stored.stderr, "");
+    let has_two = |drawn: &str| drawn.contains("B × 2");
+    assert!(!has_two(&folder.stdout) && has_two(&stored.stdout), "{folder}{stored}");
+    let explicit = graph(&["./h_bta"]);
+    assert_eq!((&explicit.stdout, explicit.stderr.as_str()), (&folder.stdout, ""));
+    // By its name alone, where there is no folder.
+    std::fs::rename(env.path("h_bta"), env.path("moved")).unwrap();
+    assert_eq!(graph(&["h_bta"]).stdout, stored.stdout);
+    assert_eq!(graph(&["moved"]).stderr, "");
+    assert_snapshot!(env.refuses(&["graph", "h_bta", "-p", "numOfServers=3"]), @"error: there is no file or folder `h_bta`; --name, -p, --params and --catalog are for a descriptor, and what is up is drawn as it was asked for");
+    assert_snapshot!(env.refuses(&["graph", "h_bta", "--stored", "-p", "numOfServers=3"]), @"
+    error: the argument '--stored' cannot be used with '--param <KEY=VALUE>'
+
+    Usage: windlass graph --stored <FILE|DIR|NAME>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.refuses(&["graph", "./moved", "--stored"]), @"error: the assembly name `./moved` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`");
+}

@@ -182,6 +182,16 @@ impl Windlass {
 }
 
 impl Windlass {
+    /// Returns the names of the assemblies that there are, in their order.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be read.
+    pub async fn assemblies(&self) -> Result<Vec<AssemblyName>, Error> {
+        let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
+        Ok(store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect())
+    }
+
     /// Says how one part of an assembly is, as [`status`](Self::status) does for the whole: `components` has that part
     /// alone, with all that is in it. It is given by its name below the assembly (`B__1`), its full name or an id.
     ///
