@@ -21,7 +21,12 @@ fn main() -> ExitCode {
     if arguments.peek().is_some_and(|first| first == args::SUPERVISE) {
         return windlass::executor::process::supervise(arguments.skip(1));
     }
-    let code = command::run(args::parse());
+    // So do the completions of shells.
+    let code = if arguments.next_if(|first| first == args::COMPLETE_NAMES).is_some() {
+        command::names::run(arguments.map(|word| word.to_string_lossy().into_owned()))
+    } else {
+        command::run(args::parse())
+    };
     if let Some(error) = output::trouble() {
         tell!("error: can't write to standard output: {error}");
         return exit::FAILED;

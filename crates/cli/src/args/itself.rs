@@ -6,6 +6,8 @@ use clap::Args;
 use clap_complete::Shell;
 
 /// Print a script that completes commands and options in a shell.
+///
+/// Those of bash and zsh complete the names of assemblies, parts and processes too, from the store of the working folder.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -33,6 +33,9 @@ use crate::command::spiff::SpiffArgs;
 /// The hidden command with which the program starts itself as the supervisor of jobs.
 pub(crate) const SUPERVISE: &str = "supervise";
 
+/// The hidden command with which the scripts of `windlass completions` ask for names.
+pub(crate) const COMPLETE_NAMES: &str = "complete-names";
+
 /// Bring assemblies up and down whose parts are driven by anything.
 #[derive(Debug, Parser)]
 #[command(name = "windlass", version, max_term_width = 100, after_help = AFTER_HELP)]

@@ -4,16 +4,32 @@ use std::fs;
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
+use clap_complete::Shell;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::exit;
 use crate::output::{print, tell};
 
+/// The function that a shell calls, in the scripts that are generated.
+const WORDS: &str = "_windlass() {";
+
 pub(crate) fn completions(args: &CompletionsArgs) -> ExitCode {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "windlass", &mut script);
-    print(&String::from_utf8_lossy(&script));
+    let script = String::from_utf8_lossy(&script);
+    print(&match args.shell {
+        Shell::Bash => with_names(&script, include_str!("names/bash.sh"), "\nif [[ \"${BASH_VERSINFO"),
+        Shell::Zsh => with_names(&script, include_str!("names/zsh.zsh"), "if [ \"$funcstack[1]\""),
+        _ => script.into_owned(),
+    });
     exit::DONE
+}
+
+/// Puts a function of ours in the place of the one that a shell calls, before the lines that register it. Ours asks for
+/// names, and leaves the rest to the other.
+fn with_names(script: &str, ours: &str, before: &str) -> String {
+    let words = script.replacen(WORDS, "_windlass_words() {", 1);
+    words.replacen(before, &format!("{ours}{before}"), 1)
 }
 
 pub(crate) fn man(args: &ManArgs) -> ExitCode {

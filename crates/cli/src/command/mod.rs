@@ -10,6 +10,7 @@ mod history;
 mod image;
 mod itself;
 mod log;
+pub(crate) mod names;
 mod plan;
 mod process;
 mod ps;

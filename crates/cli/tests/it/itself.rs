@@ -25,9 +25,108 @@ fn bash_completes_commands() {
     env.write("windlass.bash", env.ok(&["completions", "bash"]).stdout);
     let mut shell = std::process::Command::new("bash");
     env.settle(&mut shell);
-    shell.args(["--norc", "-c", "source windlass.bash; COMP_WORDS=(windlass sta); COMP_CWORD=1; _windlass windlass sta windlass; echo ${COMPREPLY[@]}"]);
+    shell.args(["--norc", "-c", "source windlass.bash; COMP_LINE='windlass sta' COMP_POINT=12 COMP_WORDS=(windlass sta) COMP_CWORD=1; _windlass windlass sta windlass; echo ${COMPREPLY[@]}"]);
     let run = env.start(shell).end();
     assert_eq!((run.code(), run.stdout.as_str()), (Some(0), "status\n"), "{run}");
+}
+
+/// What a person sees who types these lines in a shell, with a tabulator for each `→`: the arguments that the command gets.
+fn typed(env: &TestEnv, shell: &str, lines: &[&str]) -> Vec<String> {
+    let line = |line: &&str| format!("probe {}", line.replace('→', "\t"));
+    let keys: Vec<String> = lines.iter().map(line).chain(["exit\n".to_owned()]).collect();
+    env.write("keys", keys.join("\n"));
+    let mut script = std::process::Command::new("script");
+    env.settle(&mut script);
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_windlass")).parent().unwrap().display();
+    script.env("TERM", "dumb").env("ZDOTDIR", env.path("")).env("PS1", "");
+    let shell = format!("PATH={program}:$PATH exec {shell}");
+    let keys = std::fs::File::open(env.path("keys")).unwrap();
+    script.args(["-qec", &shell, "/dev/null"]).stdin(keys);
+    let run = env.start(script).end();
+    let got = run.stdout.split("GOT<").skip(1).filter_map(|rest| rest.split_once('>'));
+    let got: Vec<String> = got.map(|(words, _)| words.to_owned()).collect();
+    assert_eq!(got.len(), lines.len(), "{run}");
+    got
+}
+
+/// A project in which `shop` is up with a cluster, and was asked three things.
+fn shop() -> TestEnv {
+    let env = TestEnv::bare();
+    env.write(
+        "stall.yaml",
+        "name: assembly::shop::1.0\ncomposition:\n  web: {type: resource::web::1.0, cluster: {initial-quantity: 2}}\n",
+    );
+    env.write(
+        "Contains/web/resource.yaml",
+        "name: resource::web::1.0\nlifecycle: [Install, Start, Stop, Uninstall]\ndefault-driver: {noop: {}}\n",
+    );
+    env.ok(&["up", "stall.yaml"]);
+    env.ok(&["scale", "out", "shop", "web"]);
+    env.ok(&["heal", "shop", "web__1"]);
+    env
+}
+
+/// Lines with tabulators, and what becomes of them.
+const LINES: [(&str, &str); 9] = [
+    ("down sh→", "down shop"),
+    ("status shop w→", "status shop web"),
+    ("scale out s→ w→", "scale out shop web"),
+    ("heal shop web__3→", "heal shop web__3"),
+    ("ps show p3→", "ps show p3"),
+    ("rollback shop --to p1→", "rollback shop --to p1"),
+    ("diff shop@p1→ shop@p2→", "diff shop@p1 shop@p2"),
+    ("set-st→ sh→", "set-state shop"),
+    ("plan stal→", "plan stall.yaml"),
+];
+
+#[test]
+fn bash_completes_names() {
+    let env = shop();
+    let script = env.ok(&["completions", "bash"]).stdout;
+    env.write("rc", script + "\ncomplete -F _windlass -o nosort -o bashdefault -o default probe\nprobe() { echo \"GOT<$*>\"; }\n");
+    let lines = LINES.map(|(line, _)| line);
+    assert_eq!(typed(&env, "bash --noprofile --rcfile rc -i", &lines), LINES.map(|(_, whole)| whole));
+}
+
+#[test]
+fn zsh_completes_names() {
+    if std::process::Command::new("zsh").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: there is no zsh here");
+        return;
+    }
+    let env = shop();
+    env.write("functions/_windlass", env.ok(&["completions", "zsh"]).stdout);
+    env.write(".zshrc", "fpath=($PWD/functions $fpath)\nautoload -U compinit\ncompinit -u\ncompdef _windlass probe\nunsetopt zle_bracketed_paste\nprobe() { echo \"GOT<$*>\" }\n");
+    let lines = LINES.map(|(line, _)| line);
+    assert_eq!(typed(&env, "zsh -i", &lines), LINES.map(|(_, whole)| whole));
+}
+
+/// Who presses a key gets names or nothing: no message, no store that was not there.
+#[test]
+fn names_are_offered_in_silence() {
+    let env = TestEnv::bare();
+    let offers = |words: &[&str]| {
+        let run = env.run(&[&["complete-names"], words].concat());
+        assert_eq!(run.stderr, "", "{run}");
+        (run.code().unwrap(), run.stdout)
+    };
+    assert_eq!(offers(&["down", ""]), (0, String::new()));
+    assert_eq!(env.files(), Vec::<String>::new());
+    env.write("windlass.yaml", "nonsense: [");
+    assert_eq!(offers(&["down", ""]), (0, String::new()));
+    assert_eq!(offers(&["--state", "postgres://me@localhost:1/none", "down", ""]), (0, String::new()));
+    assert_eq!(offers(&["up", ""]), (1, String::new()));
+    assert_eq!(offers(&["up", "--", ""]), (1, String::new()));
+    assert_eq!(offers(&[]), (1, String::new()));
+
+    let env = shop();
+    let offers = |words: &[&str]| env.run(&[&["complete-names"], words].concat()).stdout;
+    assert_eq!(offers(&["ps", ""]), "show\nshop\n");
+    assert_eq!(offers(&["status", "shop", "web__"]), "web__1\nweb__2\nweb__3\n");
+    assert_eq!(offers(&["diff", "shop@"]), "shop@p1\nshop@p2\nshop@p3\n");
+    assert_eq!(offers(&["cancel", "shop", ""]), "", "all have ended");
+    assert_eq!(offers(&["graph", "s"]), "shop\n");
+    assert_eq!(offers(&["status", "shpo", ""]), "");
 }
 
 #[test]

@@ -192,6 +192,22 @@ impl Windlass {
         Ok(store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect())
     }
 
+    /// Returns the names of an assembly's parts, as they were declared.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such assembly, or the store can't be read.
+    pub async fn parts(&self, name: &AssemblyName) -> Result<Vec<ElementName>, Error> {
+        let store = self.store_of(name).await?;
+        let all = store.assemblies().await?;
+        let Some(assembly) = all.iter().find(|assembly| assembly.name == *name) else {
+            let known = all.iter().map(|assembly| assembly.name.clone()).collect();
+            return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
+        };
+        // The first is the assembly itself.
+        Ok(assembly.topology.elements().iter().skip(1).map(|element| element.name.clone()).collect())
+    }
+
     /// Says how one part of an assembly is, as [`status`](Self::status) does for the whole: `components` has that part
     /// alone, with all that is in it. It is given by its name below the assembly (`B__1`), its full name or an id.
     ///

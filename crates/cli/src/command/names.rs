@@ -1,0 +1,85 @@
+//! The hidden `windlass complete-names WORD…`: what can stand where a shell asks, of what is in the store.
+//!
+//! The scripts of `windlass completions` know commands and options. For names of assemblies, parts and processes they
+//! call this with the words so far, the one that is being written last. It prints one candidate a line and changes
+//! nothing. Whatever stands against it, it says nothing: somebody is in the middle of writing a line.
+
+mod place;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use windlass::Windlass;
+use windlass::model::AssemblyName;
+
+use self::place::{Place, Wanted};
+use super::{STATE, environment, open, wait_for};
+use crate::exit;
+use crate::output::say;
+
+/// How long somebody waits who has pressed a key. A database far away may be out of reach.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Prints candidates. Ends with 0 where nothing else can stand, and with 1 where the shell has more to offer.
+pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
+    let words: Vec<String> = words.collect();
+    let Some(Place { wanted, state, typed }) = Place::of(&words) else { return exit::FAILED };
+    STATE.get_or_init(|| state.or_else(|| environment("WINDLASS_STATE")?.into_string().ok()));
+    let mixed = wanted == Wanted::AssemblyOrFile;
+    let find = async move {
+        let found = tokio::time::timeout(PATIENCE, candidates(&wanted, &typed)).await;
+        for name in found.ok().flatten().unwrap_or_default() {
+            if name.starts_with(&typed) {
+                say!("{name}");
+            }
+        }
+        if mixed { exit::FAILED } else { exit::DONE }
+    };
+    wait_for(find)
+}
+
+async fn candidates(wanted: &Wanted, typed: &str) -> Option<Vec<String>> {
+    let windlass = open(None, None, "complete-names").ok()?;
+    Some(match wanted {
+        Wanted::Assembly | Wanted::AssemblyOrFile => assemblies(&windlass).await?,
+        Wanted::AssemblyOr(words) => {
+            words.iter().cloned().chain(assemblies(&windlass).await.unwrap_or_default()).collect()
+        }
+        Wanted::Part(assembly) => parts(&windlass, assembly, typed).await?,
+        Wanted::Process(assembly) => processes(&windlass, assembly.as_ref(), |_| true).await?,
+        Wanted::Running(assembly) => running(&windlass, assembly).await?,
+        Wanted::Version => {
+            let all = windlass.processes(None).await.ok()?.processes;
+            all.iter().map(|process| format!("{}@{}", process.assembly, process.id)).collect()
+        }
+    })
+}
+
+async fn assemblies(windlass: &Windlass) -> Option<Vec<String>> {
+    Some(windlass.assemblies().await.ok()?.iter().map(ToString::to_string).collect())
+}
+
+/// Lists the parts of an assembly one level at a time: nodes of a cluster when its `__` has been written.
+async fn parts(windlass: &Windlass, assembly: &AssemblyName, typed: &str) -> Option<Vec<String>> {
+    let depth = typed.matches("__").count();
+    let all = windlass.parts(assembly).await.ok()?;
+    let names = all.iter().map(|part| part.local().to_owned());
+    Some(names.filter(|name| name.matches("__").count() <= depth).collect())
+}
+
+async fn processes(
+    windlass: &Windlass,
+    assembly: Option<&AssemblyName>,
+    wanted: impl Fn(&windlass::view::process::ProcessSummary) -> bool,
+) -> Option<Vec<String>> {
+    let all = windlass.processes(assembly).await.ok()?.processes;
+    Some(all.iter().filter(|process| wanted(process)).map(|process| process.id.to_string()).collect())
+}
+
+/// Lists what can be cancelled.
+async fn running(windlass: &Windlass, assembly: &AssemblyName) -> Option<Vec<String>> {
+    let mut found = processes(windlass, Some(assembly), |process| !process.status.is_final()).await?;
+    let requests = windlass.processes(Some(assembly)).await.ok()?.requests;
+    found.extend(requests.iter().map(|request| request.id.to_string()));
+    Some(found)
+}

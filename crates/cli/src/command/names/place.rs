@@ -1,0 +1,190 @@
+//! Where in a command line somebody writes, and what can stand there.
+
+use std::collections::BTreeMap;
+
+use clap::{Arg, Command, CommandFactory as _};
+use windlass::model::AssemblyName;
+
+use crate::args::Cli;
+
+/// A place in a command line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// What can stand there.
+    pub(super) wanted: Wanted,
+    /// The address of the state, if the line has one.
+    pub(super) state: Option<String>,
+    /// What of the word is written.
+    pub(super) typed: String,
+}
+
+/// What can stand at a place.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// An assembly.
+    Assembly,
+    /// An assembly, or a file.
+    AssemblyOrFile,
+    /// An assembly, or one of these words.
+    AssemblyOr(Vec<String>),
+    /// A part of an assembly.
+    Part(AssemblyName),
+    /// A process, of this assembly or of any.
+    Process(Option<AssemblyName>),
+    /// A process or a request of an assembly that has not ended.
+    Running(AssemblyName),
+    /// An assembly as a process was asked to make it.
+    Version,
+}
+
+impl Place {
+    /// Finds the place of the last of some words. None where no name of the store can stand.
+    pub(super) fn of(words: &[String]) -> Option<Self> {
+        let (typed, before) = words.split_last()?;
+        let mut cli = Cli::command();
+        cli.build();
+        let mut line =
+            Line { command: &cli, path: Vec::new(), given: BTreeMap::new(), position: 0, option: None };
+        for word in before {
+            line.read(word)?;
+        }
+        let wanted = line.wanted(typed)?;
+        Some(Self { wanted, state: line.given.remove("state"), typed: typed.clone() })
+    }
+}
+
+/// A command line as far as it is read.
+struct Line<'c> {
+    command: &'c Command,
+    path: Vec<&'c str>,
+    given: BTreeMap<&'c str, String>,
+    /// Which argument without a name comes next.
+    position: usize,
+    /// The option whose value comes next.
+    option: Option<&'c Arg>,
+}
+
+impl<'c> Line<'c> {
+    /// Reads a word. None where nothing of ours comes any more.
+    fn read(&mut self, word: &str) -> Option<()> {
+        if let Some(option) = self.option.take() {
+            self.given.insert(option.get_id().as_str(), word.to_owned());
+        } else if word == "--" {
+            return None;
+        } else if let Some(option) = word.strip_prefix("--") {
+            let (name, value) =
+                option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+            let names = |arg: &Arg| arg.get_long_and_visible_aliases().unwrap_or_default().contains(&name);
+            self.take(self.command.get_arguments().find(|arg| names(arg)), value);
+        } else if let Some(option) = word.strip_prefix('-').and_then(|rest| rest.chars().next()) {
+            let value = word.get(2..).filter(|value| !value.is_empty());
+            self.take(self.command.get_arguments().find(|arg| arg.get_short() == Some(option)), value);
+        } else if let Some(command) = self.subcommand(word) {
+            self.command = command;
+            self.path.push(command.get_name());
+            self.position = 0;
+        } else {
+            if let Some(arg) = self.positional() {
+                self.given.insert(arg.get_id().as_str(), word.to_owned());
+            }
+            self.position += 1;
+        }
+        Some(())
+    }
+
+    fn take(&mut self, option: Option<&'c Arg>, value: Option<&str>) {
+        let Some(option) = option.filter(|option| option.get_action().takes_values()) else { return };
+        match value {
+            Some(value) => drop(self.given.insert(option.get_id().as_str(), value.to_owned())),
+            None => self.option = Some(option),
+        }
+    }
+
+    fn subcommand(&self, word: &str) -> Option<&'c Command> {
+        self.command.find_subcommand(word).filter(|_| self.position == 0)
+    }
+
+    fn positional(&self) -> Option<&'c Arg> {
+        self.command.get_positionals().nth(self.position)
+    }
+
+    fn wanted(&self, typed: &str) -> Option<Wanted> {
+        if self.option.is_none() && typed.starts_with('-') {
+            return None;
+        }
+        let arg = self.option.or_else(|| self.positional())?.get_id().as_str();
+        let of = || self.given.get("name")?.parse::<AssemblyName>().ok();
+        Some(match (self.path.as_slice(), arg) {
+            (["graph"], "file") => Wanted::AssemblyOrFile,
+            (["ps"], "name") => {
+                let words =
+                    self.command.get_subcommands().map(Command::get_name).filter(|word| *word != "help");
+                Wanted::AssemblyOr(words.map(str::to_owned).collect())
+            }
+            (_, "name") => Wanted::Assembly,
+            (["status" | "log" | "scale"], "component") | (["heal"], "part") | (["retry"], "of") => {
+                Wanted::Part(of()?)
+            }
+            (["ps", "show"], "process") => Wanted::Process(None),
+            (["rollback"], "to") => Wanted::Process(Some(of()?)),
+            (["cancel"], "what") => Wanted::Running(of()?),
+            (["diff"], "from" | "to") => Wanted::Version,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(line: &str) -> Option<Wanted> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        Place::of(&words).map(|place| place.wanted)
+    }
+
+    #[test]
+    fn each_place_has_its_names() {
+        let shop = || "shop".parse::<AssemblyName>().expect("valid");
+        for (line, found) in [
+            ("down ", Some(Wanted::Assembly)),
+            ("down sh", Some(Wanted::Assembly)),
+            ("down --dry-run --grace 3 ", Some(Wanted::Assembly)),
+            ("--state postgres://x down ", Some(Wanted::Assembly)),
+            ("down --state postgres://x ", Some(Wanted::Assembly)),
+            ("down -", None),
+            ("down --grace ", None),
+            ("down shop ", None),
+            ("up ", None),
+            ("up shop.yaml --name ", Some(Wanted::Assembly)),
+            ("graph ", Some(Wanted::AssemblyOrFile)),
+            ("set-state shop ", None),
+            ("scale ", None),
+            ("scale out ", Some(Wanted::Assembly)),
+            ("scale out shop ", Some(Wanted::Part(shop()))),
+            ("status shop web__", Some(Wanted::Part(shop()))),
+            ("status --format json shop ", Some(Wanted::Part(shop()))),
+            ("log shop ", Some(Wanted::Part(shop()))),
+            ("heal shop ", Some(Wanted::Part(shop()))),
+            ("retry shop --assume done --of ", Some(Wanted::Part(shop()))),
+            ("ps ", Some(Wanted::AssemblyOr(vec!["show".to_owned()]))),
+            ("ps show ", Some(Wanted::Process(None))),
+            ("rollback shop --to ", Some(Wanted::Process(Some(shop())))),
+            ("cancel shop ", Some(Wanted::Running(shop()))),
+            ("diff ", Some(Wanted::Version)),
+            ("diff shop@p1 ", Some(Wanted::Version)),
+            ("exec -- down ", None),
+            ("nonsense ", None),
+            ("", None),
+        ] {
+            assert_eq!(wanted(line), found, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_state_is_that_of_the_line() {
+        let words = ["--state=postgres://x", "down", "a"].map(str::to_owned);
+        let place = Place::of(&words).expect("a place for a name");
+        assert_eq!((place.state.as_deref(), place.typed.as_str()), (Some("postgres://x"), "a"));
+    }
+}
