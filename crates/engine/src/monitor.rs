@@ -12,12 +12,14 @@
 //! assembly samples count for nothing: it changes what they measure. A reading of the other sort, a load where an
 //! integrity is read, is no sample.
 //!
-//! [`Heals`] counts the heals of each part that have not helped: after [`MOST_HEALS`] it is left alone.
+//! [`Heals`] knows the heals of each part that have not helped: after [`MOST_HEALS`] it is left alone. It has helped
+//! when as many samples in a row are in order as it takes to call the part broken.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_lifecycle::Scale;
 use windlass_model::policy::{DEFAULT_PERIOD, MetricSource, Policy, PolicyKind, metric_id};
+use windlass_model::record::ElementRecord;
 use windlass_model::resolve::{Answer, Lookup, Resolver, text_of};
 use windlass_model::template::Template;
 use windlass_model::{ElementName, Timestamp, Topology};
@@ -76,60 +78,31 @@ pub enum Act {
 /// How often a part is healed that does not get well of it.
 pub const MOST_HEALS: u32 = 3;
 
-/// The heals of an assembly's parts that have not helped: no sample has told since that the part is well.
-///
-/// ```
-/// use windlass_engine::monitor::{Heals, Remedy};
-///
-/// let mut heals = Heals::default();
-/// let part = "shop__web".parse()?;
-/// let tried: Vec<Remedy> = (0..5).map(|_| heals.next(&part)).collect();
-/// assert_eq!(tried, [Remedy::Heal, Remedy::Heal, Remedy::Heal, Remedy::GiveUp, Remedy::LeaveAlone]);
-/// heals.well(&part);
-/// assert_eq!(heals.next(&part), Remedy::Heal);
-/// # Ok::<(), windlass_model::name::NameError>(())
-/// ```
+/// The heals of an assembly's parts that have not helped, as their records count them: a heal is counted in the transaction
+/// in which its process begins, so that no restart of anything makes it undone.
 #[derive(Debug, Clone, Default)]
 pub struct Heals(BTreeMap<ElementName, u32>);
 
-/// What is done about a part that a policy wants healed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remedy {
-    /// It is healed.
-    Heal,
-    /// It is left alone from now on, and that is told.
-    GiveUp,
-    /// It is left alone still.
-    LeaveAlone,
-}
-
 impl Heals {
-    /// Says what is done about a part now, and counts it.
-    pub fn next(&mut self, part: &ElementName) -> Remedy {
-        let tried = self.0.entry(part.clone()).or_default();
-        *tried = tried.saturating_add(1);
-        match *tried {
-            ..=MOST_HEALS => Remedy::Heal,
-            tried if tried == MOST_HEALS + 1 => Remedy::GiveUp,
-            _ => Remedy::LeaveAlone,
-        }
+    /// Reads them off the records of parts.
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a ElementRecord>) -> Self {
+        let tried = records.into_iter().filter(|record| record.heals > 0);
+        Self(tried.map(|record| (record.name.clone(), record.heals)).collect())
     }
 
-    /// What was to be done about a part could not be tried.
-    pub fn not_tried(&mut self, part: &ElementName) {
-        if let Some(tried) = self.0.get_mut(part) {
-            *tried = tried.saturating_sub(1);
-        }
+    /// Tells whether a part was healed in vain so often that it is left alone.
+    pub fn is_left_alone(&self, part: &ElementName) -> bool {
+        self.0.get(part).is_some_and(|tried| *tried >= MOST_HEALS)
+    }
+
+    /// Tells whether a part was healed, and nothing has said since that it helped.
+    pub fn is_tried(&self, part: &ElementName) -> bool {
+        self.0.contains_key(part)
     }
 
     /// A part is well.
     pub fn well(&mut self, part: &ElementName) {
         self.0.remove(part);
-    }
-
-    /// Somebody has changed the assembly: all is worth another try.
-    pub fn clear(&mut self) {
-        self.0.clear();
     }
 }
 
@@ -159,6 +132,8 @@ struct Rule {
     low: u32,
     /// How many of those upwards were no samples, but missing.
     missing: u32,
+    /// How many in a row were in order; none before anything was counted.
+    well: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -198,13 +173,14 @@ impl Monitor {
         heard
     }
 
-    /// Returns the parts whose heal policies a sample tells that they are well.
-    pub fn well(&self, sample: &Sample) -> impl Iterator<Item = &ElementName> {
-        let is_well = sample.reading == Reading::Integrity(true);
-        let reads = move |rule: &&Rule| {
-            is_well && matches!(rule.limits, Limits::Heal { .. }) && rule.sources.contains(&sample.id)
-        };
-        self.rules.iter().filter(reads).map(|rule| &rule.target)
+    /// Returns the parts that are well: of which each heal policy has as many samples in order, one after the other, as
+    /// breaches make it fire. One good sample of a part that breaks again and again proves nothing.
+    pub fn well(&self) -> BTreeSet<&ElementName> {
+        let heal = |rule: &&Rule| matches!(rule.limits, Limits::Heal { .. });
+        let (well, unwell): (Vec<&Rule>, Vec<&Rule>) =
+            self.rules.iter().filter(heal).filter(|rule| !rule.is_mute()).partition(|rule| rule.is_well());
+        let unwell: BTreeSet<&ElementName> = unwell.into_iter().map(|rule| &rule.target).collect();
+        well.into_iter().map(|rule| &rule.target).filter(|part| !unwell.contains(part)).collect()
     }
 
     /// Takes a sample in, and returns what policies demand now.
@@ -290,9 +266,20 @@ impl Rule {
             high: 0,
             low: 0,
             missing: 0,
+            well: None,
         };
         rule.wait(now);
         Some(rule)
+    }
+
+    /// Tells whether it has counted nothing and waits for nothing: its metric is published by nobody, and need not be.
+    fn is_mute(&self) -> bool {
+        self.well.is_none() && self.period.is_none()
+    }
+
+    fn is_well(&self) -> bool {
+        let Limits::Heal { smoothing } = self.limits else { return false };
+        self.well.is_some_and(|times| times >= smoothing)
     }
 
     /// Waits for the next sample. A little longer than a period, so that one that is only late is not missing.
@@ -337,6 +324,7 @@ impl Rule {
                 let missing = u32::from(heard.is_empty());
                 (self.high, self.missing) =
                     if well { (0, 0) } else { (self.high + 1, self.missing + missing) };
+                self.well = Some(if well { self.well.unwrap_or(0).saturating_add(1) } else { 0 });
                 if self.high < smoothing {
                     return None;
                 }
@@ -595,9 +583,37 @@ mod tests {
         assert_eq!(monitor.sample(minute(1), &broken).len(), 0);
         assert_eq!(monitor.sample(minute(1), &load).len(), 0);
         assert_eq!(monitor.sample(minute(2), &broken).len(), 1, "what is between says nothing");
-        assert_eq!(monitor.well(&broken).count(), 0);
-        let well = Sample { reading: Reading::Integrity(true), ..load };
-        assert_eq!(monitor.well(&well).map(ElementName::as_str).collect::<Vec<_>>(), ["t__a"]);
+    }
+
+    /// As many in a row as it takes to call it broken, and of all policies that heal it.
+    #[test]
+    fn a_part_is_well_when_all_that_heal_it_say_so_often_enough() {
+        let part: ElementName = "t__a".parse().unwrap();
+        let heal =
+            |smoothing| policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", smoothing)]);
+        let mut monitor = monitor(heal("2"));
+        let mut other = self::monitor(policy(PolicyKind::Heal, "t__a.load", "t__a", &[("smoothing", "1")]));
+        let say = |monitor: &mut Monitor, at, metric: &str, well| {
+            let id = format!("t__a.{metric}");
+            drop(monitor.sample(minute(at), &Sample { id, reading: Reading::Integrity(well) }));
+            monitor.well().contains(&part)
+        };
+        assert!(monitor.well().is_empty(), "nothing is known yet");
+        assert!(!say(&mut monitor, 1, "integrity", true), "once is not twice");
+        assert!(!say(&mut monitor, 2, "integrity", false));
+        assert!(!say(&mut monitor, 3, "integrity", true));
+        assert!(say(&mut monitor, 4, "integrity", true));
+        drop(monitor.time(minute(6)));
+        assert!(monitor.well().is_empty(), "it is silent");
+        assert!(!say(&mut monitor, 7, "integrity", true));
+        assert!(say(&mut monitor, 8, "integrity", true));
+        // Another policy that has heard nothing speaks against it, unless nobody need publish what it reads.
+        monitor.rules.append(&mut other.rules);
+        assert!(monitor.well().is_empty());
+        monitor.rules[1].period = None;
+        assert!(monitor.well().contains(&part));
+        assert!(!say(&mut monitor, 9, "load", false));
+        assert!(say(&mut monitor, 9, "load", true));
     }
 
     #[test]

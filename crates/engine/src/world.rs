@@ -257,6 +257,7 @@ impl World {
                 failure: None,
                 made: None,
                 stale: BTreeMap::new(),
+                heals: 0,
             };
             batch.push(record.clone());
             self.elements.insert(element.name.clone(), record);

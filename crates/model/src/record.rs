@@ -100,6 +100,14 @@ pub struct ElementRecord {
     /// with the value that it has; none of a secret.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stale: BTreeMap<PropertyName, Option<Value>>,
+    /// How often policies have healed it since it last said that it is well, or a person changed its assembly.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub heals: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// What an element was made from, and by whom.

@@ -121,6 +121,47 @@ fn what_healing_does_not_help_is_left_alone() {
     assert!(told.stderr.contains("start `windlass run`"), "{told}");
 }
 
+/// A `windlass run` that is killed and started anew goes on counting: else one that flaps would heal for ever.
+#[test]
+fn heals_that_do_not_help_are_counted_over_restarts() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Stop", "")]);
+    env.edit(
+        RESOURCE,
+        "lifecycle:",
+        "metrics: {health: {type: 'metric::integrity', publication-period: 3600}}\n\
+         policies: {heal: {type: 'policy::heal', metric: health, properties: {smoothing: {value: 2}}}}\nlifecycle:",
+    );
+    env.ok(&["up", "small"]);
+    let push = |readings: &[&str]| {
+        for reading in readings {
+            assert_eq!(env.ok(&["metric", "push", "small__box.health", reading]).stderr, "");
+        }
+    };
+    // Each time another one: it hears what is sent, and is killed when it has said what is expected.
+    let life = |readings: &[&str], says: &str| {
+        let watching = env.spawn(&["run", "--health", "0"]);
+        until("it watches", || watching.stdout().contains("watching"));
+        push(readings);
+        until(says, || watching.stdout().contains(says));
+        watching.signal(rustix::process::Signal::KILL);
+        watching.end().stdout
+    };
+    let broken = ["BROKEN", "BROKEN"];
+    for process in ["p2 completed", "p3 completed", "p4 completed"] {
+        life(&broken, process);
+    }
+    let said = life(&broken, "small: no more heals of box");
+    assert!(said.contains("3 heals have not helped") && !said.contains("heal box since"), "{said}");
+    // One good sample between bad ones proves nothing; as many as call it broken do, also for whoever comes next.
+    life(&["OK", "BROKEN", "BROKEN"], "small: no more heals of box");
+    life(&["OK", "OK", "BROKEN", "BROKEN"], "p5 completed");
+    life(&broken, "p6 completed");
+    life(&broken, "p7 completed");
+    // So does what a person asks while nobody watches.
+    env.ok(&["heal", "small", "box"]);
+    life(&broken, "p9 completed");
+}
+
 /// What a health check says in the interface `metrics` is measured: a load, and an integrity; one that fails is broken.
 #[test]
 fn policies_act_on_what_health_checks_say() {

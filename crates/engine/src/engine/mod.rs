@@ -17,8 +17,8 @@ use std::time::Duration;
 use windlass_lifecycle::Diff;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
-    AssemblyRecord, Event as Happening, EventDraft, Intent, PlanText, ProcessRecord, ProcessStatus,
-    VersionRecord,
+    AssemblyRecord, ElementRecord, Event as Happening, EventDraft, Intent, PlanText, ProcessRecord,
+    ProcessStatus, VersionRecord,
 };
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::resolve::Resolved;
@@ -27,7 +27,7 @@ use windlass_model::{
 };
 use windlass_plan::Plan;
 use windlass_secret::Sensitive;
-use windlass_store::{Batch, Holder, Lease, Snapshot, Store};
+use windlass_store::{Batch, Change, Holder, Lease, Snapshot, Store};
 
 use crate::error::EngineError;
 use crate::host::{Host, JournalParts, Stop};
@@ -252,6 +252,38 @@ impl Engine {
         }
     }
 
+    /// Writes down that parts are well, so that heals which have helped don't count against another one.
+    ///
+    /// # Errors
+    ///
+    /// When somebody else has the lease, or the store can't be written. It is worth another try then.
+    pub async fn note_well(
+        &self,
+        name: &AssemblyName,
+        parts: &[ElementName],
+        holder: &Holder,
+    ) -> Result<(), EngineError> {
+        let lease = self.store.lease(name, holder).await?;
+        let noted = self.note_well_under(&lease, parts).await;
+        let released = self.store.release(lease).await;
+        noted?;
+        Ok(released?)
+    }
+
+    async fn note_well_under(&self, lease: &Lease, parts: &[ElementName]) -> Result<(), EngineError> {
+        let Some(mut snapshot) = self.store.load(&lease.scope).await? else { return Ok(()) };
+        let mut batch = Batch::new();
+        for part in parts {
+            if let Some(record) = snapshot.elements.remove(part).filter(|record| record.heals > 0) {
+                batch = batch.put_element(ElementRecord { heals: 0, ..record });
+            }
+        }
+        if !batch.is_empty() {
+            self.store.commit(lease, batch).await?;
+        }
+        Ok(())
+    }
+
     async fn unknown(&self, name: &AssemblyName) -> Result<EngineError, EngineError> {
         let known = self.store.assemblies().await?.into_iter().map(|a| a.name).collect();
         Ok(EngineError::Unknown { name: name.clone(), known })
@@ -379,6 +411,7 @@ fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     let steps = u32::try_from(draft.plan.work().count()).unwrap_or(u32::MAX);
     let started = Happening::ProcessStarted { intent: draft.intent.clone(), steps };
     batch = batch.put_process(process.clone()).event(event(world, Some(id), now, started));
+    batch.extend(count_heals(world, process));
     if draft.is_new_version {
         batch = batch.put_version(VersionRecord { process: id, assembly: world.assembly.clone() });
     }
@@ -393,6 +426,26 @@ fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
         batch = batch.put_element(record.clone()).event(event(world, Some(id), now, broken));
     }
     batch
+}
+
+/// Counts a heal that a policy demands, and lets policies try all again after what a person asks. What the long-running mode
+/// goes on with does neither.
+fn count_heals(world: &mut World, process: &ProcessRecord) -> Vec<Change> {
+    let is_asked = !process.unattended || process.request.is_some();
+    let counted = |record: &ElementRecord| match &process.intent {
+        _ if is_asked => 0,
+        Intent::Heal(part) if *part == record.name => record.heals.saturating_add(1),
+        _ => record.heals,
+    };
+    let mut changes = Vec::new();
+    for record in world.elements.values_mut() {
+        let heals = counted(record);
+        if heals != record.heals {
+            record.heals = heals;
+            changes.push(Change::PutElement(Box::new(record.clone())));
+        }
+    }
+    changes
 }
 
 fn event(

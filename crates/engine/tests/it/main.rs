@@ -2,6 +2,7 @@
 
 mod changing;
 mod crash;
+mod heals;
 mod intents;
 mod model;
 mod steps;

@@ -85,6 +85,7 @@ pub fn element(name: &ElementName, progress: u32) -> ElementRecord {
         failure: None,
         made: None,
         stale: BTreeMap::new(),
+        heals: 0,
     }
 }
 

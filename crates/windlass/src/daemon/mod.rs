@@ -18,7 +18,7 @@ use std::time::Duration;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use tokio::sync::mpsc;
-use windlass_engine::monitor::{Act, Demand, Heals, Heard, MOST_HEALS, Monitor, Reading, Remedy, Sample};
+use windlass_engine::monitor::{Act, Demand, Heals, Heard, MOST_HEALS, Monitor, Reading, Sample};
 use windlass_engine::{Ask, EngineError, Seen, Stop};
 use windlass_model::policy::{MetricKind, metric_id};
 use windlass_model::record::ProcessStatus;
@@ -133,6 +133,8 @@ struct Watched {
     mark: (Timestamp, usize),
     /// Elements by the engine's id of them.
     ids: BTreeMap<String, ElementName>,
+    /// The heals of its parts that have not helped.
+    heals: Heals,
     /// The metrics that policies read, by the element that they are of and their name there.
     metrics: BTreeMap<ElementName, BTreeMap<String, Read>>,
 }
@@ -148,7 +150,6 @@ struct Read {
 enum Done {
     Intent {
         assembly: AssemblyName,
-        cause: Cause,
         notice: Option<Notice>,
     },
     /// What was seen for a watch.
@@ -157,17 +158,6 @@ enum Done {
         watch: u64,
         samples: Result<Vec<Result<Sample, String>>, Error>,
     },
-}
-
-/// Why an intent is carried out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Cause {
-    /// A policy demands it; of a heal the part.
-    Policy(Option<ElementName>),
-    /// Somebody asks it.
-    Person,
-    /// It was interrupted.
-    Interrupted,
 }
 
 impl Watched {
@@ -188,8 +178,8 @@ struct Daemon<'a> {
     told: BTreeMap<AssemblyName, Vec<String>>,
     /// How many watches have begun.
     watches: u64,
-    /// The heals that have not helped. They outlast a watch, which ends with each change.
-    heals: BTreeMap<AssemblyName, Heals>,
+    /// The parts that are left alone since heals have not helped: of each it was told once.
+    given_up: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
     /// When it was last looked around because somebody has sent a metric that nothing reads.
     looked_around: Option<Timestamp>,
     /// The assemblies on which an intent runs: samples count for nothing then.
@@ -241,7 +231,7 @@ impl Windlass {
             watched: BTreeMap::new(),
             told: BTreeMap::new(),
             watches: 0,
-            heals: BTreeMap::new(),
+            given_up: BTreeMap::new(),
             looked_around: None,
             at_work: BTreeSet::new(),
             work: FuturesUnordered::new(),
@@ -302,7 +292,7 @@ impl Daemon<'_> {
         self.watched
             .retain(|name, _| at_work.contains(name) || there.iter().any(|assembly| assembly.name == *name));
         let is_there = |name: &AssemblyName| there.iter().any(|assembly| assembly.name == *name);
-        self.heals.retain(|name, _| is_there(name));
+        self.given_up.retain(|name, _| is_there(name));
         self.told.retain(|name, _| is_there(name));
         for assembly in there {
             let known = self.watched.get(&assembly.name);
@@ -313,10 +303,6 @@ impl Daemon<'_> {
             let Some(snapshot) = self.store.load(&assembly.name).await? else { continue };
             if !snapshot.processes.is_empty() {
                 continue;
-            }
-            if self.watched.contains_key(&snapshot.assembly.name) {
-                // Another command has changed it.
-                self.heals.remove(&snapshot.assembly.name);
             }
             self.adopt(snapshot);
         }
@@ -330,6 +316,7 @@ impl Daemon<'_> {
         let ids: BTreeMap<_, _> = ids.collect();
         let mark = (snapshot.assembly.updated, snapshot.elements.len());
         let topology = snapshot.assembly.topology.clone();
+        let heals = Heals::of(snapshot.elements.values());
         let monitor = windlass_engine::monitor_of(snapshot, self.windlass.now());
         let read: BTreeSet<&str> = monitor.sources().collect();
         let mut looked_for: BTreeMap<ElementName, BTreeMap<String, Read>> = BTreeMap::new();
@@ -350,7 +337,8 @@ impl Daemon<'_> {
             (self.tell)(Notice::Watches { assembly: name.clone(), metrics });
         }
         self.watches += 1;
-        self.watched.insert(name, Watched { watch: self.watches, monitor, mark, ids, metrics: looked_for });
+        self.watched
+            .insert(name, Watched { watch: self.watches, monitor, mark, ids, heals, metrics: looked_for });
     }
 
     /// Takes in what somebody has sent, and answers.
@@ -367,7 +355,7 @@ impl Daemon<'_> {
             }
         }
         let taken = self.taken(&sample);
-        self.sample(&sample);
+        self.sample(&sample).await;
         if let Some(answer) = answer {
             // Who has gone away does not want to know.
             let _ = answer.send(taken);
@@ -395,19 +383,41 @@ impl Daemon<'_> {
         })
     }
 
-    fn sample(&mut self, sample: &Sample) {
+    async fn sample(&mut self, sample: &Sample) {
         let now = self.windlass.now();
-        let mut demands = Vec::new();
+        let (mut demands, mut well) = (Vec::new(), Vec::new());
         let at_work = &self.at_work;
         for (name, watched) in self.watched.iter_mut().filter(|(name, _)| !at_work.contains(*name)) {
             let sample = watched.by_name(sample);
-            if let Some(heals) = self.heals.get_mut(name) {
-                watched.monitor.well(&sample).for_each(|part| heals.well(part));
-            }
             let found = watched.monitor.sample(now, &sample);
             demands.extend(found.into_iter().map(|demand| (name.clone(), demand)));
+            let helped = watched.monitor.well().into_iter().filter(|part| watched.heals.is_tried(part));
+            let helped: Vec<ElementName> = helped.cloned().collect();
+            if !helped.is_empty() {
+                well.push((name.clone(), helped));
+            }
+        }
+        for (name, parts) in well {
+            self.note_well(&name, &parts).await;
         }
         self.act(demands);
+    }
+
+    /// Writes down that heals have helped.
+    async fn note_well(&mut self, name: &AssemblyName, parts: &[ElementName]) {
+        let engine = self.windlass.engine(self.store.clone());
+        match engine.note_well(name, parts, &self.windlass.holder()).await {
+            Ok(()) => {
+                if let Some(watched) = self.watched.get_mut(name) {
+                    for part in parts {
+                        watched.heals.well(part);
+                    }
+                }
+            }
+            // Somebody is at work there. The next sample says it again.
+            Err(error) if error.will_pass() => {}
+            Err(error) => (self.tell)(Notice::Trouble(error.to_string())),
+        }
     }
 
     fn time(&mut self) {
@@ -428,23 +438,27 @@ impl Daemon<'_> {
             if self.at_work.contains(&name) {
                 continue;
             }
-            let (what, ask, part) = match demand.act {
+            let (what, ask) = match demand.act {
                 Act::Heal(part) if self.leaves_alone(&name, &part, &demand.because) => continue,
-                Act::Heal(part) => (format!("heal {}", part.local()), Ask::Heal(part.clone()), Some(part)),
+                Act::Heal(part) => (format!("heal {}", part.local()), Ask::Heal(part)),
                 Act::Scale(cluster, scale) => {
                     let word = if scale == windlass_lifecycle::Scale::Out { "out" } else { "in" };
-                    (format!("scale {word} {}", cluster.local()), Ask::Scale { cluster, scale }, None)
+                    (format!("scale {word} {}", cluster.local()), Ask::Scale { cluster, scale })
                 }
             };
             (self.tell)(Notice::Acts { assembly: name.clone(), what: what.clone(), because: demand.because });
-            self.change(name, what, ask, Cause::Policy(part));
+            self.change(name, what, ask);
         }
     }
 
     /// Tells whether a part was healed in vain too often to try again, and says so once.
     fn leaves_alone(&mut self, name: &AssemblyName, part: &ElementName, because: &str) -> bool {
-        let remedy = self.heals.entry(name.clone()).or_default().next(part);
-        if remedy == Remedy::GiveUp {
+        let given_up = self.given_up.entry(name.clone()).or_default();
+        if !self.watched.get(name).is_some_and(|watched| watched.heals.is_left_alone(part)) {
+            given_up.remove(part);
+            return false;
+        }
+        if given_up.insert(part.clone()) {
             (self.tell)(Notice::GivesUp {
                 assembly: name.clone(),
                 part: part.local().to_string(),
@@ -452,7 +466,7 @@ impl Daemon<'_> {
                 because: because.to_owned(),
             });
         }
-        remedy != Remedy::Heal
+        true
     }
 
     /// Asks the drivers how the parts are whose metrics policies read.
@@ -478,14 +492,8 @@ impl Daemon<'_> {
 
     async fn done(&mut self, done: Done) {
         match done {
-            Done::Intent { assembly, notice: None, .. } => drop(self.at_work.remove(&assembly)),
-            Done::Intent { assembly, cause, notice: Some(notice) } => {
-                let is_refused = matches!(notice, Notice::Refused { .. });
-                match (cause, self.heals.get_mut(&assembly)) {
-                    (Cause::Person, _) if !is_refused => drop(self.heals.remove(&assembly)),
-                    (Cause::Policy(Some(part)), Some(heals)) if is_refused => heals.not_tried(&part),
-                    _ => {}
-                }
+            Done::Intent { assembly, notice: None } => drop(self.at_work.remove(&assembly)),
+            Done::Intent { assembly, notice: Some(notice) } => {
                 (self.tell)(notice);
                 self.at_work.remove(&assembly);
                 // It is another assembly now: what was counted before counts for nothing.
@@ -502,7 +510,7 @@ impl Daemon<'_> {
                     Ok(samples) => {
                         for sample in samples {
                             match sample {
-                                Ok(sample) => self.sample(&sample),
+                                Ok(sample) => self.sample(&sample).await,
                                 Err(wrong) => (self.tell)(Notice::Trouble(wrong)),
                             }
                         }

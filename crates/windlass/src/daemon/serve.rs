@@ -6,7 +6,7 @@ use windlass_model::AssemblyName;
 use windlass_model::record::ProcessRecord;
 use windlass_model::request::RequestRecord;
 
-use super::{Cause, Daemon, Done, Notice};
+use super::{Daemon, Done, Notice};
 use crate::error::Error;
 
 impl<'a> Daemon<'a> {
@@ -29,7 +29,7 @@ impl<'a> Daemon<'a> {
         let (windlass, stop, tell) = (self.windlass, self.stop.clone(), self.tell);
         let engine = windlass.engine(self.store.clone());
         let name = assembly.clone();
-        self.put_to_work(assembly, what, Cause::Person, async move {
+        self.put_to_work(assembly, what, async move {
             let prepared = match Box::pin(engine.take_up(&request, &windlass.holder(), &stop)).await {
                 // It waits for its turn, or has had it.
                 Err(error) if error.will_pass() => return Ok(None),
@@ -61,15 +61,15 @@ impl<'a> Daemon<'a> {
             if self.gone_on_with.insert(id) {
                 let what = intent.to_string();
                 (self.tell)(Notice::GoesOn { assembly: assembly.clone(), process: id, what: what.clone() });
-                self.change(assembly, what, Ask::Retry { assume: None }, Cause::Interrupted);
+                self.change(assembly, what, Ask::Retry { assume: None });
             }
         }
     }
 
     /// Changes an assembly.
-    pub(super) fn change(&mut self, assembly: AssemblyName, what: String, ask: Ask, cause: Cause) {
+    pub(super) fn change(&mut self, assembly: AssemblyName, what: String, ask: Ask) {
         let (windlass, stop, name) = (self.windlass, self.stop.clone(), assembly.clone());
-        self.put_to_work(assembly, what, cause, async move {
+        self.put_to_work(assembly, what, async move {
             let started = windlass.change(&name, ask, &stop).await?;
             started.run(&stop).await.map(Some)
         });
@@ -80,7 +80,6 @@ impl<'a> Daemon<'a> {
         &mut self,
         assembly: AssemblyName,
         what: String,
-        cause: Cause,
         intent: impl Future<Output = Result<Option<Ended>, Error>> + Send + 'a,
     ) {
         self.at_work.insert(assembly.clone());
@@ -107,7 +106,7 @@ impl<'a> Daemon<'a> {
                     Some(Notice::Refused { assembly: assembly.clone(), what, why: error.to_string() })
                 }
             };
-            Done::Intent { assembly, cause, notice }
+            Done::Intent { assembly, notice }
         };
         self.work.push(carry_out.boxed());
     }
