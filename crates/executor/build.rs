@@ -2,7 +2,7 @@
 //! process of a container with one job (`src/docker/init`).
 //!
 //! They have to run in any image, so they are linked statically; they use the standard library only, so `rustc` alone makes
-//! them, in about a second each. Where that can't be done (no static libc, no standard library for the target), the crate
+//! them, in a few seconds. Where that can't be done (no static libc, no standard library for the target), the crate
 //! is built without them and says so.
 
 #![expect(clippy::disallowed_methods, reason = "cargo tells a build script everything by variables")]
@@ -54,7 +54,10 @@ fn compile(name: &str, source: &str, program: &Path) -> Result<(), String> {
     }
     let mut command = Command::new(variable("RUSTC")?);
     command.args(["--edition", "2024", "--crate-name", &name.replace('-', "_"), "--crate-type", "bin"]);
-    for option in ["target-feature=+crt-static", "panic=abort", "opt-level=s", "strip=symbols"] {
+    // As one unit it is smaller and no slower, however many modules it has.
+    let options =
+        ["target-feature=+crt-static", "panic=abort", "opt-level=s", "codegen-units=1", "strip=symbols"];
+    for option in options {
         command.args(["-C", option]);
     }
     // Of what both sides share each uses a part. And no path of this machine belongs into the program.
