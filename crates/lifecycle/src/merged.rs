@@ -32,6 +32,18 @@ pub fn merged<'a>(
     made: impl IntoIterator<Item = &'a PairKey>,
 ) -> Option<Topology> {
     let newest = *versions.last()?;
+    let elements = elements(versions, &version_of);
+    let mut relationships = relationships(versions, &version_of);
+    for pair in made {
+        describe(pair, versions, &mut relationships);
+    }
+    let relationships = relationships.into_values().collect();
+    Some(Topology::new(newest.name().clone(), elements, relationships))
+}
+
+/// Returns each element as the version has it from which it was installed, parents before their children: the newest
+/// version's elements are in order, and older ones that it lacks follow with theirs.
+fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option<usize>) -> Vec<Element> {
     let is_of = |at: usize, element: &Element| version_of(&element.name) == Some(at);
     let in_use: Vec<bool> = (0..versions.len())
         .map(|at| at + 1 == versions.len() || versions[at].elements().iter().any(|e| is_of(at, e)))
@@ -56,26 +68,24 @@ pub fn merged<'a>(
             }
         }
     }
-    let mut relationships = relationships(versions, &version_of);
-    for pair in made {
-        let known = relationships.get(&(&pair.assembly, &pair.relationship));
-        if known.is_some_and(|known| versions.iter().any(|version| relates(version, known, pair))) {
-            continue;
-        }
-        let declares = |version: &&Topology| {
-            let found = version.relationship(&pair.assembly, pair.relationship.as_str())?;
-            relates(version, found, pair).then(|| found.clone())
-        };
-        let Some(own) = versions.iter().rev().find_map(declares) else { continue };
-        match relationships.entry((&pair.assembly, &pair.relationship)) {
-            Entry::Vacant(entry) => drop(entry.insert(own)),
-            Entry::Occupied(mut entry) => join(entry.get_mut(), &own),
-        }
+    elements
+}
+
+/// Sees to it that what was made between two nodes is described: by what is known, or by the newest version that does.
+fn describe<'a>(pair: &'a PairKey, versions: &[&Topology], relationships: &mut Known<'a>) {
+    let known = relationships.get(&(&pair.assembly, &pair.relationship));
+    if known.is_some_and(|known| versions.iter().any(|version| relates(version, known, pair))) {
+        return;
     }
-    let relationships = relationships.into_values().collect();
-    // Parents come before their children: the newest version's elements are in order, and older ones that it lacks
-    // follow with theirs.
-    Some(Topology::new(newest.name().clone(), elements, relationships))
+    let declares = |version: &&Topology| {
+        let found = version.relationship(&pair.assembly, pair.relationship.as_str())?;
+        relates(version, found, pair).then(|| found.clone())
+    };
+    let Some(own) = versions.iter().rev().find_map(declares) else { return };
+    match relationships.entry((&pair.assembly, &pair.relationship)) {
+        Entry::Vacant(entry) => drop(entry.insert(own)),
+        Entry::Occupied(mut entry) => join(entry.get_mut(), &own),
+    }
 }
 
 /// Tells whether the topology of an assembly says how a relationship between two nodes is ended.
