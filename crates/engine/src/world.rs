@@ -533,6 +533,13 @@ impl World {
         mask_texts(&mut record.document, &redactor);
     }
 
+    /// Forgets that an element has said that it failed, or is on its way: a transition begins, and says itself how it went.
+    pub(crate) fn forget_complaint(&mut self, element: &ElementName) {
+        if let Some(record) = self.instances.get_mut(element) {
+            without_complaint(&mut record.document);
+        }
+    }
+
     /// Returns the status that an element reports.
     pub(crate) fn status(&self, element: &ElementName) -> windlass_model::instance::Status {
         self.instances.get(element).map(|i| InstanceView::new(&i.document).status()).unwrap_or_default()
@@ -564,6 +571,18 @@ impl World {
     pub(crate) fn pinned(&self) -> HashMap<DescriptorName, Arc<Package>> {
         let pins = self.assembly.packages.iter();
         pins.filter_map(|(name, digest)| Some((name.clone(), self.former.get(digest)?.clone()))).collect()
+    }
+}
+
+/// Takes from a document that the instance has failed or is on its way, and what it said of that.
+pub(crate) fn without_complaint(document: &mut Value) {
+    let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else { return };
+    let flags = status.get_mut("flags").and_then(Value::as_object_mut);
+    let taken = flags.into_iter().flatten().filter(|(name, value)| {
+        matches!(name.as_str(), "failed" | "converging") && **value == Value::Bool(true)
+    });
+    if taken.map(|(_, value)| *value = Value::Bool(false)).count() > 0 {
+        status.remove("message");
     }
 }
 

@@ -304,3 +304,24 @@ fn only_the_end_of_what_a_script_wrote_is_shown() {
     assert!(status.stdout.contains("| […]") && status.stdout.contains("| line 60"), "{status}");
     assert_eq!(shown(&env.ok(&["log", "small"]).stdout), 60);
 }
+
+/// What a script said of failing is no complaint of the next one: that says itself how it went, or says nothing.
+#[test]
+fn an_earlier_complaint_is_not_held_against_the_next_call() {
+    let id = r#"id=$(printf '%s\n' "$input" | sed -n '/^instances:$/{n;s/^ *\([a-z0-9]*\):.*/\1/p;}')"#;
+    let complain = r#"mkdir "${trace%/*}/complained" 2>/dev/null || exit 0
+printf 'instances:\n  "%s":\n    $set: {status.flags.failed: true, status.message: out of disk}\n' "$id""#;
+    let start = format!("{id}\n{complain}");
+    let scripts = [("Install", "answer"), ("Start", start.as_str()), ("Uninstall", "")];
+    let env = TestEnv::small("effect: repeatable", &scripts);
+    assert!(env.run(&["up", "small"]).stdout.contains("`Start.sh` reported a failure: out of disk"));
+    assert_eq!(env.json(&["status", "small"])["assemblies"][0]["components"][0]["status"], "failed");
+    env.ok(&["up", "small"]);
+    env.ok(&["down", "small"]);
+
+    let install = "answer\nprintf '    status: {flags: {failed: true, converging: true}}\\n'";
+    let env = TestEnv::small("effect: repeatable", &[("Install", install), ("Uninstall", "")]);
+    assert_eq!(env.run(&["up", "small"]).code(), Some(1));
+    env.ok(&["down", "small"]);
+    assert_eq!(env.trace(), ["Install", "Uninstall"]);
+}

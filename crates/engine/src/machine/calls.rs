@@ -1,7 +1,7 @@
 //! Calls: what a driver answers, what is seen, what is lost.
 
 use windlass_driver::{Observation, Observed, Report, Settled};
-use windlass_model::instance::LogEntry;
+use windlass_model::instance::{LogEntry, Status};
 use windlass_model::record::{
     Advance, Assumption, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, PairKey,
     Severity, StepEnd, StepState,
@@ -10,6 +10,7 @@ use windlass_model::{Action, CallId, ElementName, ProcessId, State, Transition};
 use windlass_store::Change;
 
 use super::{Ack, CallRun, Command, Machine};
+use crate::world::without_complaint;
 
 impl Machine {
     pub(super) fn perform(&mut self, id: &CallId) {
@@ -41,6 +42,7 @@ impl Machine {
     /// Takes in a report and decides whether the call has ended.
     pub(super) fn reported(&mut self, id: &CallId, report: Report, seen: Option<&Observation>) {
         let settled = report.settled;
+        let before = self.said_before(id);
         let element = match self.apply(id, report) {
             Some(Ok(element)) => element,
             Some(Err(failure)) => return self.failed(id, failure),
@@ -48,8 +50,9 @@ impl Machine {
         };
         let status = self.world.home(&element).status(&element);
         let leaves = self.leaves(id);
-        let converging =
-            status.converging || settled == Settled::Converging || seen == Some(&Observation::Converging);
+        let converging = (status.converging && !before.converging)
+            || settled == Settled::Converging
+            || seen == Some(&Observation::Converging);
         let gone = settled == Settled::Gone || seen == Some(&Observation::Absent);
         if gone && !leaves {
             self.failed(
@@ -59,7 +62,7 @@ impl Machine {
                     "it is gone: its script says that it does not exist any more",
                 ),
             );
-        } else if status.failed && !gone {
+        } else if status.failed && !before.failed && !gone {
             let message = status.message.unwrap_or_else(|| "it reports that it has failed".to_owned());
             self.failed(id, Failure::new(FailureKind::Failed, message));
         } else if converging && !gone {
@@ -69,11 +72,27 @@ impl Machine {
         }
     }
 
+    /// Returns what was said of an instance before a call that has said nothing yet: it is not said by the call.
+    ///
+    /// A transition makes the instance forget it (see [`apply`](Self::apply)); an operation is about something else, and
+    /// leaves it as it is.
+    fn said_before(&self, id: &CallId) -> Status {
+        let operation = self
+            .calls
+            .get(id)
+            .filter(|run| run.is_unheard() && matches!(run.record.action, Action::Operation(_)));
+        operation.map(|run| self.world.home(&run.call.element).status(&run.call.element)).unwrap_or_default()
+    }
+
     /// Puts a report into the world and its log entries into the activity log. Returns the element.
     fn apply(&mut self, id: &CallId, report: Report) -> Option<Result<ElementName, Failure>> {
         let run = self.calls.get(id)?;
         let (element, process) = (run.call.element.clone(), run.record.process);
+        let begins_anew = run.is_unheard() && matches!(run.record.action, Action::Transition(_));
         let home = self.world.home_mut(&element);
+        if begins_anew {
+            home.forget_complaint(&element);
+        }
         let applied = home.apply(&run.call, run.driver.family(), report, &mut self.out.batch);
         Some(applied.map(|log| {
             self.log(process, &element, log);
@@ -146,6 +165,9 @@ impl Machine {
             if let Some(instance) = self.world.home(&call.element).instances.get(&call.element) {
                 call.natural.clone_from(&instance.natural);
                 call.document.clone_from(&instance.document);
+                if run.is_unheard() {
+                    without_complaint(&mut call.document);
+                }
             }
             let command = Command::Observe { call: Box::new(call), driver: run.driver.clone() };
             self.out.commands.push(command);

@@ -214,6 +214,13 @@ struct CallRun {
     wipe: Vec<SecretRef>,
 }
 
+impl CallRun {
+    /// Tells whether nothing that its driver said has been taken in yet: all that is on record was said before it.
+    fn is_unheard(&self) -> bool {
+        self.record.state == CallState::Open
+    }
+}
+
 impl Machine {
     /// Makes the machine of a process.
     pub(crate) fn run(

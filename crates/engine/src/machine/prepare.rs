@@ -14,7 +14,7 @@ use windlass_model::{
 
 use super::{CallRun, Machine, StepKey};
 use crate::engine::{ByQueries, Look};
-use crate::world::Unknown;
+use crate::world::{Unknown, without_complaint};
 
 /// A call as a step wants it.
 pub(super) struct CallSeed {
@@ -193,6 +193,10 @@ impl Machine {
         let instance = home.instances.get(&record.element);
         let natural = instance.and_then(|instance| instance.natural.clone());
         let properties = home.properties(element, side, unknown)?;
+        let mut document = instance.map(|instance| instance.document.clone()).unwrap_or_default();
+        if record.state == CallState::Open {
+            without_complaint(&mut document);
+        }
         let arguments =
             record.pair.as_ref().map(|pair| self.world.arguments(pair, record.side, unknown)).transpose()?;
         Ok(Call {
@@ -202,7 +206,7 @@ impl Machine {
             element: record.element.clone(),
             instance: id,
             natural: natural.or_else(|| foreign.map(|referent| natural_of(referent, &properties))),
-            document: instance.map(|instance| instance.document.clone()).unwrap_or_default(),
+            document,
             properties,
             arguments: arguments.unwrap_or_default(),
             pair: record.pair.clone(),
