@@ -213,15 +213,27 @@ impl EngineError {
 pub struct Unplaced {
     /// The parts, in the order of the assembly.
     pub elements: Vec<ElementName>,
+    /// What is not there for them.
+    pub lack: Lack,
     /// What is in the way.
     pub why: String,
-    /// Where it was said where they go.
+    /// Where it was said where they go; where they are declared, if that is not what is in the way.
     pub origin: Option<Origin>,
 }
 
+/// What is not there for a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Lack {
+    /// A location that it can be put at, with a runtime and a driver.
+    Place,
+    /// A way to take over what exists.
+    Adopt,
+}
+
 impl Unplaced {
-    pub(crate) fn new(why: String) -> Self {
-        Self { elements: Vec::new(), why, origin: None }
+    pub(crate) fn new(lack: Lack, why: String) -> Self {
+        Self { elements: Vec::new(), lack, why, origin: None }
     }
 }
 
@@ -235,7 +247,11 @@ fn unplaced(all: &[Unplaced]) -> String {
         if let Some(more @ 1..) = problem.elements.len().checked_sub(NAMED) {
             names.push(format!("{more} more"));
         }
-        format!("{origin}{} can't be placed: {}", names.join(", "), problem.why)
+        let what = match problem.lack {
+            Lack::Place => "be placed",
+            Lack::Adopt => "be taken over",
+        };
+        format!("{origin}{} can't {what}: {}", names.join(", "), problem.why)
     };
     all.iter().map(line).collect::<Vec<_>>().join("\n")
 }

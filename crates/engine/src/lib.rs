@@ -41,7 +41,7 @@ pub use engine::{
     Answer, Ask, Bundle, Desired, Ended, Engine, HandOver, Manner, Means, Offer, Options, Prepared, Preview,
     Quest, Seen, essence, monitor_of, offer, outputs,
 };
-pub use error::{EngineError, Unplaced};
+pub use error::{EngineError, Lack, Unplaced};
 pub use host::Stop;
 pub use machine::Tally;
 pub use places::Places;

@@ -293,7 +293,7 @@ fn what_exists_is_adopted() {
     env.ok(&["down", "small"]);
     assert_eq!(env.trace(), ["Adopt", "Stop", "Start", "Stop", "Uninstall"]);
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
-    assert_snapshot!(env.refuses(&["adopt", "small"]), @"error: small/assembly.yaml:3:3: `box` can't be placed: `resource::box::1.0` declares no Adopt and no `queries`, so it can't be taken over");
+    assert_snapshot!(env.refuses(&["adopt", "small"]), @"error: small/assembly.yaml:3:3: `box` can't be taken over: `resource::box::1.0` declares neither Adopt nor `queries`");
 }
 
 /// What somebody has removed behind our back is seen when it is looked for.

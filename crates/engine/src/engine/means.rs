@@ -11,7 +11,7 @@ use windlass_model::{Action, Clock, DescriptorName, Element, Side, Transition};
 use super::Preview;
 use super::ask::Ask;
 use super::draft::{Former, resources};
-use crate::error::{EngineError, Unplaced};
+use crate::error::{EngineError, Lack, Unplaced};
 use crate::places::Places;
 use crate::world::World;
 
@@ -43,30 +43,36 @@ impl Means {
 
     /// Looks whether every part has a place, a driver and a runtime, before anything is started.
     pub(super) fn preflight(&self, world: &World, adopt: bool) -> Result<(), EngineError> {
-        let mut looked: HashMap<(Placement, DescriptorName), Result<(), String>> = HashMap::new();
-        let mut problems: BTreeMap<String, Unplaced> = BTreeMap::new();
+        let mut looked: HashMap<(Placement, DescriptorName), Result<(), (Lack, String)>> = HashMap::new();
+        let mut problems: BTreeMap<(Lack, String), Unplaced> = BTreeMap::new();
         for element in resources(world.topology()) {
             let key = (world.placement(element, Side::Desired), element.descriptor.clone());
             let result = looked.entry(key).or_insert_with_key(|(placement, _)| {
-                let location = self.places.location(placement)?;
-                self.places.check(&location)?;
-                self.served(world, element, &location)?;
+                let place = |why| (Lack::Place, why);
+                let location = self.places.location(placement).map_err(place)?;
+                self.places.check(&location).map_err(place)?;
+                self.served(world, element, &location).map_err(place)?;
                 if !adopt || element.declares(Transition::Adopt) || element.transitions.is_empty() {
                     return Ok(());
                 }
-                let package = world.package(element, Side::Desired).map_err(|failure| failure.message)?;
+                let package =
+                    world.package(element, Side::Desired).map_err(|failure| place(failure.message))?;
                 match package.bindings().query(&location.infrastructure) {
                     Some(_) => Ok(()),
-                    None => Err(format!(
-                        "`{}` declares no Adopt and no `queries`, so it can't be taken over",
-                        element.descriptor
+                    None => Err((
+                        Lack::Adopt,
+                        format!("`{}` declares neither Adopt nor `queries`", element.descriptor),
                     )),
                 }
             });
-            if let Err(why) = result {
-                let problem = problems.entry(why.clone()).or_insert_with(|| Unplaced::new(why.clone()));
+            if let Err(lacks) = result {
+                let (lack, why) = lacks.clone();
+                let problem = problems.entry(lacks.clone()).or_insert_with(|| Unplaced::new(lack, why));
                 problem.elements.push(element.name.clone());
-                problem.origin = problem.origin.take().or_else(|| placed_at(world, element));
+                problem.origin = problem.origin.take().or_else(|| match lack {
+                    Lack::Place => placed_at(world, element),
+                    Lack::Adopt => element.origin.clone(),
+                });
             }
         }
         if problems.is_empty() {
