@@ -246,7 +246,12 @@ impl fmt::Display for ElementChange {
             _ => {}
         }
         for PropertyChange { property, before, after, .. } in &self.properties {
-            write!(f, "\n    {property}: {before} → {after}")?;
+            if before == after && matches!(after, Shown::KnownAfter(_)) {
+                // Of a version that is only on record no value is known that a part has published.
+                write!(f, "\n    {property}: {after}")?;
+            } else {
+                write!(f, "\n    {property}: {before} → {after}")?;
+            }
         }
         Ok(())
     }

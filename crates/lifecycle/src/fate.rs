@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use windlass_model::resolve::{Answer, Lookup, NothingYet, Output, ResolveError, Resolved, Resolver};
+use windlass_model::resolve::{
+    Answer, Lookup, Missing, NothingYet, Output, ResolveError, Resolved, Resolver,
+};
 use windlass_model::{Element, ElementName, InstanceId, PropertyName, State, Template, Topology, Transition};
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -121,7 +123,7 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
         for name in before.properties.keys().chain(added) {
             let old = given(before, name).then(|| old.property(&before.name, name));
             let new = given(after, name).then(|| new.property(&after.name, name));
-            if old != new && !(is_nothing(old.as_ref()) && is_nothing(new.as_ref())) {
+            if !is_same(old.as_ref(), new.as_ref()) {
                 let shown = |answer: &Option<Result<Answer, ResolveError>>| match answer {
                     Some(answer) => Shown::answer(answer),
                     None => Shown::Nothing,
@@ -160,6 +162,28 @@ fn property_change(after: &Element, name: &PropertyName, before: Shown, now: Sho
 fn given(element: &Element, name: &PropertyName) -> bool {
     let value = element.properties.get(name).and_then(|property| property.value.as_ref());
     value.is_some_and(|value| *value != Template::Null)
+}
+
+/// Tells whether a value stays as it is. What the same part publishes, and is not known yet, is the same wherever that
+/// part stands in the topology.
+fn is_same(old: Option<&Result<Answer, ResolveError>>, new: Option<&Result<Answer, ResolveError>>) -> bool {
+    match (old, new) {
+        (Some(Ok(Answer::Waiting(old))), Some(Ok(Answer::Waiting(new)))) => {
+            let (old, new) = (old.iter(), new.iter());
+            old.len() == new.len() && old.zip(new).all(|(old, new)| is_same_missing(old, new))
+        }
+        _ => old == new || is_nothing(old) && is_nothing(new),
+    }
+}
+
+fn is_same_missing(old: &Missing, new: &Missing) -> bool {
+    match (old, new) {
+        (
+            Missing::Output { element: old, property: of_old, .. },
+            Missing::Output { element: new, property: of_new, .. },
+        ) => (old, of_old) == (new, of_new),
+        _ => old == new,
+    }
 }
 
 fn is_nothing(answer: Option<&Result<Answer, ResolveError>>) -> bool {

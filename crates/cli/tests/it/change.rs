@@ -215,6 +215,49 @@ fn it_goes_back_and_its_history_is_told() {
     assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error: `h_bta` and `other` are two assemblies; a diff is between versions of one");
 }
 
+/// A version is told from the one before without what parts have published, which nobody has recorded. That the value
+/// stays what it was is known all the same, also where its part has another place among the others.
+#[test]
+fn history_tells_of_nothing_that_has_stayed() {
+    let env = TestEnv::new();
+    let descriptor = "name: assembly::three::1.0
+properties: {nodes: {default: '1'}, key: {default: a}}
+composition:
+  first: {type: 'resource::plain::1.0', cluster: {initial-quantity: '${nodes}'}}
+  giver: {type: 'resource::giver::1.0', properties: {given: {value: '${key}'}}}
+  reader: {type: 'resource::reader::1.0', properties: {read: {value: '${giver.out}'}}}
+";
+    env.write("three/assembly.yaml", descriptor);
+    for (name, properties, driver) in [
+        ("plain", "{}", "{}"),
+        ("giver", "{given: {}, out: {read-only: true}}", "{properties: {outputs: {out: given}}}"),
+        ("reader", "{read: {}}", "{}"),
+    ] {
+        let text = format!(
+            "name: resource::{name}::1.0\nproperties: {properties}\nlifecycle: [Install, Uninstall]\ndefault-driver: {{noop: {driver}}}\n"
+        );
+        env.write(&format!("three/Contains/{name}/resource.yaml"), text);
+    }
+    env.ok(&["up", "three"]);
+    env.ok(&["up", "three", "-p", "nodes=2"]);
+    env.ok(&["up", "three", "-p", "nodes=2", "-p", "key=b"]);
+    let history = env.ok(&["history", "three"]).out();
+    let (_, since) = history.split_once("\n\n").unwrap();
+    assert_snapshot!(since, @"
+    p2 up, completed WHEN assembly::three::1.0, 4 resources
+      nodes: 2
+      + first__2 added (resource::plain::1.0)
+
+    p3 up, completed WHEN assembly::three::1.0, 4 resources
+      key: b
+      nodes: 2
+      ~ giver reinstalled
+          given: a → b
+      ~ reader reinstalled
+          read: (known once giver is installed)
+    ");
+}
+
 /// A process that runs elsewhere is asked to stop, and can be gone on with.
 #[test]
 fn a_process_is_cancelled() {
