@@ -305,8 +305,8 @@ composition:
     quantity: 4000000
 ```";
     UNEVEN_STEP = "WL0127", "last step of scaling can't be made",
-        r"The distance between minimum-nodes and maximum-nodes is no multiple of scaling-increment. Steps are whole, so the
-maximum is never reached.
+        r"The distance between initial-quantity (minimum-nodes, where it is not given) and maximum-nodes is no multiple of
+scaling-increment. Steps are whole, so scaling out from there never reaches the maximum.
 
 ```yaml
 name: assembly::shop::1.0

@@ -120,9 +120,10 @@ pub(crate) struct Bounds {
 impl Bounds {
     fn literal(cluster: &ClusterDecl) -> Self {
         let read = |value: &Option<Value>| value.as_ref()?.literal()?.trim().parse().ok();
+        let minimum = read(&cluster.minimum).or(cluster.minimum.is_none().then_some(1));
         Self {
-            initial: read(&cluster.initial),
-            minimum: read(&cluster.minimum).or(cluster.minimum.is_none().then_some(1)),
+            initial: if cluster.initial.is_none() { minimum } else { read(&cluster.initial) },
+            minimum,
             maximum: read(&cluster.maximum),
             increment: read(&cluster.increment),
         }
@@ -143,9 +144,9 @@ impl Bounds {
         (self.increment == Some(0)).then(|| "scaling-increment is 0, and must be at least 1".to_owned())
     }
 
-    /// Returns how many nodes are left above the last whole step.
+    /// Returns how many nodes are left above the last whole step from the nodes to begin with.
     fn rest(self) -> Option<u32> {
-        let nodes = self.maximum?.checked_sub(self.minimum?)?;
+        let nodes = self.maximum?.checked_sub(self.initial?)?;
         Some(nodes.checked_rem(self.increment?)?).filter(|rest| *rest > 0)
     }
 }

@@ -183,3 +183,20 @@ composition:
     a.yaml:14:19: warning[WL0170]: `two` has several nodes; the value of the lowest one, `two__1`, is taken
     ");
 }
+
+/// Scaling begins where the cluster does, and that is not always the minimum.
+#[test]
+fn a_maximum_that_no_whole_step_reaches() {
+    let cluster = |size: &str| messages(&format!("cluster: {{{size}, scaling-increment: 10}}"));
+    assert_snapshot!(cluster("minimum-nodes: 1, maximum-nodes: 40"), @"
+    a.yaml:10:71: note[WL0127]: the last 9 up to maximum-nodes can't be reached in whole steps
+        help: steps that would go beyond are not made
+    ");
+    assert_snapshot!(cluster("initial-quantity: 20, minimum-nodes: 1, maximum-nodes: 40"), @"");
+    assert_snapshot!(cluster("initial-quantity: 25, minimum-nodes: 20, maximum-nodes: 40"), @"
+    a.yaml:10:94: note[WL0127]: the last 5 up to maximum-nodes can't be reached in whole steps
+        help: steps that would go beyond are not made
+    ");
+    // Where it begins is not known.
+    assert_snapshot!(cluster("initial-quantity: '${n}', minimum-nodes: 1, maximum-nodes: 40"), @"");
+}
