@@ -34,7 +34,7 @@ pub enum KeySource {
 pub enum KeyError {
     /// The store is there, and its key file is not.
     #[error(
-        "the key `{}` of the store is missing; put it back from a backup: without it the store's secrets can't be opened",
+        "the key `{}` of the store is missing; put it back from a backup, or from a machine that shares the store: without it the store's secrets can't be opened",
         path.display()
     )]
     Missing {
@@ -59,10 +59,12 @@ pub enum KeyError {
     },
     /// The key is not the one that the store was made with.
     #[error(
-        "the key does not fit the store `{}`, which was made with another one; put the right key back",
+        "{key} is not the key that the store `{}` was made with; put that one there: all who share a store have the same",
         path.display()
     )]
     Wrong {
+        /// Where the key came from, as a noun.
+        key: String,
         /// The store.
         path: PathBuf,
     },
@@ -103,6 +105,16 @@ impl KeySource {
                 None if create => make(path, entropy),
                 None => Err(KeyError::Missing { path: path.clone() }),
             },
+        }
+    }
+}
+
+/// Where the key comes from, as a noun for messages.
+impl std::fmt::Display for KeySource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "the file `{}`", path.display()),
+            Self::Text { origin, .. } => f.write_str(origin),
         }
     }
 }

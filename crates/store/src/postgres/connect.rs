@@ -1,6 +1,9 @@
 //! Reaching a server, and finding or making the store on it.
 
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, Transaction};
@@ -67,9 +70,28 @@ impl Address {
         Ok(Self { config, tls, schema: options.own.schema.clone(), name: without_password(url) })
     }
 
+    /// Returns how long it may take until a server lets us in.
+    ///
+    /// The driver's own limit ends when the connection is there. A host that takes it and then says nothing, as one that is
+    /// suspended, would be waited for without end.
+    pub(super) fn patience(&self) -> Duration {
+        let each = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
+        let hosts = self.config.get_hosts().len().max(self.config.get_hostaddrs().len()).max(1);
+        each.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX))
+    }
+
+    /// Says that nobody answered in time.
+    pub(super) fn silent(&self) -> StoreError {
+        let seconds = self.patience().as_secs();
+        let why = format!("nobody answers within {seconds} s; is the server well, and the way to it open?");
+        let source = Arc::new(io::Error::new(io::ErrorKind::TimedOut, why));
+        StoreError::Io { action: "reach the store", path: PathBuf::from(&self.name), source }
+    }
+
     /// Makes a connection. Its other half lives as long as the client.
     pub(super) async fn connect(&self) -> Outcome<Client> {
-        let (client, connection) = self.config.connect(self.tls.clone()).await?;
+        let connected = tokio::time::timeout(self.patience(), self.config.connect(self.tls.clone())).await;
+        let (client, connection) = connected.map_err(|_| self.silent())??;
         tokio::spawn(async move {
             // What is wrong with the connection is told to whoever uses the client.
             let _ = connection.await;
@@ -123,7 +145,7 @@ async fn prepare(db: &Transaction<'_>, address: &Address, options: &Options) -> 
     let row = db.query_opt("SELECT id, key_check FROM store", &[]).await?;
     let row = row.ok_or_else(|| Fault::Damaged("it has no id".into()))?;
     if !seal.fits(row.get(1)) {
-        return Err(StoreError::from(KeyError::Wrong { path: path() }).into());
+        return Err(StoreError::from(KeyError::Wrong { key: options.key.to_string(), path: path() }).into());
     }
     let id: &str = row.get(0);
     let id = id.parse().map_err(|error| Fault::Damaged(format!("its id is bad: {error}")))?;

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod};
+use deadpool_postgres::{Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime};
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_postgres::{IsolationLevel, Transaction};
@@ -131,20 +131,23 @@ impl PostgresStore {
 #[derive(Clone)]
 struct Readers {
     pool: Pool,
-    name: Arc<str>,
+    address: Arc<Address>,
 }
 
 impl Readers {
     fn new(address: &Address, connections: usize) -> Result<Self, StoreError> {
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(address.config.clone(), address.tls.clone(), recycling);
-        let pool = Pool::builder(manager).max_size(connections).build();
-        let name: Arc<str> = address.name.as_str().into();
+        let pool = Pool::builder(manager)
+            .max_size(connections)
+            .runtime(Runtime::Tokio1)
+            .create_timeout(Some(address.patience()))
+            .build();
         let detail = |error: deadpool_postgres::BuildError| StoreError::Database {
-            path: name.as_ref().into(),
+            path: address.name.as_str().into(),
             detail: error.to_string(),
         };
-        Ok(Self { pool: pool.map_err(detail)?, name })
+        Ok(Self { pool: pool.map_err(detail)?, address: Arc::new(address.clone()) })
     }
 
     async fn read<T: Send>(
@@ -163,15 +166,16 @@ impl Readers {
             transaction.commit().await?;
             Ok::<T, Fault>(found)
         };
-        found.await.map_err(|fault| fault.at(Path::new(&*self.name)))
+        found.await.map_err(|fault| fault.at(Path::new(&self.address.name)))
     }
 
-    fn unreachable(&self, error: deadpool_postgres::PoolError) -> StoreError {
+    fn unreachable(&self, error: PoolError) -> StoreError {
         match error {
-            deadpool_postgres::PoolError::Backend(error) => Fault::from(error).at(Path::new(&*self.name)),
+            PoolError::Backend(error) => Fault::from(error).at(Path::new(&self.address.name)),
+            PoolError::Timeout(_) => self.address.silent(),
             other => StoreError::Io {
                 action: "reach the store",
-                path: self.name.as_ref().into(),
+                path: self.address.name.as_str().into(),
                 source: Arc::new(std::io::Error::other(other.to_string())),
             },
         }

@@ -14,7 +14,7 @@ use super::fault::{Fault, Outcome};
 use super::options::Options;
 use super::schema::{self, Found};
 use crate::error::StoreError;
-use crate::key::KeyError;
+use crate::key::{KeyError, KeySource};
 use crate::seal::Seal;
 
 /// A store that was found in order.
@@ -136,7 +136,7 @@ fn bring_up_to_date(db: &mut Connection, path: &Path, seal: &Seal, options: &Opt
             found_store(&transaction, seal, options)?;
         }
     }
-    let id = identify(&transaction, path, seal)?;
+    let id = identify(&transaction, path, seal, &options.key)?;
     transaction.commit()?;
     Ok(id)
 }
@@ -151,12 +151,13 @@ fn found_store(db: &Connection, seal: &Seal, options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-fn identify(db: &Connection, path: &Path, seal: &Seal) -> Outcome<StoreId> {
+fn identify(db: &Connection, path: &Path, seal: &Seal, key: &KeySource) -> Outcome<StoreId> {
     let row = db.query_row("SELECT id, key_check FROM store", [], |row| Ok((row.get(0)?, row.get(1)?)));
     let (id, key_check): (String, Vec<u8>) =
         row.optional()?.ok_or_else(|| Fault::Damaged("it has no id".into()))?;
     if !seal.fits(&key_check) {
-        return Err(Fault::Store(KeyError::Wrong { path: path.to_owned() }.into()));
+        let wrong = KeyError::Wrong { key: key.to_string(), path: path.to_owned() };
+        return Err(Fault::Store(wrong.into()));
     }
     id.parse().map_err(|error| Fault::Damaged(format!("its id is bad: {error}")))
 }

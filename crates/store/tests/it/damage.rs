@@ -145,13 +145,13 @@ fn another_key() {
     drop(place.store());
     std::fs::remove_file(place.key()).unwrap();
     let (_, message) = place.refusal(place.options());
-    assert_snapshot!(message, @"the key `PLACE/key` of the store is missing; put it back from a backup: without it the store's secrets can't be opened");
+    assert_snapshot!(message, @"the key `PLACE/key` of the store is missing; put it back from a backup, or from a machine that shares the store: without it the store's secrets can't be opened");
     assert!(!place.key().exists(), "no second key is made");
 
     std::fs::write(place.key(), "11".repeat(32)).unwrap();
     std::fs::set_permissions(place.key(), std::fs::Permissions::from_mode(0o600)).unwrap();
     let (_, message) = place.refusal(place.options());
-    assert_snapshot!(message, @"the key does not fit the store `PLACE/store.db`, which was made with another one; put the right key back");
+    assert_snapshot!(message, @"the file `PLACE/key` is not the key that the store `PLACE/store.db` was made with; put that one there: all who share a store have the same");
 }
 
 #[test]

@@ -118,7 +118,7 @@ async fn what_is_no_store_is_said() {
     assert_snapshot!(none, @"there is no store at `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA`; check the folder: a store is made when something is first brought up");
     drop(place.store().await);
     std::fs::remove_file(place.folder.path().join("key")).expect("the key is there");
-    assert_snapshot!(place.refusal(&place.url(), place.options()).await, @"the key `PLACE/key` of the store is missing; put it back from a backup: without it the store's secrets can't be opened");
+    assert_snapshot!(place.refusal(&place.url(), place.options()).await, @"the key `PLACE/key` of the store is missing; put it back from a backup, or from a machine that shares the store: without it the store's secrets can't be opened");
     let address = "postgres://me:hunter2@localhost:1/none?connect_timeout=2";
     assert_snapshot!(place.refusal(address, place.options()).await, @"can't reach the store `postgres://me@localhost:1/none?connect_timeout=2`: Connection refused; is the address right, and does a PostgreSQL server listen there?");
     let other = format!("{} dbname=none", place.url());
@@ -217,4 +217,15 @@ async fn a_server_on_the_network_is_reached_by_tls() {
     assert!(require.await.is_err(), "with authorities it is as verify-ca");
     // One who is not known to the system has signed it.
     assert!(open(url("localhost", "sslmode=verify-full")).await.is_err());
+}
+
+/// The kernel takes a connection for whoever listens, also for a server that is suspended and never says a word.
+#[tokio::test]
+async fn a_server_that_never_answers_is_not_waited_for_without_end() {
+    let mute = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = mute.local_addr().expect("it is bound").port();
+    let url = format!("postgres://me@127.0.0.1:{port}/windlass?connect_timeout=1");
+    let error = PostgresStore::open(&url, OnServer::new().options()).await.err();
+    let Some(StoreError::Io { action: "reach the store", source, .. }) = error else { panic!("{error:?}") };
+    assert_eq!(source.to_string(), "nobody answers within 1 s; is the server well, and the way to it open?");
 }
