@@ -234,7 +234,12 @@ impl Windlass {
         }
         let (clock, entropy) = (self.settings.clock.clone(), self.settings.entropy.clone());
         let options = windlass_store::sqlite::Options::new(self.key(), clock, entropy);
-        Ok(Some(Arc::new(SqliteStore::open(&path, options.create(create))?)))
+        match SqliteStore::open(&path, options.create(create)) {
+            Ok(store) => Ok(Some(Arc::new(store))),
+            // An empty file: whoever would have made the store found no room for it, or was killed.
+            Err(StoreError::Missing { .. }) if !create => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     #[cfg(feature = "postgres")]

@@ -120,11 +120,11 @@ fn a_key_that_is_gone_or_another() {
     let env = up();
     let key = fs::read(env.path(".windlass/key")).unwrap();
     fs::remove_file(env.path(".windlass/key")).unwrap();
-    assert_snapshot!(fails(&env, &["down", "small"]), @"error: the key `PROJECT/.windlass/key` of the store is missing; put it back from a backup: without it the store's secrets can't be opened");
+    assert_snapshot!(fails(&env, &["down", "small"]), @"error: the key `PROJECT/.windlass/key` of the store is missing; put it back from a backup, or from a machine that shares the store: without it the store's secrets can't be opened");
     assert!(!env.path(".windlass/key").exists(), "a new one would not fit");
     let other = up();
     fs::copy(other.path(".windlass/key"), env.path(".windlass/key")).unwrap();
-    assert_snapshot!(fails(&env, &["down", "small"]), @"error: the key does not fit the store `PROJECT/.windlass/state.db`, which was made with another one; put the right key back");
+    assert_snapshot!(fails(&env, &["down", "small"]), @"error: the file `PROJECT/.windlass/key` is not the key that the store `PROJECT/.windlass/state.db` was made with; put that one there: all who share a store have the same");
     fs::write(env.path(".windlass/key"), key).unwrap();
     env.ok(&["down", "small"]);
 }
@@ -191,6 +191,17 @@ fn a_folder_that_can_not_be_written() {
         fs::set_permissions(env.path(""), Permissions::from_mode(0o755)).unwrap();
         assert_eq!(run.code(), Some(1), "{run}");
     }
+}
+
+/// Whoever was to make the store left an empty file, since there was no room or it was killed. That is no store yet.
+#[test]
+fn an_empty_file_is_no_store_yet() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
+    env.write(".windlass/state.db", "");
+    assert!(env.ok(&["status"]).stdout.contains("nothing is up here"));
+    env.ok(&["up", "small", "--dry-run"]);
+    env.ok(&["up", "small"]);
+    env.ok(&["down", "small"]);
 }
 
 /// A disk that is really full. It is a small one in a mount namespace of its own, which the kernel may not allow.
