@@ -4,6 +4,7 @@
 
 mod env;
 mod normal;
+mod pages;
 mod postgres;
 mod proc;
 mod run;
