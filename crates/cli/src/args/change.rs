@@ -37,7 +37,7 @@ pub(crate) struct UpArgs {
 /// Carry out a plan that `windlass plan -o` or a dry run has saved, or refuse to.
 ///
 /// It is refused when anything was done to the assembly since, and when the descriptor, the packages or what is referenced
-/// have changed. Secrets are not in the plan: give those again that it was made with.
+/// have changed. Secrets are not in the plan: give it those again that it was made with.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -48,7 +48,7 @@ pub(crate) struct ApplyArgs {
     /// The saved plan
     pub(crate) plan: PathBuf,
 
-    /// Give a secret a value; @FILE takes it from a file, - from standard input
+    /// Give a secret a value; =@FILE reads it from a file, =- from standard input. Can be repeated
     #[arg(short = 'p', long = "param", value_name = "KEY=VALUE")]
     pub(crate) parameters: Vec<String>,
 
@@ -202,7 +202,7 @@ Examples:
 pub(crate) struct HealArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The part: its name below the assembly, as `B__1`, its id, or its metric key, which is its full name
+    /// The part, as `B__1`; or its full name, which is its metric key; or its id, windlass's own or its driver's
     pub(crate) part: String,
     #[command(flatten)]
     pub(crate) how: HowArgs,
@@ -226,7 +226,8 @@ pub(crate) struct AdoptArgs {
 
 /// Make an assembly again what it was before.
 ///
-/// With the descriptor, the parameters and the scripts of then, which are kept. `windlass history NAME` lists what it was.
+/// It gets the descriptor, the parameters and the scripts that it had then; they are kept. `windlass history NAME` lists what
+/// it was.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -235,7 +236,7 @@ Examples:
 pub(crate) struct RollbackArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// Go back to what this process had made of it; else to what it was before the last change
+    /// Go back to what this process had made of it [default: to what it was before the last change]
     #[arg(long, value_name = "PROCESS")]
     pub(crate) to: Option<ProcessId>,
     #[command(flatten)]
@@ -246,8 +247,8 @@ pub(crate) struct RollbackArgs {
 
 /// Ask a process to stop, as Ctrl-C does where it runs.
 ///
-/// What runs has ten seconds to end by itself. The process can be gone on with by the same command or by retry. What is
-/// asked of `windlass run` and nobody has begun is withdrawn.
+/// What runs has the --grace of the command that runs it to end by itself. The same command again, or retry, goes on with
+/// the process. A request to `windlass run` that nobody has begun is taken back.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -8,8 +8,8 @@ use super::flags::{AssemblyArgs, PartsArgs, PrintArgs};
 
 /// Show what up would do, and why each step waits.
 ///
-/// Nothing is changed. What is saved by -o is carried out as it was looked at, or refused with what has moved since. More
-/// than ten steps that do the same to nodes of a cluster, and wait for the same, are listed as one.
+/// Nothing is changed. `windlass apply` carries out what -o has saved as it was looked at, or refuses and says what has moved
+/// since. More than ten steps that do the same to nodes of a cluster, and wait for the same, are listed as one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -77,7 +77,7 @@ pub(crate) struct GraphArgs {
     #[arg(long, value_enum, default_value_t = GraphKind::Topology)]
     pub(crate) view: GraphKind,
 
-    /// Write as
+    /// Write in this form
     #[arg(long, value_enum, default_value_t = GraphFormat::Dot)]
     pub(crate) format: GraphFormat,
 }
@@ -166,11 +166,11 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) catalog: Vec<PathBuf>,
 
-    /// Print as
+    /// Print in this form
     #[arg(long, value_enum, default_value_t = CheckFormat::Human)]
     pub(crate) format: CheckFormat,
 
-    /// End with code 2 on these too
+    /// End with code 2 on these too, not on errors alone
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
 

@@ -23,15 +23,15 @@ pub(crate) struct AssemblyArgs {
     #[arg(value_name = "FILE|DIR")]
     pub(crate) file: PathBuf,
 
-    /// Name the assembly; else it has the middle part of its descriptor's name
+    /// Name the assembly [default: the middle part of its descriptor's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<AssemblyName>,
 
-    /// Give a property a value; @FILE takes it from a file, - from standard input
+    /// Give a property a value; =@FILE reads it from a file, =- from standard input. Can be repeated
     #[arg(short = 'p', long = "param", value_name = "KEY=VALUE")]
     pub(crate) parameters: Vec<String>,
 
-    /// Take values of properties from a YAML file; those given by -p come first
+    /// Take values of properties from a YAML file; a value given by -p goes before. Can be repeated
     #[arg(long, visible_alias = "param-file", value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
 
@@ -82,7 +82,7 @@ pub(crate) struct PartsArgs {
     #[arg(long, value_name = "PART")]
     pub(crate) target: Vec<String>,
 
-    /// Uninstall this part and install it again, whether it has changed or not
+    /// Uninstall this part and install it again, whether it has changed or not, as `B` or `B__1`
     #[arg(long, value_name = "PART")]
     pub(crate) replace: Vec<String>,
 }
@@ -90,7 +90,7 @@ pub(crate) struct PartsArgs {
 /// How something that is found is printed.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct PrintArgs {
-    /// Print as
+    /// Print in this form
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
 }

@@ -98,7 +98,8 @@ impl std::str::FromStr for VersionName {
 
 /// Show how assemblies are: their components, states, outputs.
 ///
-/// Of a cluster with more than ten nodes, those that are alike share a line, and those that are not well come first.
+/// Of a cluster with more than ten nodes, those that are alike share a line, and what is not well comes first. Outputs
+/// that differ are counted then: --all or a component shows them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -106,7 +107,7 @@ Examples:
   windlass status h_bta B__1
   windlass status h_bta --format json")]
 pub(crate) struct StatusArgs {
-    /// The assembly; else all
+    /// Only this assembly
     pub(crate) name: Option<AssemblyName>,
 
     /// Only this component or node, with all that is in it, as `B` or `B__1`

@@ -7,9 +7,10 @@ use super::mistakes::whole;
 
 /// Watch assemblies: apply policies, look at health, do what is queued.
 ///
-/// Takes metrics by `POST /metrics` on the socket .windlass/metrics.sock, which only its owner can reach, and from
-/// health checks: whether they are well, and signals of their interface `metrics`. Policies scale and heal, each as a process of its own. Other commands work beside it; what they want of an
-/// assembly that it is at work on, or leave to it by --queue, it does in turn. It goes on with what was interrupted under it.
+/// Takes metrics by `POST /metrics` on the socket .windlass/metrics.sock, which only its owner can reach, and from health
+/// checks: whether a part is well, and the signals of its interface `metrics`. Policies scale and heal, each time as a process
+/// of its own. Other commands work beside it. What they want of an assembly that it is at work on, or leave to it by --queue,
+/// it does in turn. It goes on with what it was at when it was interrupted.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +28,7 @@ pub(crate) struct WatchArgs {
 
 /// Send a metric to `windlass run`.
 ///
-/// It has to be running in the same project. A metric that no policy reads is taken, and answered with which ones are read.
+/// It has to be running in the same project. A metric that no policy reads is taken too, and the answer says which ones are read.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
