@@ -126,3 +126,19 @@ fn order(state: State) -> i8 {
 fn last_word(element: &ElementView) -> &str {
     element.name.local().rsplit("__").next().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_of_a_cluster_in_many_pieces_is_the_others() {
+        let every_second: BTreeSet<u64> = (1..=40).filter(|number| number % 2 == 0).collect();
+        let but_every_fourth: BTreeSet<u64> = (1..=40).filter(|number| number % 4 != 0).collect();
+        assert_eq!(name_of(&but_every_fourth, 40), "the others");
+        // Half of it may be what is odd: that is named.
+        assert!(name_of(&every_second, 40).starts_with("2, 4, 6, "));
+        let but_two: BTreeSet<u64> = (1..=40).filter(|number| ![7, 21].contains(number)).collect();
+        assert_eq!(name_of(&but_two, 40), "1–6, 8–20, 22–40");
+    }
+}
