@@ -143,16 +143,16 @@ impl Graph {
         if self.wishes.is_empty() {
             return;
         }
-        let knots = self.knots();
+        let component = self.components();
         let (mut open, granted): (Vec<Wish>, Vec<Wish>) = std::mem::take(&mut self.wishes)
             .into_iter()
-            .partition(|wish| knots[wish.on.place()] == knots[wish.step.place()]);
+            .partition(|wish| component[wish.on.place()] == component[wish.step.place()]);
         let mut held: HashSet<u32> = granted.iter().filter_map(|wish| wish.whole).collect();
         self.grant(granted);
         for wish in &mut open {
             wish.whole = wish.whole.filter(|whole| !held.contains(whole));
         }
-        let kept = wishes::untie(&self.builder, &open);
+        let kept = wishes::kept(&self.builder, &open);
         let wishes = || open.iter().zip(&kept);
         held.extend(wishes().filter(|(_, kept)| **kept).filter_map(|(wish, _)| wish.whole));
         let is_granted =
@@ -166,22 +166,23 @@ impl Graph {
         }
     }
 
-    /// Numbers the steps so that two have the same number when each waits for the other, wishes counted.
-    fn knots(&self) -> Vec<usize> {
+    /// Returns the number of the strongly connected component that each step is in: two have the same number when each waits
+    /// for the other, wishes counted.
+    fn components(&self) -> Vec<usize> {
         let wishes = self.wishes.iter().map(|wish| (wish.step, wish.on));
         let edges = self.builder.waits().chain(wishes).map(|(step, on)| (step.place(), on.place()));
         let mut graph: DiGraph<(), (), usize> = DiGraph::from_edges(edges);
         while graph.node_count() < self.stands.len() {
             graph.add_node(());
         }
-        let mut knots = vec![0; self.stands.len()];
+        let mut components = vec![0; self.stands.len()];
         // Not Tarjan's: petgraph has that recursive, and a chain may be as long as the assembly is large.
-        for (knot, members) in kosaraju_scc(&graph).into_iter().enumerate() {
+        for (number, members) in kosaraju_scc(&graph).into_iter().enumerate() {
             for member in members {
-                knots[member.index()] = knot;
+                components[member.index()] = number;
             }
         }
-        knots
+        components
     }
 
     /// Says that who takes `step` has to take `then` as well: what is undone is done again.

@@ -1,4 +1,13 @@
 //! Waits that may be dropped: which of them are kept where all at once would be a circle.
+//!
+//! The waits of a plan make a graph without circles, or there is no plan. *Wishes* are more edges of that graph, which we would
+//! like to have and can do without. To drop as few as possible is the problem of the feedback arc set; a fair answer in one
+//! pass is enough, with one demand: wishes may belong to a *whole*, an assembly whose parts all wish to wait for the same
+//! step, and a whole must keep one of its wishes, so that it does wait.
+//!
+//! 1. [`order`] finds an order of the steps in which each whole can keep a wish: Kahn's algorithm, backwards.
+//! 2. [`Sort`] takes the steps by Kahn's algorithm, with wishes as if they were waits. Where none is free, the earliest in
+//!    that order of those that only wishes hold back gives up what it still wishes, and is taken.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
@@ -18,25 +27,21 @@ pub(crate) struct Wish {
     pub(crate) whole: Option<u32>,
 }
 
-/// Tells of each wish whether it is kept.
-///
-/// Steps are taken in order as if wishes were waits. Where no step is free, the first one that only wishes keep back gives up
-/// those that are still open. The first one is that of an order in which no whole loses all, if there is one: whoever is
-/// first in it waits for nothing but wishes, and has behind it what each whole needs. Each edge is looked at twice.
-pub(crate) fn untie(builder: &PlanBuilder, wishes: &[Wish]) -> Vec<bool> {
+/// Tells of each wish whether it is kept. Each wait and wish is looked at twice.
+pub(crate) fn kept(builder: &PlanBuilder, wishes: &[Wish]) -> Vec<bool> {
     if wishes.is_empty() {
         return Vec::new();
     }
     let places = order(builder, wishes).unwrap_or_else(|| (0..).take(builder.drafts().len()).collect());
-    Knots::of(builder, wishes, places).untie()
+    Sort::new(builder, wishes, places).kept()
 }
 
-/// Returns the place of each step in an order in which some step of each whole comes after what that waits for, whatever
-/// else is wished. None where there is no such order.
+/// Returns the place of each step in an order in which some step of each whole comes after what that whole wishes to wait
+/// for; all other wishes are left out of account. None where there is no such order.
 ///
-/// It is made from its end. A step may be the last of those that are left when none of them waits for it, and each whole that waits
-/// for it has a step behind it. To take one that may be taken keeps no other from it, so this gets to the beginning if there
-/// is an order at all.
+/// The order is made from its end. A step may be the last of those that are left when none of these waits for it, and each
+/// whole that wishes to wait for it already has a step behind it. Taking a step never keeps another from being taken, so
+/// this gets to the beginning if there is such an order at all.
 fn order(builder: &PlanBuilder, wishes: &[Wish]) -> Option<Vec<u32>> {
     let count = builder.drafts().len();
     let waits = Links::group(count, builder.waits().map(|(step, on)| (number(step), number(on))));
@@ -70,27 +75,29 @@ fn order(builder: &PlanBuilder, wishes: &[Wish]) -> Option<Vec<u32>> {
     (left == 0).then_some(places)
 }
 
-/// The steps that are still to be taken while circles are looked for.
-struct Knots<'w> {
+/// A topological sort in which some edges may be dropped.
+struct Sort<'w> {
     open_wishes: &'w [Wish],
-    /// The place of each step among those that may have to give up their wishes.
+    /// The place of each step in the order in which wishes are given up.
     places: Vec<u32>,
     /// For each step the wishes that it has.
     wishes_of: Links<u32>,
     /// For each step those that wait for it, and whether that is a wish.
     dependents: Links<(At, bool)>,
+    /// For each step how many waits and how many wishes are still open.
     waits: Vec<u32>,
     wishes: Vec<u32>,
+    /// Whether each step has been taken.
     taken: Vec<bool>,
 }
 
-impl<'w> Knots<'w> {
-    fn of(builder: &PlanBuilder, open_wishes: &'w [Wish], places: Vec<u32>) -> Self {
+impl<'w> Sort<'w> {
+    fn new(builder: &PlanBuilder, open_wishes: &'w [Wish], places: Vec<u32>) -> Self {
         let count = builder.drafts().len();
         let by_step = (0..).zip(open_wishes).map(|(place, wish)| (number(wish.step), place));
         let waits = builder.waits().map(|(step, on)| (number(on), (step, false)));
         let wishes = open_wishes.iter().map(|wish| (number(wish.on), (wish.step, true)));
-        let mut knots = Self {
+        let mut sort = Self {
             open_wishes,
             places,
             wishes_of: Links::group(count, by_step),
@@ -99,15 +106,15 @@ impl<'w> Knots<'w> {
             wishes: vec![0; count],
             taken: vec![false; count],
         };
-        builder.waits().for_each(|(step, _)| knots.waits[step.place()] += 1);
+        builder.waits().for_each(|(step, _)| sort.waits[step.place()] += 1);
         for wish in open_wishes {
-            knots.wishes[wish.step.place()] += 1;
+            sort.wishes[wish.step.place()] += 1;
         }
-        knots
+        sort
     }
 
     /// Takes all steps in order, and has wishes given up where there is none. Tells of each wish whether it was kept.
-    fn untie(mut self) -> Vec<bool> {
+    fn kept(mut self) -> Vec<bool> {
         let mut kept = vec![true; self.open_wishes.len()];
         let is_free = |at: &At| self.waits[at.place()] + self.wishes[at.place()] == 0;
         let steps = Draft::all().take(self.taken.len());
@@ -166,6 +173,6 @@ mod tests {
         let wish = |step, on, whole| Wish { step, on, kind: WaitKind::Needs, why, whole: Some(whole) };
         // The first step of all would have to give up the only wish of its whole.
         let wishes = [wish(made, first, 0), wish(other, second, 1), wish(serves, second, 1)];
-        assert_eq!(untie(&builder, &wishes), [true, false, true]);
+        assert_eq!(kept(&builder, &wishes), [true, false, true]);
     }
 }
