@@ -127,6 +127,7 @@ impl Registry {
     }
 
     /// Adds a driver under its kind.
+    #[must_use]
     pub fn with(mut self, driver: impl Driver + 'static) -> Self {
         self.drivers.insert(driver.kind(), Arc::new(driver));
         self

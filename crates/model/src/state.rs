@@ -277,6 +277,7 @@ impl Transitions {
     }
 
     /// Returns those that are also among others.
+    #[must_use]
     pub fn and(self, others: Self) -> Self {
         Self(self.0 & others.0)
     }

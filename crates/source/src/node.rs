@@ -73,6 +73,7 @@ impl Node {
     }
 
     /// The same node with a tag, as [`tag`](Self::tag) gives it.
+    #[must_use]
     pub fn with_tag(mut self, tag: Option<Box<str>>) -> Self {
         self.tag = tag.map(Box::new);
         self

@@ -199,6 +199,7 @@ impl Span {
     }
 
     /// The smallest range that covers both.
+    #[must_use]
     pub fn to(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }

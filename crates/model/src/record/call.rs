@@ -172,6 +172,7 @@ impl Failure {
     }
 
     /// Adds details, unless they are blank.
+    #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         self.detail = (!detail.trim().is_empty()).then_some(detail);

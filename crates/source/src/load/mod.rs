@@ -107,6 +107,7 @@ impl LoadOptions {
     }
 
     /// With the last of equal keys counting, and a warning.
+    #[must_use]
     pub fn last_key_wins(mut self) -> Self {
         self.duplicate_keys = DuplicateKeys::LastWins;
         self
