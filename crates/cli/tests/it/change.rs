@@ -215,6 +215,23 @@ fn it_goes_back_and_its_history_is_told() {
     assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error: `h_bta` and `other` are two assemblies; a diff is between versions of one");
 }
 
+/// The packages of a version go when the assembly is taken down, and what comes after it doesn't need them: neither where
+/// its parts are of two versions.
+#[test]
+fn what_it_was_before_it_was_taken_down_is_not_needed() {
+    let env = up();
+    let script = "h_bta/Contains/t_simple/Lifecycle/script/scripts/Install.sh";
+    env.edit(script, "set -eu", "set -eu # another");
+    env.ok(&["up", "h_bta"]);
+    env.ok(&["down", "h_bta"]);
+    env.ok(&["up", "h_bta"]);
+    env.edit(script, "set -eu", "set -eu; exit 1");
+    assert_eq!(env.run(&["up", "h_bta"]).code(), Some(1), "A stays what it was, and B__1 is lost");
+    env.edit(script, "set -eu; exit 1", "set -eu");
+    env.ok(&["up", "h_bta"]);
+    env.ok(&["down", "h_bta"]);
+}
+
 /// A version is told from the one before without what parts have published, which nobody has recorded. That the value
 /// stays what it was is known all the same, also where its part has another place among the others.
 #[test]

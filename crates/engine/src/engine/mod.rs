@@ -302,10 +302,10 @@ impl Engine {
         let made = snapshot.elements.values().filter_map(|element| Some(&element.made.as_ref()?.package));
         let mut digests: BTreeMap<&PackageDigest, Option<&DescriptorName>> =
             made.map(|digest| (digest, None)).collect();
-        let records = std::iter::once(&snapshot.assembly).chain(versions.iter().map(|v| &v.assembly));
-        for (name, digest) in records.flat_map(|record| &record.packages) {
-            digests.insert(digest, Some(name));
-        }
+        // Versions from before it was last taken down are told of by history alone: their packages went with it.
+        let of_versions = versions.iter().flat_map(|version| version.assembly.packages.values());
+        digests.extend(of_versions.map(|digest| (digest, None)));
+        digests.extend(snapshot.assembly.packages.iter().map(|(name, digest)| (digest, Some(name))));
         let mut packages = HashMap::new();
         for (digest, descriptor) in digests {
             if let Some(package) = self.package(digest, descriptor).await? {
