@@ -417,14 +417,27 @@ impl Machine {
 /// Says in numbers why a process has not reached what was asked.
 fn short(failed: u32, skipped: u32) -> String {
     let steps = |number: u32| if number == 1 { "1 step".to_owned() } else { format!("{number} steps") };
+    let them = if failed == 1 { "it" } else { "them" };
     let kept = match skipped {
         0 => String::new(),
-        1 => ", and 1 that needs it was not started".to_owned(),
-        more => format!(", and {more} that need it were not started"),
+        1 => format!(", and 1 that needs {them} was not started"),
+        more => format!(", and {more} that need {them} were not started"),
     };
     format!("{} failed{kept}", steps(failed))
 }
 
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn numbers_are_told_in_words_that_agree() {
+        assert_eq!(short(1, 0), "1 step failed");
+        assert_eq!(short(1, 2), "1 step failed, and 2 that need it were not started");
+        assert_eq!(short(2, 1), "2 steps failed, and 1 that needs them was not started");
+    }
 }
