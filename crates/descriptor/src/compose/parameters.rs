@@ -22,11 +22,20 @@ impl Composer<'_> {
                 let message = format!("`{name}` is required and has no value");
                 let diagnostic = Diagnostic::error(codes::MISSING_PARAMETER, message)
                     .at(assembly.source.place(decl.name_span))
-                    .help(format!("give it with `-p {name}=…`"));
+                    .help(how_to_give(name, decl));
                 self.diagnostics.push(diagnostic);
                 self.missing.insert(name.clone());
             }
         }
+    }
+}
+
+/// Says how a value is given: a secret not on the command line, where all can read it.
+fn how_to_give(name: &PropertyName, decl: &PropertyDecl) -> String {
+    if decl.sensitive {
+        format!("give it with `-p {name}=@FILE`, `-p {name}=-` or `--params FILE`")
+    } else {
+        format!("give it with `-p {name}=…`")
     }
 }
 

@@ -42,6 +42,16 @@ fn missing_parameters() {
     ");
 }
 
+/// What all can read who list processes is not what is proposed for a secret.
+#[test]
+fn a_missing_secret() {
+    let shop = "name: assembly::shop::1.0\nproperties:\n  password: {sensitive: true, required: true}\n";
+    assert_snapshot!(World::default().messages(shop), @"
+    a.yaml:3:3: error[WL0151]: `password` is required and has no value
+        help: give it with `-p password=@FILE`, `-p password=-` or `--params FILE`
+    ");
+}
+
 #[test]
 fn parameters_that_nobody_may_set() {
     let world =
