@@ -50,7 +50,7 @@ pub enum NameError {
     },
     /// The name holds a character, or a first or last one, that is not allowed.
     #[error(
-        "the {kind} name `{name}` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`"
+        "the {kind} name `{name}` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`"
     )]
     Form {
         /// What the name names.
@@ -376,7 +376,7 @@ mod tests {
     )]
     #[case::digit(
         "1a",
-        "the assembly name `1a` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`"
+        "the assembly name `1a` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`"
     )]
     fn bad_names(#[case] name: &str, #[case] message: &str) {
         assert_eq!(name.parse::<AssemblyName>().unwrap_err().to_string(), message);

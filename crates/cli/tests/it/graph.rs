@@ -150,5 +150,5 @@ fn of_a_folder_and_an_assembly_it_says_which_is_drawn() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(env.refuses(&["graph", "./moved", "--stored"]), @"error: the assembly name `./moved` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`");
+    assert_snapshot!(env.refuses(&["graph", "./moved", "--stored"]), @"error: the assembly name `./moved` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`");
 }

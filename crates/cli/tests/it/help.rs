@@ -207,7 +207,7 @@ fn wrong_arguments() {
     For more information, try '--help'.
     ");
     assert_snapshot!(env.refuses(&["up", "x", "--name", "9lives"]), @"
-    error: invalid value '9lives' for '--name <NAME>': the assembly name `9lives` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`
+    error: invalid value '9lives' for '--name <NAME>': the assembly name `9lives` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
 
     For more information, try '--help'.
     ");

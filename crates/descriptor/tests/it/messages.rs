@@ -123,7 +123,7 @@ composition:
     ), @"
     a.yaml:3:3: error[WL0101]: the property name `a b` has blanks or control characters
     a.yaml:4:3: error[WL0101]: the property name `c.d` has a dot, which separates component and property
-    a.yaml:6:3: error[WL0101]: the component name `1a` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`
+    a.yaml:6:3: error[WL0101]: the component name `1a` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
     a.yaml:7:3: error[WL0101]: the component name `source` is reserved for `${source.…}`
     a.yaml:8:3: error[WL0101]: the component name `a__b` has `__`, which separates the parts of an instance's name
     ");
@@ -321,7 +321,7 @@ fn ends_of_relationships() {
     a.yaml:9:27: warning[WL0130]: `a` is a component, so its capability should be named: `a.<name>`
     a.yaml:9:30: error[WL0112]: `c.x` is at the source end, and there is no component `c`
         help: there are `a`, `b` and `net`
-    a.yaml:9:40: error[WL0130]: the component name `1` must start with a letter, end with a letter or digit, and have only letters, digits, `_` and `-`
+    a.yaml:9:40: error[WL0130]: the component name `1` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
     a.yaml:10:27: error[WL0130]: `net` is a reference, and a reference can be a source only
         help: what exists already is not changed by this assembly
     ");
