@@ -217,7 +217,7 @@ fn shebang_problem(content: &[u8]) -> Option<(&'static str, &'static str)> {
     if line.ends_with(b"\r") {
         return Some((
             "ends its first line with a carriage return",
-            "save the file with the line ends of Unix",
+            r"save the file with the line ends of Unix, as `sed -i 's/\r$//' FILE` does",
         ));
     }
     let absolute = interpreter.trim_ascii().starts_with(b"/");
