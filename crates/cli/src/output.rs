@@ -115,8 +115,13 @@ pub(crate) fn print_event(event: &EventRecord) {
             // What belongs to another assembly is called by its full name.
             let own = element.assembly() == event.draft.assembly;
             let name = if own { element.local() } else { element.as_str() };
-            let line = format!("{:<9} {name}: {message}", severity.as_str().to_lowercase());
+            let mut lines = message.trim_end().lines();
+            let first = lines.next().unwrap_or_default();
+            let line = format!("{:<9} {name}: {first}", severity.as_str().to_lowercase());
             say!("{}", styled(DIM, line.trim_end()));
+            for line in lines {
+                say!("{}", styled(DIM, format!("          | {line}")));
+            }
         }
         _ => {}
     }

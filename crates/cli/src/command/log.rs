@@ -104,5 +104,9 @@ fn print_job(job: &JobLog) {
 
 fn print_activity(entry: &ActivityLog) {
     let head = format!("{} {} {}", entry.at, entry.severity, entry.element.local());
-    say!("  {} {}", styled(DIM, head), entry.message.trim_end());
+    let mut lines = entry.message.trim_end().lines();
+    say!("  {} {}", styled(DIM, head), lines.next().unwrap_or_default());
+    for line in lines {
+        say!("      | {line}");
+    }
 }

@@ -28,7 +28,8 @@ pub(crate) async fn export(args: ExportArgs) -> ExitCode {
     let said = if dry.dry_run {
         format!("{name} would be in {shown}, and here no longer")
     } else {
-        format!("{name} is in {shown}, and here no longer; `windlass import {shown}` takes it over")
+        let key = key.as_ref().map(|key| format!(" --key {}", key.display())).unwrap_or_default();
+        format!("{name} is in {shown}, and here no longer; `windlass import {shown}{key}` takes it over")
     };
     match moved {
         Ok(()) => tell(name, file, &said, &dry, print),

@@ -136,9 +136,13 @@ pub(crate) async fn metric(args: MetricArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
-    let message = match reading.parse::<f64>() {
-        Ok(load) => json!({"metricId": metric, "load": load}),
-        Err(_) => json!({"metricId": metric, "integrity": reading}),
+    let message = match (reading.as_str(), reading.parse::<f64>()) {
+        (_, Ok(load)) => json!({"metricId": metric, "load": load}),
+        ("OK" | "BROKEN", _) => json!({"metricId": metric, "integrity": reading}),
+        _ => {
+            tell!("error: a reading is a load from 0 to 100, or `OK` or `BROKEN`, not `{reading}`");
+            return exit::wrong_input();
+        }
     };
     match push(&windlass.metric_socket(), &message).await {
         Ok(note) => {

@@ -292,6 +292,17 @@ fn a_value_that_a_part_was_not_given_is_given_by_the_next_up() {
     ");
 }
 
+/// What a script says for people may have several lines; none of them looks like one of ours.
+#[test]
+fn a_message_of_several_lines_stays_together() {
+    let install = r#"answer; printf '    $pushAll: {activityLog: [{severity: WARNING, message: "one\\ndone: two"}]}\n'"#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", install), ("Uninstall", "")]);
+    let run = env.ok(&["up", "small"]);
+    assert!(run.stdout.contains("warning   box: one\n          | done: two\n"), "{run}");
+    let log = env.ok(&["log", "small"]);
+    assert!(log.stdout.contains("WARNING box one\n      | done: two\n"), "{log}");
+}
+
 /// A script that writes much before it fails does not fill the screen; the log has what is kept.
 #[test]
 fn only_the_end_of_what_a_script_wrote_is_shown() {

@@ -49,7 +49,7 @@ fn it_moves_and_goes_on() {
         (Some(3), "small would be in small.export, and here no longer")
     );
     assert!(!here.path("small.export").exists() && !here.path("small.key").exists(), "nothing is written");
-    assert_snapshot!(here.ok(&["export", "small", "--key", "small.key"]).out(), @"small is in small.export, and here no longer; `windlass import small.export` takes it over");
+    assert_snapshot!(here.ok(&["export", "small", "--key", "small.key"]).out(), @"small is in small.export, and here no longer; `windlass import small.export --key small.key` takes it over");
     assert_snapshot!(here.ok(&["status"]).out(), @"nothing is up here; `windlass up FILE` brings an assembly up");
     let text = here.read("small.export");
     assert!(!text.contains("hunter22") && !text.contains("68756e7465723232"), "secrets are sealed");

@@ -40,7 +40,8 @@ fn policies_act_on_metrics() {
     let refused = env.run(&["metric", "push", "nonsense", "1"]);
     assert!(refused.stderr.contains("`nonsense` has no `.` between"), "{refused}");
     let refused = env.run(&["metric", "push", "h_bta__A.integrity", "WELL"]);
-    assert!(refused.stderr.contains("`integrity` is `OK` or `BROKEN`"), "{refused}");
+    assert!(refused.stderr.contains("a load from 0 to 100, or `OK` or `BROKEN`, not `WELL`"), "{refused}");
+    assert_eq!(refused.code(), Some(2), "{refused}");
     watching.signal(rustix::process::Signal::INT);
     let run = watching.end();
     assert_eq!(run.code(), Some(130), "{run}");
