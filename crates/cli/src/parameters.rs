@@ -26,8 +26,12 @@ pub(crate) enum ParameterError {
     File(Error),
 }
 
-/// Collects parameters: files first, then what is given by hand.
-pub(crate) fn collect(given: &[String], files: &[impl AsRef<Path>]) -> Result<Parameters, ParameterError> {
+/// Collects parameters: files first, then what is given by hand. `flag` is what stands before one there: `-p `.
+pub(crate) fn collect(
+    flag: &str,
+    given: &[String],
+    files: &[impl AsRef<Path>],
+) -> Result<Parameters, ParameterError> {
     let mut parameters = Parameters::default();
     for file in files {
         for (name, value, place) in read_file(file.as_ref())? {
@@ -37,12 +41,13 @@ pub(crate) fn collect(given: &[String], files: &[impl AsRef<Path>]) -> Result<Pa
     }
     for given in given {
         let Some((key, value)) = given.split_once('=') else {
-            let message =
-                format!("`-p {given}` has no `=`: write `-p name=value`, `-p name=@FILE` or `-p name=-`");
+            let message = format!(
+                "`{flag}{given}` has no `=`: write `{flag}name=value`, `{flag}name=@FILE` or `{flag}name=-`"
+            );
             return Err(ParameterError::Form(message));
         };
         if key.is_empty() {
-            let message = format!("`-p {given}` names no property: write `-p name=value`");
+            let message = format!("`{flag}{given}` names no property: write `{flag}name=value`");
             return Err(ParameterError::Form(message));
         }
         let value = match value.strip_prefix('@') {

@@ -142,6 +142,9 @@ pub enum EngineError {
         /// The calls that do wait for one.
         calls: Vec<CallRecord>,
     },
+    /// What a person says that a part publishes can't be so.
+    #[error("{0}")]
+    NotPublished(String),
     /// A pinned package is not in the store.
     #[error("the package of `{0}` is not in the store any more")]
     PackageGone(DescriptorName),
@@ -197,6 +200,7 @@ impl EngineError {
                 | Self::Unplaceable(_)
                 | Self::Lifecycle(_)
                 | Self::NothingToDecide(_)
+                | Self::NotPublished(_)
                 | Self::NotInDoubt { .. }
         )
     }

@@ -39,7 +39,7 @@ mod world;
 
 pub use engine::{
     Answer, Ask, Bundle, Desired, Ended, Engine, HandOver, Manner, Means, Offer, Options, Prepared, Preview,
-    Quest, Seen, essence, monitor_of, offer, outputs,
+    Quest, Seen, Told, essence, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, Unplaced};
 pub use host::Stop;

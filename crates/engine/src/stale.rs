@@ -37,10 +37,10 @@ impl World {
     }
 
     /// Notes who was given other values than there are, after a call has changed what its element publishes.
-    pub(crate) fn note_readers(&mut self, call: &Call, before: &Published, batch: &mut Batch) {
+    pub(crate) fn note_readers(&mut self, action: &Action, before: &Published, batch: &mut Batch) {
         // Who reads a part that is made waits for it, or is given its values anew because it is made anew.
         let makes = [Transition::Create, Transition::Install, Transition::Adopt].map(Action::Transition);
-        if before.outputs.is_empty() && makes.contains(&call.action) {
+        if before.outputs.is_empty() && makes.contains(action) {
             return;
         }
         let now = self.published(&before.element);

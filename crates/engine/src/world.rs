@@ -17,13 +17,14 @@ use windlass_model::record::{
 use windlass_model::resolve::{Answer, Lookup, MAX_VALUE, Output, Resolved, Resolver};
 use windlass_model::template::{End, InstanceField};
 use windlass_model::{
-    AssemblyName, DescriptorName, Element, ElementName, InstanceId, OperationName, Part, PropertyName, Side,
-    State, Timestamp, Topology,
+    Action, AssemblyName, DescriptorName, Element, ElementName, InstanceId, OperationName, Part,
+    PropertyName, Side, State, Timestamp, Topology,
 };
 use windlass_secret::{Redactor, SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Snapshot};
 use windlass_update_ops::Update;
 
+use crate::engine::Told;
 use crate::stale::Readers;
 
 /// Another assembly, on whose parts operations are called.
@@ -463,12 +464,7 @@ impl World {
         })?;
         let (update, mut log) = take_log(parsed.update);
         log.extend(report.log);
-        let mut record = self.instances.get(&call.element).cloned().unwrap_or_else(|| InstanceRecord {
-            element: call.element.clone(),
-            natural: None,
-            document: json!({}),
-            revision: 0,
-        });
+        let mut record = self.instance_of(&call.element);
         update.apply(&mut record.document).map_err(|error| {
             Failure::new(FailureKind::Protocol, format!("its updates can't be applied: {error}"))
         })?;
@@ -478,18 +474,52 @@ impl World {
         }
         record.revision += 1;
         let before = self.published(&call.element);
-        self.seal(call, &mut record, batch);
+        self.seal(&call.element, &call.instance, &call.secrets(), &mut record, batch);
         let redactor = Redactor::new(call.secrets());
         for entry in &mut log {
             entry.message = redactor.mask_str(&entry.message);
         }
         batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
         self.instances.insert(call.element.clone(), record);
-        self.note_readers(call, &before, batch);
+        self.note_readers(&call.action, &before, batch);
         if let Some(private) = report.private {
             self.note(call, family, private, batch);
         }
         Ok(log)
+    }
+
+    /// Puts what a person says that an element publishes into its document, as its report would have: secrets are sealed,
+    /// and who reads something else is noted.
+    pub(crate) fn publish(
+        &mut self,
+        element: &ElementName,
+        action: &Action,
+        published: &Told,
+        batch: &mut Batch,
+    ) {
+        let Some(instance) = self.instance_id(element).filter(|_| !published.0.is_empty()) else { return };
+        let mut record = self.instance_of(element);
+        for (name, value) in &published.0 {
+            record.document["interfaces"][OUTPUTS]["signals"][name.as_str()] = value.clone();
+        }
+        record.revision += 1;
+        let before = self.published(element);
+        // What a part was given may come back as what it publishes.
+        let known: Vec<String> = self.secrets.values().map(|secret| secret.expose().clone()).collect();
+        self.seal(element, &instance, &known, &mut record, batch);
+        batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
+        self.instances.insert(element.clone(), record);
+        self.note_readers(action, &before, batch);
+    }
+
+    /// Returns what is on record of an element's instance, or a record of which nothing is known.
+    fn instance_of(&self, element: &ElementName) -> InstanceRecord {
+        self.instances.get(element).cloned().unwrap_or_else(|| InstanceRecord {
+            element: element.clone(),
+            natural: None,
+            document: json!({}),
+            revision: 0,
+        })
     }
 
     fn note(&mut self, call: &Call, family: &str, private: Value, batch: &mut Batch) {
@@ -500,11 +530,17 @@ impl World {
     }
 
     /// Replaces secret values in a document by markers.
-    fn seal(&mut self, call: &Call, record: &mut InstanceRecord, batch: &mut Batch) {
-        let known = call.secrets();
-        let redactor = Redactor::new(&known);
+    fn seal(
+        &mut self,
+        element: &ElementName,
+        instance: &InstanceId,
+        known: &[String],
+        record: &mut InstanceRecord,
+        batch: &mut Batch,
+    ) {
+        let redactor = Redactor::new(known);
         let sensitive: Vec<PropertyName> = self
-            .element(&call.element, Side::Desired)
+            .element(element, Side::Desired)
             .map(|e| e.properties.iter().filter(|(_, p)| p.sensitive).map(|(name, _)| name.clone()).collect())
             .unwrap_or_default();
         if known.is_empty() && sensitive.is_empty() {
@@ -513,12 +549,12 @@ impl World {
         let outputs = record.document["interfaces"][OUTPUTS]["signals"].as_object_mut();
         let mut sealed = Vec::new();
         for (number, (name, value)) in outputs.into_iter().flatten().enumerate() {
-            let holds_secret = holds_secret(value, &known, &redactor);
+            let holds_secret = holds_secret(value, known, &redactor);
             let is_secret = sensitive.iter().any(|property| property.as_str() == name) || holds_secret;
             if value.is_null() || !is_secret || SecretRef::from_value(value).is_some() {
                 continue;
             }
-            let id = format!("{}:published/{}/{number}", call.element.assembly(), call.instance);
+            let id = format!("{}:published/{instance}/{number}", element.assembly());
             if let Ok(secret) = id.parse::<SecretRef>() {
                 sealed.push((secret.clone(), windlass_model::resolve::text_of(value)));
                 *value = secret.to_value();

@@ -1,17 +1,20 @@
 //! What can be asked: up, and changes of what is there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_engine::{Ask, Desired, Ended, EngineError, Manner, Prepared, Preview, Stop};
+use windlass_engine::{Answer, Ask, Desired, Ended, EngineError, Manner, Prepared, Preview, Stop, Told};
 use windlass_lifecycle::Diff;
-use windlass_model::record::{EventRecord, InstanceRecord, ProcessRecord};
-use windlass_model::{AssemblyName, Element, ElementName, ProcessId, Seq, State, Topology};
+use windlass_model::instance::InstanceView;
+use windlass_model::record::{CallRecord, EventRecord, InstanceRecord, ProcessRecord};
+use windlass_model::{
+    Action, AssemblyName, Element, ElementName, ProcessId, PropertyName, Seq, State, Topology, Transition,
+};
 use windlass_plan::Plan;
-use windlass_source::{Diagnostics, Place};
+use windlass_source::{Diagnostic, Diagnostics, Place};
 use windlass_store::{Store, Watch};
 
 use crate::desired::{self, Asked, desired};
@@ -419,6 +422,75 @@ impl Windlass {
             part: part.to_owned(),
             known: topology.elements().iter().skip(1).map(|e| e.name.local().to_owned()).collect(),
         })
+    }
+
+    /// Reads what a person says that a part publishes, for [`Answer::published`](windlass_engine::Answer::published). `open`
+    /// are those whose values stood on the command line: a secret among them is warned of.
+    ///
+    /// # Errors
+    ///
+    /// When a name can be no property's, or there is no such assembly.
+    pub async fn published(
+        &self,
+        name: &AssemblyName,
+        given: BTreeMap<String, Value>,
+        open: &[String],
+    ) -> Result<(Told, Vec<Diagnostic>), Error> {
+        let mut published = Told::default();
+        for (property, value) in given {
+            let property: PropertyName = property
+                .parse()
+                .map_err(|error| EngineError::NotPublished(format!("`{property}`: {error}")))?;
+            published.0.insert(property, value);
+        }
+        let snapshot = self.store_of(name).await?.load(name).await?;
+        let elements = snapshot.iter().flat_map(|snapshot| snapshot.assembly.topology.elements());
+        let sensitive: BTreeSet<&str> = elements
+            .flat_map(|element| element.properties.iter().filter(|(_, property)| property.sensitive))
+            .map(|(property, _)| property.as_str())
+            .collect();
+        let warning = |name: &&String| {
+            let message = format!("`{name}` is a secret, and its value stood on the command line");
+            Diagnostic::warning(windlass_descriptor::codes::OPEN_SECRET, message).help(format!(
+                "use `--published {name}=@FILE`, `--published {name}=-` or `--published-from FILE`"
+            ))
+        };
+        let warnings =
+            open.iter().filter(|name| sensitive.contains(name.as_str())).map(|name| warning(&name));
+        Ok((published, warnings.collect()))
+    }
+
+    /// Finds the outputs that nobody will know once it is said that what made them was done: of each part those that are
+    /// neither told nor on record. A call whose report may still be found counts too: that is known only when it is settled.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be read.
+    pub async fn unknown_outputs(
+        &self,
+        name: &AssemblyName,
+        answer: &Answer,
+    ) -> Result<Vec<(ElementName, Vec<PropertyName>)>, Error> {
+        use Transition::{Adopt, Install, Reconfigure};
+        let Some(snapshot) = self.store_of(name).await?.load(name).await? else { return Ok(Vec::new()) };
+        let reports = |call: &&CallRecord| {
+            let of = [Install, Reconfigure, Adopt].map(Action::Transition).contains(&call.action);
+            of && call.state.is_open() && answer.is_about(call)
+        };
+        let unknown = |call: &CallRecord| {
+            let element = snapshot.assembly.topology.get(&call.element)?;
+            let document = snapshot.instances.get(&call.element).map(|instance| &instance.document);
+            let is_known = |output: &PropertyName| {
+                let published =
+                    document.and_then(|document| InstanceView::new(document).output(output.as_str()));
+                published.is_some() || answer.published.0.contains_key(output)
+            };
+            let outputs = element.properties.iter().filter(|(_, property)| property.read_only);
+            let unknown = outputs.map(|(output, _)| output.clone()).filter(|output| !is_known(output));
+            Some((call.element.clone(), unknown.collect::<Vec<_>>()))
+        };
+        let calls = snapshot.calls.iter().filter(reports);
+        Ok(calls.filter_map(unknown).filter(|(_, outputs)| !outputs.is_empty()).collect())
     }
 
     pub(crate) async fn desired(&self, order: &Order) -> Result<(Desired, Diagnostics), Error> {

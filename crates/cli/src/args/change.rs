@@ -93,7 +93,8 @@ pub(crate) struct DownArgs {
 Examples:
   windlass retry h_bta
   windlass retry h_bta --assume not-done
-  windlass retry h_bta --assume failed --of B__1")]
+  windlass retry h_bta --assume failed --of B__1
+  windlass retry shop --assume done --of db --published address=10.0.0.5 --published password=@FILE")]
 pub(crate) struct RetryArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
@@ -105,6 +106,14 @@ pub(crate) struct RetryArgs {
     /// Say it of this part only; what else is undecided is asked about again
     #[arg(long, value_name = "PART", requires = "assume")]
     pub(crate) of: Vec<String>,
+
+    /// Say what the part publishes that was done; @FILE takes a value from a file, - from standard input
+    #[arg(long, value_name = "KEY=VALUE", requires = "assume")]
+    pub(crate) published: Vec<String>,
+
+    /// Take what it publishes from a YAML file; what is given by --published comes first
+    #[arg(long, value_name = "FILE", requires = "assume")]
+    pub(crate) published_from: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) how: HowArgs,

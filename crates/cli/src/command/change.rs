@@ -6,17 +6,18 @@ use std::process::ExitCode;
 use windlass::Windlass;
 use windlass::engine::{Answer, Ask};
 use windlass::lifecycle::Scale;
-use windlass::model::AssemblyName;
+use windlass::model::record::Assumption;
+use windlass::model::{AssemblyName, PropertyName};
 use windlass::view::ask::CancelView;
 use windlass::view::plan::PlanView;
 
-use super::{fail, grace, open, open_against, plan, print_json, process};
+use super::{collected, fail, grace, open, open_against, plan, print_json, process};
 use crate::args::{
     CancelArgs, Cancelled, DownArgs, Format, HealArgs, HowArgs, RetryArgs, RollbackArgs, ScaleArgs,
     SetStateArgs, Way,
 };
-use crate::output::say;
-use crate::{exit, signals};
+use crate::output::{say, tell};
+use crate::{diagnostics, exit, signals};
 
 /// What is changed, and how it is told.
 struct Change<'a> {
@@ -81,7 +82,11 @@ pub(crate) async fn down(args: DownArgs) -> ExitCode {
 }
 
 pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
-    let RetryArgs { name, assume, of, how } = &args;
+    let RetryArgs { name, assume, of, published, published_from, how } = &args;
+    let given = match collected("--published ", published, published_from) {
+        Ok(given) => given,
+        Err(code) => return code,
+    };
     let command = format!("retry {name}");
     let ask = async |windlass: &Windlass| {
         let Some(assume) = *assume else { return Ok(Ask::Retry { assume: None }) };
@@ -89,9 +94,26 @@ pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
         for part in of {
             answer.of.push(windlass.part(name, part).await?);
         }
+        let (published, warnings) = windlass.published(name, given.values, &given.open).await?;
+        diagnostics::print(warnings.iter());
+        answer.published = published;
+        if answer.what == Assumption::Done {
+            for (part, outputs) in windlass.unknown_outputs(name, &answer).await? {
+                tell_unknown(part.local(), &outputs);
+            }
+        }
         Ok(Ask::Retry { assume: Some(answer) })
     };
     Change { name, command, how, force: false, around: None }.run(ask).await
+}
+
+/// Says what nobody will know of a part.
+fn tell_unknown(part: &str, outputs: &[PropertyName]) {
+    let names: Vec<&str> = outputs.iter().map(PropertyName::as_str).collect();
+    tell!(
+        "note: what `{part}` publishes as `{}` is not said, and can't be said later; unless its report is still found, nobody knows it, and who reads it can't be made before `{part}` is made anew: `windlass up … --replace {part}`",
+        names.join("` and `")
+    );
 }
 
 pub(crate) async fn set_state(args: SetStateArgs) -> ExitCode {

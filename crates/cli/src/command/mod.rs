@@ -261,8 +261,8 @@ fn grace(run: &RunArgs) -> Duration {
 }
 
 /// Collects parameters, or prints what is wrong with them.
-fn collected(given: &[String], files: &[PathBuf]) -> Result<Parameters, ExitCode> {
-    collect(given, files).map_err(|error| match error {
+fn collected(flag: &str, given: &[String], files: &[PathBuf]) -> Result<Parameters, ExitCode> {
+    collect(flag, given, files).map_err(|error| match error {
         ParameterError::Form(message) => {
             tell!("error: {message}");
             exit::wrong_input()
@@ -273,7 +273,7 @@ fn collected(given: &[String], files: &[PathBuf]) -> Result<Parameters, ExitCode
 
 /// Makes an order of arguments, or prints what is wrong with them.
 fn order(args: &AssemblyArgs) -> Result<Order, ExitCode> {
-    let Parameters { values, places, open } = collected(&args.parameters, &args.params)?;
+    let Parameters { values, places, open } = collected("-p ", &args.parameters, &args.params)?;
     let mut order = Order::new(&args.file).name(args.name.clone()).catalog(args.catalog.iter().cloned());
     for (name, value) in values {
         order = if open.contains(&name) {

@@ -58,7 +58,7 @@ async fn bring_up(
 }
 
 pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
-    let given = match collected(&args.parameters, &[]) {
+    let given = match collected("-p ", &args.parameters, &[]) {
         Ok(given) => given.values,
         Err(code) => return code,
     };

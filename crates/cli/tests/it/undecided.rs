@@ -5,6 +5,7 @@ use insta::assert_snapshot;
 use crate::{
     env::{TestEnv, until},
     proc::Process,
+    small::RESOURCE,
 };
 
 /// Brings `small` up until its `Install` has begun, and cuts everything: the command, the supervisor, the script.
@@ -169,6 +170,137 @@ fn without_a_question_there_is_no_answer() {
     small: nothing to call (p2 up)
 
     done: small is Active (LONG)
+    ");
+}
+
+/// As [`cut`], where `box` publishes an address and a key, and `reader` is given both.
+fn cut_with_reader() -> TestEnv {
+    let pay = r#"answer; [ -e "$WINDLASS_VOLUME_STATE/go" ] || exec sleep 600"#;
+    let env = TestEnv::small("effect: once", &[("Install", pay), ("Uninstall", "")]);
+    env.edit(
+        RESOURCE,
+        "lifecycle:",
+        "properties: {address: {read-only: true}, key: {read-only: true, type: password}}\nlifecycle:",
+    );
+    env.write(
+        "small/assembly.yaml",
+        "name: assembly::small::1.0
+composition:
+  box: {type: 'resource::box::1.0'}
+  reader:
+    type: resource::reader::1.0
+    properties: {address: {value: '${box.address}'}, key: {value: '${box.key}'}}
+",
+    );
+    let reader = "small/Contains/reader";
+    env.write(
+        &format!("{reader}/resource.yaml"),
+        "name: resource::reader::1.0
+properties: {address: {}, key: {type: password}}
+lifecycle: [Install]
+default-driver: {script: {properties: {effect: repeatable}}}
+",
+    );
+    env.script(
+        &format!("{reader}/Lifecycle/script/scripts/Install.sh"),
+        r#"#!/bin/sh
+set -eu
+input=$(cat)
+trace=$(printf '%s\n' "$input" | sed -n 's/^ *location.trace: "\(.*\)"$/\1/p')
+id=$(printf '%s\n' "$input" | sed -n '/^launch:$/{n;s/^ *\([a-z0-9]*\):.*/\1/p;}')
+printf '%s\n' "$input" | sed -n 's/^ *properties.\(.*: ".*"\)$/\1/p' >>"$trace"
+printf 'instances:\n  "%s":\n    instanceId: "%s"\n' "$id" "$id"
+"#,
+    );
+    let up = env.spawn(&["up", "small"]);
+    until("the script has begun", || env.trace() == ["Install"]);
+    up.kill();
+    env.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
+    env.is_quiet();
+    env.write(".windlass/volumes/state/go", "");
+    env.clear_trace();
+    env
+}
+
+/// Who says that it was done says what it publishes: by that others are made, and a secret stays one.
+#[test]
+fn what_was_published_is_told() {
+    let env = cut_with_reader();
+    env.write("key.txt", "hunter22\n");
+    let retry = |rest: &[&str]| env.run(&[&["retry", "small"], rest].concat());
+    assert_snapshot!(retry(&["--assume", "done", "--published", "adress=10.0.0.5"]), @"
+    exit 2
+    ----- stderr -----
+    note: what `box` publishes as `address` and `key` is not said, and can't be said later; unless its report is still found, nobody knows it, and who reads it can't be made before `box` is made anew: `windlass up … --replace box`
+    error: `box` does not publish `adress`; its outputs are `address` and `key`
+    ");
+    assert_snapshot!(retry(&["--assume", "failed", "--published", "address=10.0.0.5"]), @"
+    exit 2
+    ----- stderr -----
+    error: only what was done publishes something: say `--assume done`
+    ");
+    assert_snapshot!(retry(&["--assume", "done", "--published", "address"]), @"
+    exit 2
+    ----- stderr -----
+    error: `--published address` has no `=`: write `--published name=value`, `--published name=@FILE` or `--published name=-`
+    ");
+    assert_snapshot!(retry(&["--published", "address=10.0.0.5"]), @"
+    exit 2
+    ----- stderr -----
+    error: the following required arguments were not provided:
+      --assume <ANSWER>
+
+    Usage: windlass retry --assume <ANSWER> --published <KEY=VALUE> <NAME>
+
+    For more information, try '--help'.
+    ");
+    assert_eq!(env.trace(), Vec::<String>::new(), "what is refused changes nothing");
+    let done =
+        ["--assume", "done", "--of", "box", "--published", "address=10.0.0.5", "--published", "key=@key.txt"];
+    assert_snapshot!(retry(&done), @"
+    exit 0
+    ----- stdout -----
+    info      box: it is assumed that Install was done
+      ~ box raised Installed → Active
+      + reader added (resource::reader::1.0)
+    small: 1 step, up to 2 at once (p2 up)
+       s1 reader Install
+
+    ok        reader Install LONG
+
+    done: small is Active (LONG)
+    ");
+    let mut given = env.trace();
+    given.sort();
+    assert_eq!(given, ["address: \"10.0.0.5\"", "key: \"hunter22\""]);
+    let status = env.json(&["status", "small"]);
+    let outputs = &status["assemblies"][0]["components"][0]["outputs"];
+    assert_eq!(outputs, &serde_json::json!({"address": "10.0.0.5", "key": "***"}));
+    let seen = format!("{}{}", env.ok(&["log", "small"]), env.ok(&["status"]));
+    assert!(!seen.contains("hunter22"), "{seen}");
+    env.ok(&["down", "small"]);
+}
+
+/// What nobody says is named, and what it keeps from being made; from a file, and a secret in the open is warned of.
+#[test]
+fn what_nobody_will_know_is_told() {
+    let env = cut_with_reader();
+    env.write("told.yaml", "address: 10.0.0.5\n");
+    assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--published-from", "told.yaml"]), @"
+    exit 2
+    ----- stderr -----
+    note: what `box` publishes as `key` is not said, and can't be said later; unless its report is still found, nobody knows it, and who reads it can't be made before `box` is made anew: `windlass up … --replace box`
+    error: `small__box` is installed and has published no property `key`
+    ");
+    let lost = env.ok(&["up", "small", "--replace", "box", "--dry-run"]);
+    assert!(lost.stdout.contains("box reinstalled"), "{lost}");
+    let env = cut_with_reader();
+    let open = ["--published", "key=hunter22", "--published", "address=a"];
+    let run = env.ok(&[&["retry", "small", "--assume", "done"], &open[..]].concat());
+    assert_snapshot!(run.stderr, @"
+    warning[WL0153]: `key` is a secret, and its value stood on the command line
+     |
+     = help: use `--published key=@FILE`, `--published key=-` or `--published-from FILE`
     ");
 }
 

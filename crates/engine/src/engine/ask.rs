@@ -1,6 +1,7 @@
 //! What can be asked of an assembly.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,16 +18,30 @@ pub struct Answer {
     pub what: Assumption,
     /// The parts that they were made on; none means all that are asked about.
     pub of: Vec<ElementName>,
+    /// What the part publishes since, where that was done and its report is lost: of one part, and of what it declares.
+    #[serde(default)]
+    pub published: Told,
+}
+
+/// What a part publishes, as a person tells. Its values may be secrets, so nothing prints them.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Told(pub BTreeMap<PropertyName, Value>);
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
 }
 
 impl Answer {
     /// Answers for all calls that are asked about.
     pub fn of_all(what: Assumption) -> Self {
-        Self { what, of: Vec::new() }
+        Self { what, of: Vec::new(), published: Told::default() }
     }
 
     /// Tells whether a call is answered for.
-    pub(crate) fn is_about(&self, call: &CallRecord) -> bool {
+    pub fn is_about(&self, call: &CallRecord) -> bool {
         self.of.is_empty() || self.of.contains(&call.element)
     }
 }

@@ -35,7 +35,7 @@ use crate::machine::{Machine, Pace, Tally, Tools};
 use crate::monitor::Monitor;
 use crate::world::World;
 
-pub use ask::{Answer, Ask, Desired, Manner};
+pub use ask::{Answer, Ask, Desired, Manner, Told};
 pub(crate) use discover::ByQueries;
 pub use discover::Quest;
 pub(crate) use look::Look;
@@ -214,7 +214,7 @@ impl Engine {
             Ask::Retry { assume } => assume.clone(),
             _ => None,
         };
-        let snapshot = self.settled(lease, name, assume, stop).await?;
+        let snapshot = Box::pin(self.settled(lease, name, assume, stop)).await?;
         if snapshot.is_none() && !matches!(ask.bare(), Ask::Up(_)) {
             return Err(self.unknown(name).await?);
         }

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value;
 use windlass_driver::Package;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
     Assumption, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
 };
-use windlass_model::{AssemblyName, CallId, DescriptorName, ElementName, ProcessId};
+use windlass_model::resolve::MAX_VALUE;
+use windlass_model::{AssemblyName, CallId, DescriptorName, ElementName, ProcessId, PropertyName, Topology};
 use windlass_store::{Batch, Lease, Snapshot};
 
 use super::ask::{Answer, Ask};
@@ -70,7 +72,8 @@ impl Engine {
                 }
                 let (answered, open): (Vec<_>, Vec<_>) =
                     undecided.into_iter().partition(|call| answer.is_about(call));
-                self.assume(lease, snapshot, answered, answer.what).await?;
+                may_be_published(&snapshot, &answered, &answer)?;
+                self.assume(lease, snapshot, answered, answer).await?;
                 if !open.is_empty() {
                     return Err(EngineError::NeedsDecision { name: name.clone(), calls: open });
                 }
@@ -134,11 +137,12 @@ impl Engine {
         lease: &Lease,
         snapshot: Snapshot,
         calls: Vec<CallRecord>,
-        answer: Assumption,
+        answer: Answer,
     ) -> Result<(), EngineError> {
+        let Answer { what: answer, published, .. } = answer;
         let mut machine =
             Machine::settle(self.tools(), World::load(snapshot), Vec::new(), self.means.clock.now());
-        for command in machine.on(self.means.clock.now(), Event::Assume { calls, answer }) {
+        for command in machine.on(self.means.clock.now(), Event::Assume { calls, answer, published }) {
             if let Command::Commit { batch, .. } = command {
                 self.store.commit(lease, batch).await?;
             }
@@ -199,4 +203,64 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Refuses what a person says that a part publishes where it can't be so, with all that is wrong.
+fn may_be_published(
+    snapshot: &Snapshot,
+    answered: &[CallRecord],
+    answer: &Answer,
+) -> Result<(), EngineError> {
+    if answer.published.0.is_empty() {
+        return Ok(());
+    }
+    let wrong = |why: String| Err(EngineError::NotPublished(why));
+    if answer.what != Assumption::Done {
+        return wrong("only what was done publishes something: say `--assume done`".to_owned());
+    }
+    let [CallRecord { element, pair: None, .. }] = answered else {
+        let parts: Vec<&str> = answered.iter().map(|call| call.element.local()).collect();
+        return wrong(match parts.as_slice() {
+            [part] => format!(
+                "an operation was called on `{part}`, and operations publish nothing that is asked for"
+            ),
+            parts => format!(
+                "`{}` are asked about, and one part publishes a value: say which by `--of PART`",
+                parts.join("` and `")
+            ),
+        });
+    };
+    let declared: Vec<&str> =
+        outputs_of(&snapshot.assembly.topology, element).map(PropertyName::as_str).collect();
+    let strange: Vec<&str> =
+        answer.published.0.keys().map(PropertyName::as_str).filter(|name| !declared.contains(name)).collect();
+    let part = element.local();
+    match (strange.as_slice(), declared.as_slice()) {
+        ([], _) => {}
+        (strange, []) => {
+            return wrong(format!(
+                "`{part}` declares no outputs, so it does not publish `{}`",
+                strange.join("` and `")
+            ));
+        }
+        (strange, declared) => {
+            return wrong(format!(
+                "`{part}` does not publish `{}`; its outputs are `{}`",
+                strange.join("` and `"),
+                declared.join("` and `")
+            ));
+        }
+    }
+    let too_large = |value: &Value| value.to_string().len() > MAX_VALUE;
+    match answer.published.0.iter().find(|(_, value)| value.is_null() || too_large(value)) {
+        Some((name, value)) if value.is_null() => wrong(format!("`{name}` of `{part}` has no value")),
+        Some((name, _)) => wrong(format!("`{name}` of `{part}` is larger than {} MiB", MAX_VALUE >> 20)),
+        None => Ok(()),
+    }
+}
+
+/// Returns the properties that an element's driver fills.
+fn outputs_of<'a>(topology: &'a Topology, element: &ElementName) -> impl Iterator<Item = &'a PropertyName> {
+    let properties = topology.get(element).into_iter().flat_map(|element| &element.properties);
+    properties.filter(|(_, property)| property.read_only).map(|(name, _)| name)
 }

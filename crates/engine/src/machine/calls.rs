@@ -10,6 +10,7 @@ use windlass_model::{Action, CallId, ElementName, ProcessId, State, Transition};
 use windlass_store::Change;
 
 use super::{Ack, CallRun, Command, Machine};
+use crate::engine::Told;
 use crate::world::without_complaint;
 
 impl Machine {
@@ -264,7 +265,7 @@ impl Machine {
     }
 
     /// Closes an undecided call as a person has said.
-    pub(super) fn assume(&mut self, record: CallRecord, answer: Assumption) {
+    pub(super) fn assume(&mut self, record: CallRecord, answer: Assumption, published: &Told) {
         let CallRecord { element, action, pair, then, process, .. } = record.clone();
         let failure = || Failure::new(FailureKind::Lost, "it was begun and not finished, as a person says");
         let (word, state) = match answer {
@@ -280,7 +281,12 @@ impl Machine {
         self.close(record, state);
         self.note_failure(&element, None);
         match answer {
-            Assumption::Done => self.attain(&element, pair.as_ref(), then, process),
+            Assumption::Done => {
+                if pair.is_none() {
+                    self.world.publish(&element, &action, published, &mut self.out.batch);
+                }
+                self.attain(&element, pair.as_ref(), then, process);
+            }
             Assumption::NotDone => {}
             Assumption::Failed => self.fall(&element, &action, pair.as_ref(), &failure(), process),
         }

@@ -33,6 +33,7 @@ use windlass_plan::{Plan, PlanBuilder};
 use windlass_secret::SecretRef;
 use windlass_store::{Batch, Change};
 
+use crate::engine::Told;
 use crate::places::Places;
 use crate::runner::Runner;
 use crate::world::World;
@@ -54,7 +55,12 @@ pub(crate) enum Event {
     /// A driver has looked.
     Observed { call: CallId, result: Result<Observed, Failure>, wipe: Vec<SecretRef> },
     /// A person has said what became of undecided calls.
-    Assume { calls: Vec<CallRecord>, answer: Assumption },
+    Assume {
+        calls: Vec<CallRecord>,
+        answer: Assumption,
+        /// What the part of the one call publishes since, as the person says.
+        published: Told,
+    },
     /// It is time to look again.
     Due(CallId),
     /// A driver has an intermediate result that must be durable before it goes on.
@@ -280,7 +286,11 @@ impl Machine {
                 self.keep_for_wiping(&call, wipe);
                 self.observed(&call, result);
             }
-            Event::Assume { calls, answer } => calls.into_iter().for_each(|call| self.assume(call, answer)),
+            Event::Assume { calls, answer, published } => {
+                for call in calls {
+                    self.assume(call, answer, &published);
+                }
+            }
             Event::Due(call) => self.due(&call),
             Event::Checkpoint { call, report, reply } => self.checkpoint(&call, report, reply),
             Event::Cancel => self.cancelling = true,

@@ -161,9 +161,9 @@ async fn one_part_at_a_time_is_answered_for() {
     rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
     let say = async |what, of| {
         let of = vec![element(of)];
-        rig.ask("t", Ask::Retry { assume: Some(Answer { what, of }) }).await
+        rig.ask("t", Ask::Retry { assume: Some(Answer { of, ..Answer::of_all(what) }) }).await
     };
-    let answer = Answer { what: Assumption::Done, of: vec![element("t__a"), element("t__c")] };
+    let answer = Answer { of: vec![element("t__a"), element("t__c")], ..Answer::of_all(Assumption::Done) };
     let error = rig.ask("t", Ask::Retry { assume: Some(answer) }).await.unwrap_err().to_string();
     assert_eq!(error, "nothing of `c` waits for a decision; what does is `a`, `b`");
     let error = say(Assumption::Done, "t__a").await.unwrap_err().to_string();

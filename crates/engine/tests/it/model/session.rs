@@ -137,7 +137,8 @@ impl Session {
             if what == Assumption::Done {
                 self.lost.extend(same.iter().filter(publishes).map(|call| call.element.clone()));
             }
-            let answer = Answer { what, of: same.iter().map(|call| call.element.clone()).collect() };
+            let answer =
+                Answer { of: same.iter().map(|call| call.element.clone()).collect(), ..Answer::of_all(what) };
             match self.ask(root, Ask::Retry { assume: Some(answer) }, None).await {
                 undecided @ Fate::Undecided(_) => fate = undecided,
                 Fate::Refused(error) if self.lost.is_empty() => return Fate::Refused(error),
