@@ -2,7 +2,7 @@
 //!
 //! Every change is made here first and answered with the changes to commit, so that memory and store can't drift.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -547,15 +547,20 @@ impl World {
             return;
         }
         let outputs = record.document["interfaces"][OUTPUTS]["signals"].as_object_mut();
+        let Some(outputs) = outputs else { return mask_texts(&mut record.document, &redactor) };
+        // What an earlier report has published is sealed already, and keeps its name.
+        let taken: BTreeSet<SecretRef> = outputs.values().filter_map(SecretRef::from_value).collect();
+        let id = |number: usize| format!("{}:published/{instance}/{number}", element.assembly());
+        let names = (0..).map_while(|number| id(number).parse::<SecretRef>().ok());
+        let mut names = names.filter(|name| !taken.contains(name));
         let mut sealed = Vec::new();
-        for (number, (name, value)) in outputs.into_iter().flatten().enumerate() {
+        for (name, value) in outputs {
             let holds_secret = holds_secret(value, known, &redactor);
             let is_secret = sensitive.iter().any(|property| property.as_str() == name) || holds_secret;
             if value.is_null() || !is_secret || SecretRef::from_value(value).is_some() {
                 continue;
             }
-            let id = format!("{}:published/{instance}/{number}", element.assembly());
-            if let Ok(secret) = id.parse::<SecretRef>() {
+            if let Some(secret) = names.next() {
                 sealed.push((secret.clone(), windlass_model::resolve::text_of(value)));
                 *value = secret.to_value();
             }

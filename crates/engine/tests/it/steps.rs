@@ -331,6 +331,25 @@ async fn secrets_are_sealed_where_they_come_from_and_where_they_go() {
     );
 }
 
+/// A secret that comes later, and before the other by its name, does not take its place.
+#[tokio::test(start_paused = true)]
+async fn secrets_of_several_reports_are_kept_apart() {
+    let rig = Rig::new(Effect::Once);
+    let sealed = || Property { read_only: true, sensitive: true, ..Property::default() };
+    let reads =
+        |name| Property { value: Some(property("t__a", name)), read_only: true, ..Property::default() };
+    let sketch = Sketch::new(&["a"])
+        .property("a", "token", sealed())
+        .property("a", "code", sealed())
+        .property("t", "first", reads("token"))
+        .property("t", "second", reads("code"));
+    rig.strings.act("a Install", Act::Publish(json!({ "token": "of-install" })));
+    rig.strings.act("a Configure", Act::PublishMore("code", json!("of-configure")));
+    let ended = rig.up(sketch.desired()).await.unwrap();
+    let values = ended.outputs.values().map(|output| output.value.clone());
+    assert_eq!(values.collect::<Vec<_>>(), ["of-install", "of-configure"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_once_call_is_durable_before_its_job_is_submitted() {
     let rig = Rig::new(Effect::Once);

@@ -25,6 +25,8 @@ pub(crate) enum Act {
     Converge(u32),
     /// Runs its job, then publishes this.
     Publish(Value),
+    /// Runs its job, then publishes this beside what it has published before.
+    PublishMore(&'static str, Value),
     /// Makes an id durable, then fails.
     CheckpointThenFail(&'static str),
 }
@@ -120,6 +122,10 @@ impl Puppet {
             Some(Act::Publish(outputs)) => {
                 let updates = json!({ "interfaces": { "properties": { "signals": outputs } } });
                 Ok(Report { natural, updates, ..Report::settled() })
+            }
+            Some(Act::PublishMore(output, value)) => {
+                let path = format!("interfaces.properties.signals.{output}");
+                Ok(Report { natural, updates: json!({ "$set": { path: value } }), ..Report::settled() })
             }
             Some(Act::CheckpointThenFail(id)) => {
                 context.checkpoint(0, Report { natural: Some(id.to_owned()), ..Report::settled() }).await?;
