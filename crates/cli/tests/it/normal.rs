@@ -19,6 +19,8 @@ static MOVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         // Random ids.
         (r"\b[a-z2-9]{24}\b", "INSTANCE"),
         (r"\b[a-z2-9]{8}-(p\d+-s\d+-)", "STORE-$1"),
+        // What is said only where the machine is slow.
+        (r"(?m)^waiting for what an interrupted run has left to end\n", ""),
         // This machine.
         (r"process \d+ on [^ )]+", "process PID on HOST"),
     ]

@@ -140,8 +140,9 @@ impl Engine {
         answer: Answer,
     ) -> Result<(), EngineError> {
         let Answer { what: answer, published, .. } = answer;
-        let mut machine =
-            Machine::settle(self.tools(), World::load(snapshot), Vec::new(), self.means.clock.now());
+        // What goes with a part is told by the version that has the part, which may not be the newest.
+        let world = self.loaded(snapshot).await?;
+        let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.means.clock.now());
         for command in machine.on(self.means.clock.now(), Event::Assume { calls, answer, published }) {
             if let Command::Commit { batch, .. } = command {
                 self.store.commit(lease, batch).await?;

@@ -5,7 +5,7 @@ use windlass_driver::Observation;
 use windlass_engine::{Answer, Ask, Stop};
 use windlass_model::assembly::Property;
 use windlass_model::record::{Assumption, CallState, Effect, ProcessStatus, StepEnd, StepState};
-use windlass_model::{Part, Template};
+use windlass_model::{Part, State, Template};
 use windlass_secret::Sensitive;
 use windlass_store::Store as _;
 
@@ -173,6 +173,25 @@ async fn one_part_at_a_time_is_answered_for() {
     let configured: Vec<_> =
         rig.strings.calls().into_iter().filter(|call| call.ends_with("Configure")).collect();
     assert_eq!(configured, ["a Configure", "b Configure", "b Configure"]);
+}
+
+/// A nested assembly that a part is missing of has no relationships; which parts it has, only the older version says.
+#[tokio::test(start_paused = true)]
+async fn what_is_said_to_be_gone_takes_the_relationships_of_its_assembly_with_it() {
+    let rig = Rig::new(Effect::Once);
+    let nested = Sketch::new(&["a", "b"]).nested("n", &["p", "q"]).relate("b", "n").made_at(State::Inactive);
+    rig.up(nested.desired()).await.unwrap();
+    for call in ["n__p Stop", "n__p Leave", "n__p Leave"] {
+        rig.strings.act(call, Act::Fail);
+    }
+    rig.jobs.lose("n__p Uninstall");
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    rig.retry("t", None).await.unwrap();
+    let before = rig.strings.calls().len();
+    rig.retry("t", Some(Assumption::Done)).await.unwrap();
+    let mut calls = rig.strings.calls()[before..].to_vec();
+    calls.sort();
+    assert_eq!(calls, ["b Uninstall", "n__q Uninstall"]);
 }
 
 /// What a lost launch has left is cleared away; where it has left nothing, it is made again.

@@ -19,7 +19,8 @@ use windlass_model::assembly::{
 use windlass_model::record::{Assumption, Effect};
 use windlass_model::template::End;
 use windlass_model::{
-    AssemblyName, Clock, ElementName, Modifier, Part, State, Template, Timestamp, Transition, Transitions,
+    AssemblyName, Clock, ElementName, Modifier, OperationName, Part, State, Template, Timestamp, Transition,
+    Transitions,
 };
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::testing::{CountingEntropy, Cut, Graveyard, MemoryStore};
@@ -272,6 +273,30 @@ impl Sketch {
             node.transitions = TRANSITIONS.into();
             self.elements.push(node);
         }
+        self
+    }
+
+    /// Adds an assembly within, of these resources; the operations of the first are its own.
+    pub(crate) fn nested(mut self, name: &str, resources: &[&str]) -> Self {
+        let mut whole = part(&format!("t__{name}"), ElementKind::Assembly, "assembly::n::1.0");
+        whole.parent = Some(element("t"));
+        whole.component = Some(name.parse().expect("valid"));
+        for resource in resources {
+            let mut within =
+                part(&format!("t__{name}__{resource}"), ElementKind::Resource, "resource::r::1.0");
+            within.parent = Some(whole.name.clone());
+            within.component = Some(resource.parse().expect("valid"));
+            within.transitions = TRANSITIONS.into();
+            for operation in ["Join", "Leave"] {
+                let operation: OperationName = operation.parse().expect("valid");
+                let target = Operation { element: within.name.clone(), operation: operation.clone() };
+                whole.operations.entry(operation.clone()).or_insert_with(|| target.clone());
+                within.operations.insert(operation, target);
+            }
+            self.elements.push(within);
+        }
+        self.elements.push(whole);
+        self.elements.sort_by(|one, other| one.name.cmp(&other.name));
         self
     }
 
