@@ -103,8 +103,9 @@ impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "exit {}", self.end())?;
         for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            let text = self.normal.text(text);
             if !text.is_empty() {
-                write!(f, "----- {name} -----\n{}", self.normal.text(text))?;
+                write!(f, "----- {name} -----\n{text}")?;
             }
         }
         Ok(())
