@@ -146,6 +146,7 @@ fn up_status_log_and_down() {
               "referent": null,
               "outputs": {},
               "failure": null,
+              "left_alone": false,
               "components": []
             }
           ],

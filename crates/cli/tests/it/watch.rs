@@ -153,9 +153,12 @@ fn heals_that_do_not_help_are_counted_over_restarts() {
     }
     let said = life(&broken, "small: no more heals of box");
     assert!(said.contains("3 heals have not helped") && !said.contains("heal box since"), "{said}");
+    let status = env.ok(&["status"]).stdout;
+    assert!(status.contains("3 heals have not helped, and no policy heals it"), "{status}");
     // One good sample between bad ones proves nothing; as many as call it broken do, also for whoever comes next.
     life(&["OK", "BROKEN", "BROKEN"], "small: no more heals of box");
     life(&["OK", "OK", "BROKEN", "BROKEN"], "p5 completed");
+    assert!(!env.ok(&["status"]).stdout.contains("heals"));
     life(&broken, "p6 completed");
     life(&broken, "p7 completed");
     // So does what a person asks while nobody watches.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
+use windlass_engine::monitor::Heals;
 use windlass_model::assembly::{ElementKind, Referent};
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallState, ElementRecord, Failure, ProcessRecord};
@@ -138,6 +139,8 @@ pub struct ElementView {
     pub outputs: BTreeMap<String, Value>,
     /// Why its last step failed.
     pub failure: Option<Failure>,
+    /// Whether policies heal it no more, since [that many](windlass_engine::monitor::MOST_HEALS) heals have not helped.
+    pub left_alone: bool,
     /// What is inside it.
     pub components: Vec<ElementView>,
 }
@@ -360,6 +363,7 @@ impl ElementView {
             referent: element.referent.clone(),
             outputs: view.and_then(InstanceView::outputs).into_iter().flatten().map(shown).collect(),
             failure: record.and_then(|record| record.failure.clone()),
+            left_alone: Heals::of(record).is_left_alone(&element.name),
             components,
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use windlass::engine::monitor::MOST_HEALS;
 use windlass::model::assembly::{ElementKind, Referent};
 use windlass::model::record::Failure;
 use windlass::model::{InstanceId, Timestamp};
@@ -55,6 +56,12 @@ impl<'v> Alike<'v> {
             };
             say!("{below}  {}", styled(DIM, format!("{output}: {value}")));
         }
+        if self.first.left_alone {
+            let why = format!(
+                "{MOST_HEALS} heals have not helped, and no policy heals it until it says that it is well"
+            );
+            say!("{below}  {}", styled(BAD, why));
+        }
         if let Some(failure) = &self.first.failure {
             say!("{below}  {}", styled(BAD, self.of_all(&failure.to_string())));
             if let Some(detail) = &failure.detail {
@@ -79,9 +86,9 @@ impl<'v> Alike<'v> {
     }
 }
 
-/// Tells whether the last step of a part failed, or of a part of it.
+/// Tells whether the last step of a part failed or no policy heals it any more, or so of a part of it.
 pub(super) fn has_failed(part: &ElementView) -> bool {
-    part.failure.is_some() || part.components.iter().any(has_failed)
+    part.failure.is_some() || part.left_alone || part.components.iter().any(has_failed)
 }
 
 /// Returns all that makes parts alike or different: what they are, how they are, what they say to it, and the same of
@@ -92,7 +99,7 @@ pub(super) fn likeness(part: &ElementView) -> String {
     let failure =
         part.failure.as_ref().map(|failure| (nameless(part, &failure.message), detail(part, failure)));
     let message = part.message.as_deref().map(|message| nameless(part, message));
-    let what = (part.kind, &part.descriptor, part.state, &part.status, &part.referent);
+    let what = (part.kind, &part.descriptor, part.state, &part.status, &part.referent, part.left_alone);
     let _ = write!(likeness, "{what:?}{message:?}{failure:?}");
     for inside in &part.components {
         let name = inside.name.local().rsplit("__").next().unwrap_or_default();
