@@ -13,16 +13,16 @@ use windlass::model::ElementName;
 /// Up to this many that are alike are listed one by one.
 pub(crate) const FEW: usize = 10;
 
-/// Puts together what has the same key, where that is more than a [`FEW`]. All else stays alone, in its place; those that
-/// are put together stand where the first of them did.
+/// Puts together what has the same key, where that is more than a [`FEW`]. All else stays alone, in its place, as does
+/// what has no key; those that are put together stand where the first of them did.
 pub(crate) fn put_together<T, K: Eq + Hash>(
     items: impl IntoIterator<Item = T>,
-    key: impl Fn(&T) -> K,
+    key: impl Fn(&T) -> Option<K>,
 ) -> Vec<Vec<T>> {
     let mut classes: Vec<Vec<(usize, T)>> = Vec::new();
     let mut places: HashMap<K, usize> = HashMap::new();
     for (at, item) in items.into_iter().enumerate() {
-        let class = *places.entry(key(&item)).or_insert(classes.len());
+        let class = key(&item).map_or(classes.len(), |key| *places.entry(key).or_insert(classes.len()));
         if class == classes.len() {
             classes.push(Vec::new());
         }
@@ -45,7 +45,7 @@ pub(crate) fn put_together<T, K: Eq + Hash>(
 pub(crate) fn put_together_unless<T, K: Eq + Hash>(
     whole: bool,
     items: impl IntoIterator<Item = T>,
-    key: impl Fn(&T) -> K,
+    key: impl Fn(&T) -> Option<K>,
 ) -> Vec<Vec<T>> {
     if whole { items.into_iter().map(|item| vec![item]).collect() } else { put_together(items, key) }
 }
@@ -55,6 +55,11 @@ pub(crate) fn pattern(name: &str) -> String {
     let parts: Vec<&str> =
         name.split(SEPARATOR).map(|part| if is_number(part) { "*" } else { part }).collect();
     parts.join(SEPARATOR)
+}
+
+/// Tells whether the name of a part has the number of a node: without one it is alike to no other.
+pub(crate) fn is_numbered(name: &str) -> bool {
+    name.split(SEPARATOR).any(is_number)
 }
 
 /// Puts a [`pattern`] in the place of each mention of a part in a text, so that what is said of alike parts is the same.
@@ -81,8 +86,11 @@ pub(crate) fn replace_name(text: &str, name: &str, by: &str) -> String {
 /// Writes the names of some parts in short, and how many they are.
 pub(crate) fn named<'n>(parts: impl IntoIterator<Item = &'n ElementName>) -> String {
     let parts: Vec<&str> = parts.into_iter().map(ElementName::local).collect();
+    if let [part] = parts.as_slice() {
+        return (*part).to_owned();
+    }
     let short = names(parts.iter().copied());
-    if parts.len() > 1 { format!("{short} ({})", parts.len()) } else { short }
+    format!("{short} ({})", parts.len())
 }
 
 /// Writes names of parts in short: `lb, web__1–16,18–300`. What is written stands for these names and no others.
@@ -188,13 +196,13 @@ mod tests {
     #[test]
     fn a_few_are_listed_one_by_one() {
         let few: Vec<usize> = (0..FEW).collect();
-        assert_eq!(put_together(few.clone(), |_| 'a').len(), FEW);
-        assert_eq!(put_together(0..=FEW, |_| 'a').len(), 1);
+        assert_eq!(put_together(few.clone(), |_| Some('a')).len(), FEW);
+        assert_eq!(put_together(0..=FEW, |_| Some('a')).len(), 1);
     }
 
     #[test]
     fn the_odd_one_stays_in_its_place() {
-        let together = put_together(0..40, |number| if *number == 17 { "odd" } else { "alike" });
+        let together = put_together(0..40, |number| Some(if *number == 17 { "odd" } else { "alike" }));
         assert_eq!(together.len(), 2);
         assert_eq!((together[0].len(), &together[1]), (39, &vec![17]));
         let together = put_together(0..40, |number| (*number >= 3).then_some("alike"));

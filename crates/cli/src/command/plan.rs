@@ -100,7 +100,8 @@ pub(crate) fn print_changes(changes: &Diff) {
 /// Prints what is different.
 pub(crate) fn print_all_changes(changes: &Diff) {
     let text = |change: &ElementChange| alike::nameless(&change.to_string(), &change.element);
-    for alike in alike::put_together(&changes.elements, |change| text(change)) {
+    let key = |change: &ElementChange| alike::is_numbered(change.element.local()).then(|| text(change));
+    for alike in alike::put_together(&changes.elements, |change| key(change)) {
         let first = alike[0];
         if alike.len() == 1 {
             print_change(&first.to_string());
@@ -129,11 +130,12 @@ fn print_change(change: &str) {
 /// Prints the parts that are not as their records say, or that nobody can tell of.
 fn print_drift(drift: &[DriftView], whole: bool) {
     let odd = drift.iter().filter(|part| part.well != Some(true));
-    let key = |part: &&DriftView| (part.well, alike::nameless(&part.seen, &part.element));
+    let seen = |part: &DriftView| alike::nameless(&part.seen, &part.element);
+    let key = |part: &&DriftView| Some((part.well, seen(part)));
     for parts in alike::put_together_unless(whole, odd, key) {
         let first = parts[0];
         let style = if first.well == Some(false) { BAD } else { ODD };
-        let seen = if parts.len() > 1 { key(&first).1 } else { first.seen.clone() };
+        let seen = if parts.len() > 1 { seen(first) } else { first.seen.clone() };
         let names = alike::named(parts.iter().map(|part| &part.element));
         say!("  {}", styled(style, format!("! {names}: {seen}")));
     }

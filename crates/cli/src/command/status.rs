@@ -84,7 +84,7 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
 }
 
 fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedView], whole: bool) {
-    let key = |call: &&UndecidedView| (alike::pattern(call.element.local()), call.action.clone());
+    let key = |call: &&UndecidedView| Some((alike::pattern(call.element.local()), call.action.clone()));
     for calls in alike::put_together_unless(whole, undecided, key) {
         let (names, action) = (alike::named(calls.iter().map(|call| &call.element)), &calls[0].action);
         say!("  {}", styled(BAD, format!("{names} {action}: not known whether it was done")));
@@ -95,7 +95,7 @@ fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedView], whole: 
 fn print_leaving(now: Timestamp, leaving: &[LeavingView], whole: bool) {
     let key = |part: &&LeavingView| {
         let failure = part.failure.as_ref().map(|failure| alike::nameless(&failure.message, &part.name));
-        (alike::pattern(part.name.local()), part.state, failure)
+        Some((alike::pattern(part.name.local()), part.state, failure))
     };
     for parts in alike::put_together_unless(whole, leaving, key) {
         let names = alike::named(parts.iter().map(|part| &part.name));

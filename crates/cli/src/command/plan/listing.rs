@@ -28,10 +28,13 @@ impl<'v> Listing<'v> {
     /// Puts steps together that do the same to different nodes, unless all are to be listed.
     pub(crate) fn new(steps: &[&'v StepView], waits: Waits, whole: bool) -> Self {
         let key = |step: &&StepView| {
+            if !alike::is_numbered(step.element.local()) {
+                return None;
+            }
             let told = waits == Waits::Told;
             let waits: Vec<String> = step.waits.iter().filter(|_| told).map(text).collect();
             let nameless = |text: &str| alike::nameless(text, &step.element);
-            (alike::pattern(step.element.local()), nameless(&step.action), nameless(&waits.join("\n")))
+            Some((alike::pattern(step.element.local()), nameless(&step.action), nameless(&waits.join("\n"))))
         };
         Self { lines: alike::put_together_unless(whole, steps.iter().copied(), key), waits }
     }
