@@ -10,8 +10,7 @@ test *ARGS:
 
 # What takes longer than CI has: thousands of random assemblies, hundreds of kills
 slow:
-    PROPTEST_CASES=5000 cargo test --release -p windlass-lifecycle --test it model -- --nocapture
-    PROPTEST_CASES=5000 cargo test --release -p windlass-engine --test it model -- --nocapture
+    PROPTEST_RNG_SEED="$(date +%s)" PROPTEST_CASES=5000 cargo test --release --all-features -p windlass-store -p windlass-lifecycle -p windlass-engine --test it model -- --nocapture
     WINDLASS_TEST_KILLS=300 WINDLASS_TEST_CONTAINER_KILLS=40 cargo test -p windlass-cli --test it kill -- --nocapture
 
 # Format, layers, clippy

@@ -280,15 +280,16 @@ impl Change {
         matches!(self, Self::PutElement(_) | Self::PutInstance(_) | Self::PutSecret { .. })
     }
 
-    /// Returns the reason for refusing a change whose assembly, process, step, call or package is not there.
+    /// Returns the reason for refusing a change whose assembly, process, step, call or package is not there, or is another
+    /// assembly's: one reason for both, so that no store has to find out which of many is which.
     pub(crate) fn orphan(&self) -> String {
         match self {
             Self::EndRequest(record) => format!("`{}` is of {}, which is not open", self.word(), record.id),
-            _ => format!("`{}` comes before what it belongs to", self.word()),
+            _ => format!("what `{}` belongs to is not there, or another assembly's", self.word()),
         }
     }
 
-    /// Returns the reason for refusing a change of something that another assembly has.
+    /// Returns the reason for refusing a process or a secret whose id is in use by another assembly.
     pub(crate) fn taken(&self) -> String {
         format!("`{}` has the id of another assembly's", self.word())
     }

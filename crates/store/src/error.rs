@@ -176,7 +176,7 @@ mod tests {
         let epoch = Epoch(std::num::NonZeroU64::MIN);
         assert_snapshot!(StoreError::LeaseLost { scope: scope(), epoch }, @"the lease on `h_bta` with epoch 1 is lost; take a new one and load what was done since");
         assert_snapshot!(StoreError::AfterFailure { scope: scope() }, @"an earlier change of `h_bta` was not stored, so this one is not either; release the lease and load again");
-        let reason = "`put step` comes before what it belongs to".into();
-        assert_snapshot!(StoreError::Refused { scope: scope(), reason }, @"the change of `h_bta` is refused: `put step` comes before what it belongs to; please report this as a bug");
+        let reason = "what `put step` belongs to is not there, or another assembly's".into();
+        assert_snapshot!(StoreError::Refused { scope: scope(), reason }, @"the change of `h_bta` is refused: what `put step` belongs to is not there, or another assembly's; please report this as a bug");
     }
 }

@@ -30,8 +30,8 @@ struct Statement {
     change: usize,
     sql: &'static str,
     values: Vec<Value>,
-    /// Whether no row changed means that what it touches is another assembly's, or not there.
-    must_change: bool,
+    /// Why its change is refused when it changes no row.
+    no_row: Option<fn(&Change) -> String>,
 }
 
 /// Applies a batch, and returns the number of the last event so far. To be called within a savepoint, which is taken
@@ -62,9 +62,10 @@ pub(super) async fn batch(
     for (statement, answer) in statements.iter().zip(join_all(sent).await) {
         let change = &batch.changes()[statement.change];
         match answer.map_err(Fault::from) {
-            Ok(0) if statement.must_change => {
-                let there = is_there(db, change).await?;
-                return Err(refused(if there { change.taken() } else { change.orphan() }));
+            Ok(0) => {
+                if let Some(reason) = statement.no_row {
+                    return Err(refused(reason(change)));
+                }
             }
             Ok(_) => {}
             Err(fault) if fault.is_orphan() => return Err(refused(change.orphan())),
@@ -89,25 +90,6 @@ pub(super) async fn take_numbers(db: &Client, events: usize) -> Outcome<Seq> {
         db.query_one("UPDATE feed SET last = last + $1 RETURNING last", &[&events]).await?
     };
     Ok(Seq(row.get::<_, i64>(0).cast_unsigned()))
-}
-
-/// Tells whether what a change was put under is there, and so another assembly's.
-async fn is_there(db: &Client, change: &Change) -> Outcome<bool> {
-    let process = match change {
-        Change::PutStep(record) => record.process,
-        Change::PutCall(record) => record.process,
-        Change::PutVersion(record) => record.process,
-        Change::PutJob(record) => {
-            let calls: Vec<&str> = record.calls.iter().map(windlass_model::CallId::as_str).collect();
-            let sql = "SELECT count(*) FROM call WHERE id = ANY($1)";
-            let found: i64 = db.query_one(sql, &[&calls]).await?.get(0);
-            return Ok(usize::try_from(found).is_ok_and(|found| found == calls.len()));
-        }
-        Change::EndRequest(_) => return Ok(false),
-        _ => return Ok(true),
-    };
-    let sql = "SELECT 1 FROM process WHERE id = $1";
-    Ok(db.query_opt(sql, &[&process.0.cast_signed()]).await?.is_some())
 }
 
 pub(super) fn to_json(record: &impl serde::Serialize) -> Outcome<String> {
@@ -170,12 +152,17 @@ impl StatementList<'_> {
     }
 
     fn run(&mut self, sql: &'static str, values: Vec<Value>) {
-        self.statements.push(Statement { change: self.change, sql, values, must_change: false });
+        self.statements.push(Statement { change: self.change, sql, values, no_row: None });
     }
 
-    /// Adds a statement that changes no row when what it touches is another assembly's, or not there.
+    /// Adds a statement that changes no row when another assembly has the id.
     fn run_if_own(&mut self, sql: &'static str, values: Vec<Value>) {
-        self.statements.push(Statement { change: self.change, sql, values, must_change: true });
+        self.statements.push(Statement { change: self.change, sql, values, no_row: Some(Change::taken) });
+    }
+
+    /// Adds a statement that changes no row when what it belongs to is not there, or another assembly's.
+    fn run_under(&mut self, sql: &'static str, values: Vec<Value>) {
+        self.statements.push(Statement { change: self.change, sql, values, no_row: Some(Change::orphan) });
     }
 
     fn put_assembly(&mut self, record: &AssemblyRecord) -> Outcome<()> {
@@ -197,7 +184,7 @@ impl StatementList<'_> {
 
     fn put_version(&mut self, record: &VersionRecord) -> Outcome<()> {
         let (process, scope) = (record.process.0.cast_signed(), self.scope.clone());
-        self.run_if_own(PUT_VERSION, values![process, scope.clone(), to_json(&record.assembly)?]);
+        self.run_under(PUT_VERSION, values![process, scope.clone(), to_json(&record.assembly)?]);
         self.run("DELETE FROM version_pin WHERE process = $1", values![process]);
         for digest in record.assembly.packages.values() {
             self.run(PIN_VERSION, values![process, scope.clone(), digest.0.clone()]);
@@ -234,14 +221,14 @@ impl StatementList<'_> {
 
     fn put_step(&mut self, record: &StepRecord) -> Outcome<()> {
         let (process, step) = (record.process.0.cast_signed(), i64::from(record.step.0));
-        self.run_if_own(PUT_STEP, values![process, step, to_json(record)?, self.scope.clone()]);
+        self.run_under(PUT_STEP, values![process, step, to_json(record)?, self.scope.clone()]);
         Ok(())
     }
 
     fn put_call(&mut self, record: &CallRecord) -> Outcome<()> {
         let (process, step) = (record.process.0.cast_signed(), i64::from(record.step.0));
         let (id, open, scope) = (record.id.to_string(), record.state.is_open(), self.scope.clone());
-        self.run_if_own(PUT_CALL, values![id, process, step, open, to_json(record)?, scope]);
+        self.run_under(PUT_CALL, values![id, process, step, open, to_json(record)?, scope]);
         Ok(())
     }
 
@@ -250,7 +237,7 @@ impl StatementList<'_> {
         self.run("DELETE FROM job_call WHERE job = $1", values![record.id.clone()]);
         for call in &record.calls {
             let values = values![record.id.clone(), call.to_string(), self.scope.clone()];
-            self.run_if_own(PUT_JOB_CALL, values);
+            self.run_under(PUT_JOB_CALL, values);
         }
         Ok(())
     }
@@ -278,7 +265,7 @@ impl StatementList<'_> {
 
     fn end_request(&mut self, record: &RequestRecord) -> Outcome<()> {
         let (id, scope) = (record.id.0.cast_signed(), self.scope.clone());
-        self.run_if_own(END_REQUEST, values![id, scope, to_json(record)?]);
+        self.run_under(END_REQUEST, values![id, scope, to_json(record)?]);
         Ok(())
     }
 

@@ -47,7 +47,7 @@ enum Applied {
     Yes,
     /// Another assembly's, and left as it is.
     Taken,
-    /// Not there.
+    /// What it belongs to is not there, or another assembly's.
     Orphan,
 }
 
@@ -115,8 +115,8 @@ impl Applier<'_> {
 
     fn put_version(&self, record: &VersionRecord) -> Outcome<Applied> {
         let (process, assembly) = (record.process.0.cast_signed(), record.assembly.name.as_str());
-        if let stranger @ (Applied::Taken | Applied::Orphan) = self.own(OWNER_OF_PROCESS, process)? {
-            return Ok(stranger);
+        if !self.owns(OWNER_OF_PROCESS, process)? {
+            return Ok(Applied::Orphan);
         }
         self.run(PUT_VERSION, (process, assembly, to_json(&record.assembly)?))?;
         self.run("DELETE FROM version_pin WHERE process = ?1", [process])?;
@@ -150,39 +150,35 @@ impl Applier<'_> {
         self.run_if_own(PUT_PROCESS, (id, record.assembly.as_str(), open, to_json(record)?))
     }
 
-    /// Finds out whether what `sql` finds by `key` is of this assembly, before something is put under it.
-    fn own(&self, sql: &str, key: impl ToSql) -> Outcome<Applied> {
+    /// Tells whether what `sql` finds by `key` is there and this assembly's, before something is put under it.
+    fn owns(&self, sql: &str, key: impl ToSql) -> Outcome<bool> {
         let mut select = self.db.prepare_cached(sql)?;
         let owner: Option<String> = select.query_row([key], |row| row.get(0)).optional()?;
-        Ok(match owner {
-            None => Applied::Orphan,
-            Some(owner) if owner == self.scope.as_str() => Applied::Yes,
-            Some(_) => Applied::Taken,
-        })
+        Ok(owner.is_some_and(|owner| owner == self.scope.as_str()))
     }
 
     fn put_step(&self, record: &StepRecord) -> Outcome<Applied> {
         let process = record.process.0.cast_signed();
-        match self.own(OWNER_OF_PROCESS, process)? {
-            Applied::Yes => self.run(PUT_STEP, (process, record.step.0, to_json(record)?)),
-            stranger => Ok(stranger),
+        if !self.owns(OWNER_OF_PROCESS, process)? {
+            return Ok(Applied::Orphan);
         }
+        self.run(PUT_STEP, (process, record.step.0, to_json(record)?))
     }
 
     fn put_call(&self, record: &CallRecord) -> Outcome<Applied> {
         let (process, step, open) = (record.process.0.cast_signed(), record.step.0, record.state.is_open());
-        match self.own(OWNER_OF_PROCESS, process)? {
-            Applied::Yes => self.run(PUT_CALL, (record.id.as_str(), process, step, open, to_json(record)?)),
-            stranger => Ok(stranger),
+        if !self.owns(OWNER_OF_PROCESS, process)? {
+            return Ok(Applied::Orphan);
         }
+        self.run(PUT_CALL, (record.id.as_str(), process, step, open, to_json(record)?))
     }
 
     fn put_job(&self, record: &JobRecord) -> Outcome<Applied> {
         self.run(PUT_JOB, (&record.id, to_json(record)?))?;
         self.run("DELETE FROM job_call WHERE job = ?1", [&record.id])?;
         for call in &record.calls {
-            if let stranger @ (Applied::Taken | Applied::Orphan) = self.own(OWNER_OF_CALL, call.as_str())? {
-                return Ok(stranger);
+            if !self.owns(OWNER_OF_CALL, call.as_str())? {
+                return Ok(Applied::Orphan);
             }
             self.run(
                 "INSERT INTO job_call (job, call) VALUES (?1, ?2) ON CONFLICT DO NOTHING",

@@ -75,10 +75,10 @@ impl Records {
     }
 
     fn change(&mut self, scope: &AssemblyName, change: Change) -> Result<(), String> {
-        if self.is_taken(scope, &change) {
+        if self.is_taken(&change) {
             return Err(change.taken());
         }
-        if self.is_orphan(&change) {
+        if self.is_orphan(scope, &change) {
             return Err(change.orphan());
         }
         match change {
@@ -110,20 +110,26 @@ impl Records {
         Ok(())
     }
 
-    fn is_orphan(&self, change: &Change) -> bool {
+    fn is_orphan(&self, scope: &AssemblyName, change: &Change) -> bool {
+        let has = |process: &ProcessId| self.has_process(scope, *process);
         match change {
             Change::PutAssembly(record) => !record.packages.values().all(|digest| self.packages.has(digest)),
             Change::PutVersion(record) => {
-                !self.processes.has(&record.process)
+                !has(&record.process)
                     || !self.assemblies.has(&record.assembly.name)
                     || !record.assembly.packages.values().all(|digest| self.packages.has(digest))
             }
             Change::PutElement(record) => !self.assemblies.has(&record.name.assembly()),
             Change::PutInstance(record) => !self.assemblies.has(&record.element.assembly()),
             Change::PutPair(record) => !self.assemblies.has(&record.key.assembly.assembly()),
-            Change::PutStep(record) => !self.processes.has(&record.process),
-            Change::PutCall(record) => !self.steps.has(&(record.process, record.step)),
-            Change::PutJob(record) => !record.calls.iter().all(|call| self.calls.has(call)),
+            Change::PutStep(record) => !has(&record.process),
+            Change::PutCall(record) => {
+                !has(&record.process) || !self.steps.has(&(record.process, record.step))
+            }
+            Change::PutJob(record) => {
+                let call = |call| self.calls.get(call).map(|call| &call.record.record.process);
+                !record.calls.iter().all(|id| call(id).is_some_and(has))
+            }
             Change::PutSecret { assembly, .. } => !self.assemblies.has(assembly),
             Change::EndRequest(record) => !self
                 .requests
@@ -133,17 +139,8 @@ impl Records {
         }
     }
 
-    fn is_taken(&self, scope: &AssemblyName, change: &Change) -> bool {
-        let strange =
-            |process: &ProcessId| self.processes.get(process).is_some_and(|found| found.assembly != *scope);
+    fn is_taken(&self, change: &Change) -> bool {
         match change {
-            Change::PutVersion(record) => strange(&record.process),
-            Change::PutStep(record) => strange(&record.process),
-            Change::PutCall(record) => strange(&record.process),
-            Change::PutJob(record) => {
-                let calls = record.calls.iter().filter_map(|call| self.calls.get(call));
-                calls.map(|call| &call.record.record.process).any(strange)
-            }
             Change::PutProcess(record) => {
                 self.processes.get(&record.id).is_some_and(|old| old.assembly != record.assembly)
             }

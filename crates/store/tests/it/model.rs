@@ -1,7 +1,11 @@
-//! The store in memory is small enough to be read and believed; whatever is committed, the file says the same.
+//! The store in memory is small enough to be read and believed; whatever is committed, the file and the
+//! server say the same.
+
+use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
 use windlass_model::record::{CallState, ProcessStatus};
 use windlass_model::{AssemblyName, Seq};
 use windlass_store::testing::conformance::Harness;
@@ -9,10 +13,12 @@ use windlass_store::testing::samples::{
     assembly, call, call_id, element, event, holder, instance, job, name, package, pair, part, process,
     secret, step, value,
 };
-use windlass_store::testing::{CountingEntropy, MemoryStore};
+use windlass_store::testing::{CountingEntropy, ManualClock, MemoryStore};
 use windlass_store::{Batch, Lease, Store};
 
 use crate::place::Place;
+#[cfg(feature = "postgres")]
+use crate::postgres::OnServer;
 
 /// One change of a small world: two assemblies, two components, two processes with two steps each.
 #[derive(Debug, Clone, Copy)]
@@ -104,20 +110,43 @@ async fn run(store: &dyn Store, batches: &[(bool, Vec<Stroke>)]) -> (Vec<Result<
     (outcomes, telling(store).await)
 }
 
+/// Runs the batches in memory and in another store, and compares what they answer and say.
+fn compare(place: &dyn Harness, clock: Arc<ManualClock>, batches: &[(bool, Vec<Stroke>)]) -> TestCaseResult {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let memory = MemoryStore::new(clock, &CountingEntropy::default());
+        let (expected, told) = run(&memory, batches).await;
+        let (outcomes, said) = run(&*place.open().await, batches).await;
+        prop_assert_eq!(outcomes, expected);
+        prop_assert_eq!(said, told);
+        Ok(())
+    })
+}
+
+/// One of so many cases: they take longer than those of others.
+fn one_of(share: u32) -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases.div_ceil(share), failure_persistence: None, ..usual }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(one_of(4))]
 
     #[test]
-    fn both_stores_say_the_same(batches in batches()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let place = Place::new();
-            let memory = MemoryStore::new(place.shared_clock(), &CountingEntropy::default());
-            let (expected, told) = run(&memory, &batches).await;
-            let (outcomes, said) = run(&*place.open().await, &batches).await;
-            prop_assert_eq!(outcomes, expected);
-            prop_assert_eq!(said, told);
-            Ok(())
-        })?;
+    fn a_file_says_the_same(batches in batches()) {
+        let place = Place::new();
+        compare(&place, place.shared_clock(), &batches)?;
+    }
+}
+
+#[cfg(feature = "postgres")]
+proptest! {
+    #![proptest_config(one_of(10))]
+
+    #[test]
+    fn a_server_says_the_same(batches in batches()) {
+        if let Some(place) = OnServer::get("a_server_says_the_same") {
+            compare(&place, place.shared_clock(), &batches)?;
+        }
     }
 }

@@ -37,6 +37,19 @@ impl OnServer {
         }
     }
 
+    /// Makes a schema on the server that all share; where none is installed, says that the test does not run.
+    pub(crate) fn get(test: &str) -> Option<Self> {
+        let place = Self::new();
+        if place.server.is_none() {
+            skipped(test);
+        }
+        place.server.is_some().then_some(place)
+    }
+
+    pub(crate) fn shared_clock(&self) -> Arc<ManualClock> {
+        self.clock.clone()
+    }
+
     fn options(&self) -> Options {
         let entropy = CountingEntropy::seeded(self.handles.fetch_add(1, Ordering::SeqCst));
         let key = KeySource::File(self.folder.path().join("key"));
@@ -91,10 +104,7 @@ macro_rules! on_a_server {
         $($(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $fact() {
-                let harness = OnServer::new();
-                if harness.server.is_none() {
-                    return skipped(stringify!($fact));
-                }
+                let Some(harness) = OnServer::get(stringify!($fact)) else { return };
                 windlass_store::testing::conformance::$module::$fact(&harness).await;
             }
         )+)+
@@ -110,10 +120,7 @@ windlass_store::conformance_facts!([on_a_server]);
 
 #[tokio::test]
 async fn what_is_no_store_is_said() {
-    let place = OnServer::new();
-    if place.server.is_none() {
-        return skipped("what_is_no_store_is_said");
-    }
+    let Some(place) = OnServer::get("what_is_no_store_is_said") else { return };
     let none = place.refusal(&place.url(), place.options().create(false)).await;
     assert_snapshot!(none, @"there is no store at `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA`; check the folder: a store is made when something is first brought up");
     drop(place.store().await);
@@ -139,10 +146,7 @@ async fn what_is_no_store_is_said() {
 /// A connection that the server cuts is told to whoever waited, and made anew for the next.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cut_connection_is_made_anew() {
-    let place = OnServer::new();
-    if place.server.is_none() {
-        return skipped("a_cut_connection_is_made_anew");
-    }
+    let Some(place) = OnServer::get("a_cut_connection_is_made_anew") else { return };
     let store = place.store().await;
     let lease = store.lease(&samples::name("h_bta"), &samples::holder(1)).await.expect("it is free");
     let (client, connection) =
