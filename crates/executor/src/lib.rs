@@ -96,6 +96,7 @@ mod limits;
 mod outcome;
 pub mod pool;
 pub mod process;
+mod refusal;
 pub mod runner;
 mod runtime;
 pub mod sandbox;

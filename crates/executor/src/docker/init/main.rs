@@ -41,7 +41,11 @@
 //!
 //! # The modules, in the order of a job's life
 //! `spec` reads it, `start` starts it, `streams` takes what it writes, `signals` and `processes` tell what happens to it,
-//! `life` decides when it is over, `outputs` brings back its files. `report` writes the lines, `sys` has the system calls.
+//! `life` decides when it is over, `outputs` brings back its files. `report` writes the lines, `sys` has the system calls. `refusal`,
+//! why a program can't be run, is shared.
+
+#[path = "../../refusal.rs"]
+mod refusal;
 
 mod life;
 mod outputs;

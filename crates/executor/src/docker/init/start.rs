@@ -3,7 +3,7 @@
 use std::{
     ffi::CString,
     fs::{self, File},
-    io::{self, Read},
+    io,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -11,13 +11,11 @@ use std::{
 
 use crate::{
     WORK,
+    refusal::{Found, Refusal, refusal},
     report::base64,
     spec::{Spec, stdin_path},
     sys::{self, Image},
 };
-
-/// The kernel reads no more of a `#!` line.
-const FIRST_LINE: u64 = 255;
 
 /// Starts the job; an error is in the words of the last line.
 pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
@@ -61,17 +59,15 @@ fn find(spec: &Spec) -> Result<PathBuf, String> {
 /// Says why a program could not be run, from what the kernel said and what is there.
 fn why_not(program: &Path, error: &io::Error) -> String {
     let path = Path::new(WORK).join(program);
-    match error.raw_os_error().unwrap_or(0) {
-        sys::ENOENT | sys::ENOTDIR => match missing_interpreter(&path) {
-            Some(interpreter) => format!("interpreter {}", base64(interpreter.as_bytes())),
-            None => not_found(),
-        },
-        sys::EACCES if path.is_dir() => not_executable("it is a folder"),
-        sys::EACCES | sys::EPERM => not_executable("permission denied (is its mode executable?)"),
-        sys::ENOEXEC => not_executable("it is neither a program for this host nor a script with a `#!` line"),
-        sys::ETXTBSY => not_executable("it is being written"),
-        sys::E2BIG => other("arguments and environment are too long for the host"),
-        _ => other(&error.to_string()),
+    let file = path.is_file().then(|| File::open(&path).ok()).flatten();
+    let exists = |interpreter: &str| Path::new(WORK).join(interpreter).exists();
+    match refusal(error, Found::new(path.is_dir(), file), exists) {
+        Refusal::NotFound => not_found(),
+        Refusal::InterpreterNotFound(interpreter) => {
+            format!("interpreter {}", base64(interpreter.as_bytes()))
+        }
+        Refusal::NotExecutable(why) => format!("notexec {}", base64(why.as_bytes())),
+        Refusal::Other(why) => other(&why),
     }
 }
 
@@ -79,26 +75,6 @@ fn not_found() -> String {
     "notfound".to_owned()
 }
 
-fn not_executable(why: &str) -> String {
-    format!("notexec {}", base64(why.as_bytes()))
-}
-
 fn other(why: &str) -> String {
     format!("other {}", base64(why.as_bytes()))
-}
-
-/// Names the interpreter of a program that is there itself: a script's `#!`, else the loader of a binary.
-fn missing_interpreter(path: &Path) -> Option<String> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut start = Vec::new();
-    File::open(path).ok()?.take(FIRST_LINE).read_to_end(&mut start).ok()?;
-    let Some(line) = start.strip_prefix(b"#!").and_then(|line| line.split(|byte| *byte == b'\n').next())
-    else {
-        return Some("its dynamic loader".to_owned());
-    };
-    let line = String::from_utf8_lossy(line);
-    let named = line.trim_matches([' ', '\t']).split([' ', '\t']).next()?.escape_debug().to_string();
-    Some(if Path::new(&named).exists() { format!("{named} (or what it needs)") } else { named })
 }

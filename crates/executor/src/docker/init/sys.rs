@@ -37,14 +37,9 @@ pub(crate) const SIGKILL: i32 = 9;
 pub(crate) const SIGTERM: i32 = 15;
 const SIGPIPE: i32 = 13;
 
-pub(crate) const EPERM: i32 = 1;
 pub(crate) const ENOENT: i32 = 2;
-pub(crate) const E2BIG: i32 = 7;
-pub(crate) const ENOEXEC: i32 = 8;
-pub(crate) const EACCES: i32 = 13;
 pub(crate) const EXDEV: i32 = 18;
 pub(crate) const ENOTDIR: i32 = 20;
-pub(crate) const ETXTBSY: i32 = 26;
 pub(crate) const ELOOP: i32 = 40;
 
 const SIG_DFL: usize = 0;

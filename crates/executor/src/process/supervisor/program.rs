@@ -2,24 +2,19 @@
 
 use std::{
     fs::File,
-    io::{self, Read},
+    io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
-use rustix::{
-    fs::{Access, CWD, FileType, Mode, OFlags, ResolveFlags, access, openat, openat2},
-    io::Errno,
-};
+use rustix::fs::{Access, CWD, FileType, Mode, OFlags, ResolveFlags, access, openat, openat2};
 
 use crate::{
     StartFailure,
     process::{layout::JobFolder, record::JobRecord, supervisor::room::Room},
+    refusal::{Found, Refusal, refusal},
     sandbox::plan::WORK,
 };
-
-/// The kernel reads no more of a `#!` line.
-const FIRST_LINE: u64 = 255;
 
 /// The files a job sees.
 pub(crate) struct View<'a> {
@@ -90,63 +85,14 @@ pub(crate) fn find(view: &View<'_>, record: &JobRecord) -> Result<PathBuf, Start
 /// Says why a program could not be run, from what the kernel said and what is there.
 pub(crate) fn why_not(view: &View<'_>, record: &JobRecord, path: &Path, error: &io::Error) -> StartFailure {
     let program = record.program.clone();
-    let not_executable =
-        |why: &str| StartFailure::NotExecutable { program: program.clone(), why: why.to_owned() };
-    match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::NOENT | Errno::NOTDIR) => match missing_interpreter(view, path) {
-            Some(interpreter) => StartFailure::InterpreterNotFound { program, interpreter },
-            None => StartFailure::NotFound { program },
-        },
-        Some(Errno::ACCESS) if view.is_folder(path) => not_executable("it is a folder"),
-        Some(Errno::ACCESS | Errno::PERM) => not_executable("permission denied (is its mode executable?)"),
-        Some(Errno::NOEXEC) => {
-            not_executable("it is neither a program for this host nor a script with a `#!` line")
+    let file = view.is_file(path).then(|| view.open(path, OFlags::RDONLY)).flatten();
+    let found = Found::new(view.is_folder(path), file);
+    match refusal(error, found, |interpreter| view.mode(Path::new(interpreter)).is_some()) {
+        Refusal::NotFound => StartFailure::NotFound { program },
+        Refusal::InterpreterNotFound(interpreter) => {
+            StartFailure::InterpreterNotFound { program, interpreter }
         }
-        Some(Errno::TXTBSY) => not_executable("it is being written"),
-        Some(Errno::TOOBIG) => {
-            StartFailure::Other("arguments and environment are too long for the host".to_owned())
-        }
-        _ => StartFailure::Other(error.to_string()),
-    }
-}
-
-/// Names the interpreter of a program that is there itself: a script's `#!`, else the loader of a binary.
-fn missing_interpreter(view: &View<'_>, path: &Path) -> Option<String> {
-    if !view.is_file(path) {
-        return None;
-    }
-    let mut start = Vec::new();
-    view.open(path, OFlags::RDONLY)?.take(FIRST_LINE).read_to_end(&mut start).ok()?;
-    match interpreter(&start) {
-        Some(named) if view.mode(Path::new(&named)).is_some() => Some(format!("{named} (or what it needs)")),
-        Some(named) => Some(named),
-        None => Some("its dynamic loader".to_owned()),
-    }
-}
-
-/// Reads the `#!` line.
-fn interpreter(start: &[u8]) -> Option<String> {
-    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let line = String::from_utf8_lossy(line);
-    // A line that ends with a carriage return names an interpreter with one: worth to be shown.
-    let named = line.trim_matches([' ', '\t']).split([' ', '\t']).next()?;
-    Some(named.escape_debug().to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_interpreter_is_the_first_word_after_the_mark() {
-        for (start, expected) in [
-            (&b"#!/bin/sh\necho"[..], Some("/bin/sh")),
-            (b"#! /usr/bin/env python3\n", Some("/usr/bin/env")),
-            (b"#!/bin/sh\r\n", Some("/bin/sh\\r")),
-            (b"#!/bin/sh", Some("/bin/sh")),
-            (b"\x7fELF", None),
-        ] {
-            assert_eq!(interpreter(start).as_deref(), expected, "{start:?}");
-        }
+        Refusal::NotExecutable(why) => StartFailure::NotExecutable { program, why: why.to_owned() },
+        Refusal::Other(why) => StartFailure::Other(why),
     }
 }

@@ -124,11 +124,7 @@ impl Job {
         }
     }
 
-    fn try_start(
-        spec: &Spec,
-        folders: &Folders,
-        stdin: Option<File>,
-    ) -> Result<(i32, [OwnedFd; 2]), How> {
+    fn try_start(spec: &Spec, folders: &Folders, stdin: Option<File>) -> Result<(i32, [OwnedFd; 2]), How> {
         let failed = |error: io::Error| How::NotStarted(error.to_string());
         let stdin = match stdin {
             None => File::open("/dev/null"),

@@ -3,7 +3,7 @@
 use std::{
     ffi::{CString, c_char},
     fs::{self, File},
-    io::{self, Read},
+    io,
     os::{
         fd::{AsFd, BorrowedFd},
         unix::{ffi::OsStringExt, fs::PermissionsExt},
@@ -14,11 +14,9 @@ use std::{
 
 use crate::{
     protocol::{How, Spec},
+    refusal::{Found, Refusal, refusal},
     sys,
 };
-
-/// The kernel reads no more of a `#!` line.
-const FIRST_LINE: u64 = 255;
 
 /// Starts a job's main process in its working folder, with these three streams.
 pub(crate) fn start(spec: &Spec, work: &Path, tmp: &Path, streams: [BorrowedFd<'_>; 3]) -> Result<i32, How> {
@@ -72,31 +70,11 @@ fn find(spec: &Spec, env: &[(String, String)], work: &Path) -> Option<PathBuf> {
 /// Says why a program could not be run, from what the kernel said and what is there.
 fn why_not(work: &Path, program: &Path, error: &io::Error) -> How {
     let path = work.join(program);
-    let not_executable = |why: &str| How::NotExecutable(why.to_owned());
-    match error.raw_os_error().unwrap_or(0) {
-        sys::ENOENT | sys::ENOTDIR => {
-            missing_interpreter(work, &path).map_or(How::NotFound, How::InterpreterNotFound)
-        }
-        sys::EACCES if path.is_dir() => not_executable("it is a folder"),
-        sys::EACCES | sys::EPERM => not_executable("permission denied (is its mode executable?)"),
-        sys::ENOEXEC => not_executable("it is neither a program for this host nor a script with a `#!` line"),
-        sys::E2BIG => How::NotStarted("arguments and environment are too long for the host".to_owned()),
-        _ => How::NotStarted(error.to_string()),
+    let file = path.is_file().then(|| File::open(&path).ok()).flatten();
+    match refusal(error, Found::new(path.is_dir(), file), |interpreter| work.join(interpreter).exists()) {
+        Refusal::NotFound => How::NotFound,
+        Refusal::InterpreterNotFound(interpreter) => How::InterpreterNotFound(interpreter),
+        Refusal::NotExecutable(why) => How::NotExecutable(why.to_owned()),
+        Refusal::Other(why) => How::NotStarted(why),
     }
-}
-
-/// Names the interpreter of a program that is there itself: a script's `#!`, else the loader of a binary.
-fn missing_interpreter(work: &Path, path: &Path) -> Option<String> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut start = Vec::new();
-    File::open(path).ok()?.take(FIRST_LINE).read_to_end(&mut start).ok()?;
-    let Some(line) = start.strip_prefix(b"#!").and_then(|rest| rest.split(|byte| *byte == b'\n').next())
-    else {
-        return Some("its dynamic loader".to_owned());
-    };
-    let line = String::from_utf8_lossy(line);
-    let named = line.trim_matches([' ', '\t']).split([' ', '\t']).next()?.escape_debug().to_string();
-    if work.join(&named).exists() { Some(format!("{named} (or what it needs)")) } else { Some(named) }
 }

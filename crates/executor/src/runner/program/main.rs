@@ -11,6 +11,8 @@
 
 #[path = "../protocol.rs"]
 mod protocol;
+#[path = "../../refusal.rs"]
+mod refusal;
 
 mod files;
 mod job;

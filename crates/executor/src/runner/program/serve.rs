@@ -267,7 +267,8 @@ impl Runner {
         }
         let (folders, made) = self.ahead.take().map_or_else(|| self.make_folders(), |ahead| (ahead, Ok(())));
         let failed = made.err().map(|error| error.to_string());
-        let mut filling = Filling { spec, folders, next: 0, open: None, stdin: None, failed, cancelled: false };
+        let mut filling =
+            Filling { spec, folders, next: 0, open: None, stdin: None, failed, cancelled: false };
         filling.open_next();
         self.jobs.insert(job, Phase::Filling(filling));
         self.launch_if_filled(job);
@@ -275,9 +276,7 @@ impl Runner {
 
     /// Makes the folders of a job.
     fn make_folders(&self) -> (Folders, io::Result<()>) {
-        let taken = |root: &PathBuf| {
-            self.jobs.values().any(|phase| phase.folders().root == *root)
-        };
+        let taken = |root: &PathBuf| self.jobs.values().any(|phase| phase.folders().root == *root);
         let places = (0..).map(|number| self.folder.join(format!("job-{number}")));
         // There are more numbers than jobs.
         let root = places.into_iter().find(|root| !taken(root)).unwrap_or_default();

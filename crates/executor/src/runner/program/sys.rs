@@ -72,9 +72,6 @@ pub(crate) const POLLIN: c_short = 1;
 pub(crate) const POLLOUT: c_short = 4;
 
 pub(crate) const ENOENT: i32 = 2;
-pub(crate) const E2BIG: i32 = 7;
-pub(crate) const ENOEXEC: i32 = 8;
-pub(crate) const EACCES: i32 = 13;
 pub(crate) const EPERM: i32 = 1;
 pub(crate) const EXDEV: i32 = 18;
 pub(crate) const ENOTDIR: i32 = 20;
