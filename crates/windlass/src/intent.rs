@@ -462,6 +462,7 @@ impl Windlass {
 
     /// Finds the outputs that nobody will know once it is said that what made them was done: of each part those that are
     /// neither told nor on record. A call whose report may still be found counts too: that is known only when it is settled.
+    /// Nothing is found for an answer that tells what no part publishes: it is refused.
     ///
     /// # Errors
     ///
@@ -489,8 +490,15 @@ impl Windlass {
             let unknown = outputs.map(|(output, _)| output.clone()).filter(|output| !is_known(output));
             Some((call.element.clone(), unknown.collect::<Vec<_>>()))
         };
-        let calls = snapshot.calls.iter().filter(reports);
-        Ok(calls.filter_map(unknown).filter(|(_, outputs)| !outputs.is_empty()).collect())
+        let calls: Vec<&CallRecord> = snapshot.calls.iter().filter(reports).collect();
+        let is_declared = |told: &PropertyName| {
+            let mut elements = calls.iter().filter_map(|call| snapshot.assembly.topology.get(&call.element));
+            elements.any(|element| element.properties.get(told).is_some_and(|property| property.read_only))
+        };
+        if !answer.published.0.keys().all(is_declared) {
+            return Ok(Vec::new());
+        }
+        Ok(calls.into_iter().filter_map(unknown).filter(|(_, outputs)| !outputs.is_empty()).collect())
     }
 
     pub(crate) async fn desired(&self, order: &Order) -> Result<(Desired, Diagnostics), Error> {

@@ -8,16 +8,22 @@ use crate::{
     small::RESOURCE,
 };
 
-/// Brings `small` up until its `Install` has begun, and cuts everything: the command, the supervisor, the script.
-fn cut() -> TestEnv {
-    let pay = r#"answer; [ -e "$WINDLASS_VOLUME_STATE/go" ] || exec sleep 600"#;
-    let env = TestEnv::small("effect: once", &[("Install", pay), ("Start", ""), ("Uninstall", "")]);
+/// Brings `small` up until its first script has begun, and cuts everything: the command, the supervisor, the script. The
+/// next script finds that it may go on.
+fn cut_in_the_middle(env: &TestEnv) {
     let up = env.spawn(&["up", "small"]);
     until("the script has begun", || env.trace() == ["Install"]);
     up.kill();
     env.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
     env.is_quiet();
     env.write(".windlass/volumes/state/go", "");
+}
+
+/// A part that is cut in its `Install`.
+fn cut() -> TestEnv {
+    let pay = r#"answer; [ -e "$WINDLASS_VOLUME_STATE/go" ] || exec sleep 600"#;
+    let env = TestEnv::small("effect: once", &[("Install", pay), ("Start", ""), ("Uninstall", "")]);
+    cut_in_the_middle(&env);
     env
 }
 
@@ -212,12 +218,7 @@ printf '%s\n' "$input" | sed -n 's/^ *properties.\(.*: ".*"\)$/\1/p' >>"$trace"
 printf 'instances:\n  "%s":\n    instanceId: "%s"\n' "$id" "$id"
 "#,
     );
-    let up = env.spawn(&["up", "small"]);
-    until("the script has begun", || env.trace() == ["Install"]);
-    up.kill();
-    env.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
-    env.is_quiet();
-    env.write(".windlass/volumes/state/go", "");
+    cut_in_the_middle(&env);
     env.clear_trace();
     env
 }
@@ -231,7 +232,6 @@ fn what_was_published_is_told() {
     assert_snapshot!(retry(&["--assume", "done", "--published", "adress=10.0.0.5"]), @"
     exit 2
     ----- stderr -----
-    note: what `box` publishes as `address` and `key` is not said, and can't be said later; unless its report is still found, nobody knows it, and who reads it can't be made before `box` is made anew: `windlass up … --replace box`
     error: `box` does not publish `adress`; its outputs are `address` and `key`
     ");
     assert_snapshot!(retry(&["--assume", "failed", "--published", "address=10.0.0.5"]), @"

@@ -70,17 +70,23 @@ fn a_project_far_down_has_a_socket_too() {
     assert!(!env.path(&format!("{folder}.windlass/metrics.sock")).exists());
 }
 
+/// A part that is up, and healed when so many samples in a row call it broken.
+fn healed_when_broken(smoothing: u32) -> TestEnv {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Stop", "")]);
+    let heal = format!(
+        "metrics: {{health: {{type: 'metric::integrity', publication-period: 3600}}}}\n\
+         policies: {{heal: {{type: 'policy::heal', metric: health, properties: {{smoothing: {{value: {smoothing}}}}}}}}}\n\
+         lifecycle:"
+    );
+    env.edit(RESOURCE, "lifecycle:", &heal);
+    env.ok(&["up", "small"]);
+    env
+}
+
 /// A part that does not get well is healed three times and then left alone, until somebody has changed something.
 #[test]
 fn what_healing_does_not_help_is_left_alone() {
-    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Stop", "")]);
-    env.edit(
-        RESOURCE,
-        "lifecycle:",
-        "metrics: {health: {type: 'metric::integrity', publication-period: 3600}}\n\
-         policies: {heal: {type: 'policy::heal', metric: health, properties: {smoothing: {value: 1}}}}\nlifecycle:",
-    );
-    env.ok(&["up", "small"]);
+    let env = healed_when_broken(1);
     let watching = env.spawn(&["run", "--health", "0"]);
     let said = |text: &str| watching.stdout().contains(text);
     let push = |reading: &str| env.ok(&["metric", "push", "small__box.health", reading]).stderr;
@@ -125,14 +131,7 @@ fn what_healing_does_not_help_is_left_alone() {
 /// A `windlass run` that is killed and started anew goes on counting: else one that flaps would heal for ever.
 #[test]
 fn heals_that_do_not_help_are_counted_over_restarts() {
-    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Stop", "")]);
-    env.edit(
-        RESOURCE,
-        "lifecycle:",
-        "metrics: {health: {type: 'metric::integrity', publication-period: 3600}}\n\
-         policies: {heal: {type: 'policy::heal', metric: health, properties: {smoothing: {value: 2}}}}\nlifecycle:",
-    );
-    env.ok(&["up", "small"]);
+    let env = healed_when_broken(2);
     let push = |readings: &[&str]| {
         for reading in readings {
             assert_eq!(env.ok(&["metric", "push", "small__box.health", reading]).stderr, "");
