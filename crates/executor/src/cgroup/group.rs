@@ -30,7 +30,7 @@ const PERIOD: u64 = 100_000;
 const LEAST_QUOTA: u64 = 1_000;
 
 /// How long processes may take to go that were killed.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One job's groups, which are removed with it.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Subject, path};
+use super::{LONG_ENOUGH_TO_BEGIN, PATIENCE, Subject, path};
 use crate::{Capability, End, Limits, RuntimeError, StartFailure};
 
 /// Every exit code is handed on as it is, also those that shells and engines give a meaning.
@@ -90,19 +90,19 @@ pub async fn timeout_ends_all_processes(subject: &Subject) {
         echo ready
         trap '' TERM
         while :; do sleep 600; done";
-    let mut limits = Limits { timeout: Duration::from_millis(400), ..Limits::default() };
+    let mut limits = Limits { timeout: LONG_ENOUGH_TO_BEGIN, ..Limits::default() };
     limits.grace = Duration::from_millis(200);
     let begun = Instant::now();
     let outcome = subject.run(subject.sh(script).limits(limits)).await;
     assert_eq!(outcome.end, End::TimedOut);
     assert_eq!(outcome.stdout.text(), "ready\n");
-    assert!(begun.elapsed() < Duration::from_secs(15), "it took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
 }
 
 /// A job that runs out of time is asked to end first, and what it then says is kept.
 pub async fn timeout_is_graceful(subject: &Subject) {
     let script = "trap 'echo cleaned up; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done";
-    let limits = Limits { timeout: Duration::from_millis(400), ..Limits::default() };
+    let limits = Limits { timeout: LONG_ENOUGH_TO_BEGIN, ..Limits::default() };
     let outcome = subject.run(subject.sh(script).limits(limits)).await;
     assert_eq!(outcome.end, End::TimedOut);
     assert_eq!(outcome.stdout.text(), "ready\ncleaned up\n");

@@ -3,18 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use super::Subject;
+use super::{LONG_ENOUGH_TO_BEGIN, PATIENCE, Subject};
 use crate::{Capability, End, Limits, Outcome};
 
 /// Megabytes.
 const MB: u64 = 1 << 20;
 
-/// The longest a job that is ended by force may take to go.
-const PATIENCE: Duration = Duration::from_secs(45);
-
 /// A job that never stops writing is ended when its time is over; what is kept of it is bounded.
 pub async fn endless_output(subject: &Subject) {
-    let mut limits = Limits { timeout: Duration::from_secs(1), grace: Duration::ZERO, ..Limits::default() };
+    let mut limits = Limits { timeout: LONG_ENOUGH_TO_BEGIN, grace: Duration::ZERO, ..Limits::default() };
     (limits.stdout_bytes, limits.spill_bytes) = (64 << 10, MB);
     let begun = Instant::now();
     let outcome = subject.run(subject.sh("while :; do cat /etc/passwd; yes; done").limits(limits)).await;

@@ -4,8 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use tokio::time::{Instant, sleep};
 
-/// How long something may take to go that was told to.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::PATIENCE;
 
 /// What is there before a case, to be compared with what is there after it.
 ///

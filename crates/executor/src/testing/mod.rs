@@ -58,6 +58,12 @@ use crate::{Capability, End, Events, Job, JobEvent, JobId, Outcome, Owner, Runti
 /// busy, far less than what it would take if the runtime waited for the sleepers in the cases.
 pub const CASE_LIMIT: Duration = Duration::from_secs(300);
 
+/// What would take ten minutes if nobody ended it takes less than this, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A time limit that a job is ended by, and that is long enough for its first line on a busy machine.
+const LONG_ENOUGH_TO_BEGIN: Duration = Duration::from_millis(1500);
+
 /// A runtime under test, and how jobs look on it.
 pub struct Subject {
     runtime: Arc<dyn Runtime>,

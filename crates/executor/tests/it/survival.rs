@@ -72,7 +72,7 @@ async fn a_job_that_must_finish_does_so_without_its_owner() {
 async fn its_time_limit_holds_without_its_owner_too() {
     let place = Place::new();
     let runtime = place.runtime();
-    let job = sh(GATED).on_owner_death(OnOwnerDeath::Finish).timeout(Duration::from_millis(300));
+    let job = sh(GATED).on_owner_death(OnOwnerDeath::Finish).timeout(Duration::from_millis(1500));
     seen(&runtime, &id("job"), &job).await;
     drop(runtime);
     let runtime = Arc::new(place.runtime());

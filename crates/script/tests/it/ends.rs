@@ -40,9 +40,9 @@ async fn a_signal() {
 
 #[tokio::test]
 async fn out_of_time() {
-    let world = World::new().set("timeout", "200ms").script("Configure.sh", "echo waiting >&2; sleep 60");
+    let world = World::new().set("timeout", "2s").script("Configure.sh", "echo waiting >&2; sleep 60");
     insta::assert_snapshot!(run(world).await, @"
-    Timeout: `Configure.sh` ran out of time (it had 200ms)
+    Timeout: `Configure.sh` ran out of time (it had 2s)
     ---
     waiting
     ");

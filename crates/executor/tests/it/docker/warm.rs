@@ -162,6 +162,6 @@ async fn a_killed_client_leaves_nothing() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), gone).await.expect("its container goes");
+    tokio::time::timeout(Duration::from_secs(60), gone).await.expect("its container goes");
     world.close().await;
 }
