@@ -1,6 +1,6 @@
 //! What a driver is asked, and what it answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,8 @@ pub struct Call {
     pub document: Value,
     /// The component's properties. Sensitive ones carry their taint, and so must all that is made of them.
     pub properties: BTreeMap<PropertyName, Input>,
+    /// The properties that are declared to be sensitive, also those that the component has yet to publish.
+    pub sensitive: BTreeSet<PropertyName>,
     /// The arguments: of an operation, the relationship's properties.
     pub arguments: BTreeMap<PropertyName, Input>,
     /// The relationship that an operation is called for.
@@ -50,24 +52,22 @@ pub struct Call {
 pub type Input = Resolved;
 
 impl Call {
-    /// Returns the texts of all sensitive values of the call: what must not appear in any log.
+    /// Returns the texts of all sensitive values that the call is given: what must not appear in any log. What it
+    /// publishes is added by [`Context::hide`](crate::Context::hide).
     pub fn secrets(&self) -> Vec<String> {
         let values = self.properties.values().chain(self.arguments.values());
-        let mut secrets = Vec::new();
-        for input in values.filter(|input| input.sensitive) {
-            collect_texts(&input.value, &mut secrets);
-        }
-        secrets
+        values.filter(|input| input.sensitive).flat_map(|input| texts(&input.value)).collect()
     }
 }
 
-fn collect_texts(value: &Value, texts: &mut Vec<String>) {
+/// Returns all texts in a value, and its numbers as they are written: what must not be seen of a secret one.
+pub fn texts(value: &Value) -> Vec<String> {
     match value {
-        Value::Null | Value::Bool(_) => {}
-        Value::Number(number) => texts.push(number.to_string()),
-        Value::String(text) => texts.push(text.clone()),
-        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
-        Value::Object(entries) => entries.values().for_each(|entry| collect_texts(entry, texts)),
+        Value::Null | Value::Bool(_) => Vec::new(),
+        Value::Number(number) => vec![number.to_string()],
+        Value::String(text) => vec![text.clone()],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(entries) => entries.values().flat_map(texts).collect(),
     }
 }
 

@@ -89,6 +89,10 @@ pub trait Context: Send + Sync {
     /// Makes an intermediate result durable: an id the moment it is known. The report belongs to `calls[call]`.
     async fn checkpoint(&self, call: usize, report: Report) -> Result<(), Failure>;
 
+    /// Says what else must not be seen of the calls' jobs: values of [sensitive](Call::sensitive) properties that they
+    /// publish. To be said before anything else is made of a job's outcome.
+    fn hide(&self, secrets: &[String]);
+
     /// Tells whether the user wants to stop. Long drivers ask between jobs.
     fn cancelled(&self) -> bool;
 

@@ -44,7 +44,7 @@ pub mod location;
 pub mod noop;
 pub mod package;
 
-pub use call::{Call, Input, Observation, Observed, Report, Settled};
+pub use call::{Call, Input, Observation, Observed, Report, Settled, texts};
 pub use contract::{Context, Driver, Found, JobFailure, Nature, Query, Registry};
 pub use location::{Location, Placement, PoolSecrets};
 pub use package::{Binding, Bindings, Package};

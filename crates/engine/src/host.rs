@@ -249,8 +249,8 @@ async fn perform(
 ) -> Result<Option<Event>, StoreError> {
     let calls = std::slice::from_ref(&*call);
     let result: Result<Report, Failure> = only(driver.perform(&context, calls).await);
-    let wipe = context.take_wipe();
-    Ok(Some(Event::Performed { call: call.id, result, wipe }))
+    let remains = context.take_remains();
+    Ok(Some(Event::Performed { call: call.id, result, remains }))
 }
 
 async fn observe(
@@ -260,8 +260,8 @@ async fn observe(
 ) -> Result<Option<Event>, StoreError> {
     let calls = std::slice::from_ref(&*call);
     let result: Result<Observed, Failure> = only(driver.observe(&context, calls).await);
-    let wipe = context.take_wipe();
-    Ok(Some(Event::Observed { call: call.id, result, wipe }))
+    let remains = context.take_remains();
+    Ok(Some(Event::Observed { call: call.id, result, remains }))
 }
 
 /// Returns the one answer to one call.

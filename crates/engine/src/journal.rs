@@ -1,7 +1,7 @@
 //! The world as a driver sees it: jobs that are written down, so that a call made again gets the same answers.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -73,9 +73,18 @@ pub(crate) struct CallContext {
     /// What tells the jobs of this attempt from those of others.
     round: String,
     location: String,
-    redactor: Redactor,
-    /// The sealed outcomes that this call has left.
-    wipe: Mutex<Vec<SecretRef>>,
+    /// What must not be seen of its jobs; more of it is known when they have answered.
+    secrets: Mutex<Vec<String>>,
+    remains: Mutex<Remains>,
+}
+
+/// What a call leaves: to be written down, and wiped, with its end.
+#[derive(Debug, Default)]
+pub(crate) struct Remains {
+    /// The sealed outcomes that are no longer needed once the call's end is durable.
+    pub(crate) wipe: Vec<SecretRef>,
+    /// The jobs that have ended, with what they wrote.
+    pub(crate) jobs: Vec<JobRecord>,
 }
 
 impl CallContext {
@@ -90,8 +99,8 @@ impl CallContext {
             call: call.id.clone(),
             round: format!("a{}", call.attempt),
             location: call.location.name.clone(),
-            redactor: Redactor::new(call.secrets()),
-            wipe: Mutex::new(Vec::new()),
+            secrets: Mutex::new(call.secrets()),
+            remains: Mutex::default(),
         }
     }
 
@@ -102,9 +111,19 @@ impl CallContext {
         self
     }
 
-    /// Returns the sealed outcomes that are no longer needed once the call's end is durable.
-    pub(crate) fn take_wipe(&self) -> Vec<SecretRef> {
-        self.wipe.lock().map(|mut wipe| std::mem::take(&mut *wipe)).unwrap_or_default()
+    /// Returns what the call leaves. All is masked that was given to it, and what it has published.
+    pub(crate) fn take_remains(&self) -> Remains {
+        let mut remains = std::mem::take(&mut *locked(&self.remains));
+        let redactor = self.redactor();
+        for end in remains.jobs.iter_mut().filter_map(|job| job.end.as_mut()) {
+            end.stderr = shown(&redactor, &end.stderr);
+            end.stdout = end.stdout.as_deref().map(|text| shown(&redactor, text));
+        }
+        remains
+    }
+
+    fn redactor(&self) -> Redactor {
+        Redactor::new(&*locked(&self.secrets))
     }
 
     fn job_id(&self, name: &str) -> Result<JobId, JobFailure> {
@@ -114,24 +133,31 @@ impl CallContext {
 
     /// Returns how a job ended that an earlier process has recorded.
     async fn recorded(&self, id: &JobId) -> Result<Option<Outcome>, JobFailure> {
-        let Some(outcome) =
-            self.journal.jobs.get(id.as_str()).and_then(|job| job.end.as_ref()?.outcome.clone())
+        let known = self.journal.jobs.get(id.as_str());
+        let Some((job, outcome)) = known.and_then(|job| Some((job, job.end.as_ref()?.outcome.clone()?)))
         else {
             return Ok(None);
         };
-        self.keep_for_wiping(outcome.clone());
+        self.wipe_later(outcome.clone());
         let sealed = self.journal.store.secret(&outcome).await.map_err(|error| not_run(error.to_string()))?;
         // It must not run once more, whatever has become of what it left.
         let Some(sealed) = sealed else { return Err(lost("its job has ended, and its outcome is gone")) };
         let outcome = serde_json::from_slice(sealed.expose())
             .map_err(|error| not_run(format!("the outcome of its job can't be read: {error}")))?;
+        self.write_later(job.clone(), &outcome);
         Ok(Some(outcome))
     }
 
-    fn keep_for_wiping(&self, secret: SecretRef) {
-        if let Ok(mut wipe) = self.wipe.lock() {
-            wipe.push(secret);
-        }
+    fn wipe_later(&self, secret: SecretRef) {
+        locked(&self.remains).wipe.push(secret);
+    }
+
+    /// Keeps what a job wrote until its driver has said what of that is secret.
+    fn write_later(&self, mut job: JobRecord, outcome: &Outcome) {
+        let Some(end) = &mut job.end else { return };
+        end.stderr = outcome.stderr.text();
+        end.stdout = (!outcome.success()).then(|| outcome.stdout.text()).filter(|text| !text.is_empty());
+        locked(&self.remains).jobs.push(job);
     }
 
     /// Hands a job over unless the runtime knows it already, and waits for its end.
@@ -171,7 +197,7 @@ impl CallContext {
             id: id.to_string(),
             calls: vec![self.call.clone()],
             name: name.to_owned(),
-            command: self.redactor.mask_str(&command),
+            command: self.redactor().mask_str(&command),
             runtime: kind.to_owned(),
             location: self.location.clone(),
             submitted: self.journal.clock.now(),
@@ -179,27 +205,28 @@ impl CallContext {
         }
     }
 
-    /// Records how a job ended: masked for people, whole and sealed for a call that has to be made again.
+    /// Records how a job ended, and its outcome, sealed, for a call that has to be made again. What it wrote is written
+    /// down for people [with the end of the call](Remains).
     fn record_end(&self, mut record: JobRecord, outcome: &Outcome) -> windlass_store::Ticket {
         let secret = format!("{}:job/{}", self.assembly, record.id).parse::<SecretRef>().ok();
         let mut batch = Batch::new();
         if let (Some(secret), Ok(bytes)) = (&secret, serde_json::to_vec(outcome)) {
             batch = batch.put_secret(secret.clone(), self.assembly.clone(), Sensitive::new(bytes));
-            self.keep_for_wiping(secret.clone());
+            self.wipe_later(secret.clone());
         }
         let exit = match outcome.end {
             End::Exited(code) => Some(code),
             _ => None,
         };
-        let failed = !outcome.success();
         record.end = Some(JobEnd {
             at: self.journal.clock.now(),
             how: outcome.end.to_string(),
             exit,
-            stderr: self.shown(&outcome.stderr),
-            stdout: failed.then(|| self.shown(&outcome.stdout)).filter(|text| !text.is_empty()),
+            stderr: String::new(),
+            stdout: None,
             outcome: secret,
         });
+        self.write_later(record.clone(), outcome);
         self.journal.store.commit(&self.journal.lease, batch.put_job(record))
     }
 
@@ -208,15 +235,21 @@ impl CallContext {
     fn enter(&self, ticket: windlass_store::Ticket, remove: Option<(Arc<dyn Runtime>, JobId)>) {
         let _ = self.journal.entries.send(Entry { ticket, remove });
     }
+}
 
-    fn shown(&self, captured: &windlass_executor::Captured) -> String {
-        let text = self.redactor.mask_str(&captured.text());
-        let mut start = text.len().saturating_sub(SHOWN);
-        while !text.is_char_boundary(start) {
-            start += 1;
-        }
-        text[start..].to_owned()
+/// Locks what is whole at any time, also where somebody has panicked.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The end of what a job wrote, as people see it.
+fn shown(redactor: &Redactor, text: &str) -> String {
+    let text = redactor.mask_str(text);
+    let mut start = text.len().saturating_sub(SHOWN);
+    while !text.is_char_boundary(start) {
+        start += 1;
     }
+    text[start..].to_owned()
 }
 
 #[async_trait]
@@ -252,6 +285,10 @@ impl Context for CallContext {
         let checkpoint = Checkpoint { call: self.call.clone(), report, reply };
         self.journal.checkpoints.send(checkpoint).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
+    }
+
+    fn hide(&self, secrets: &[String]) {
+        locked(&self.secrets).extend_from_slice(secrets);
     }
 
     fn cancelled(&self) -> bool {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use windlass_driver::{Call, Input, Package, Placement, Report};
+use windlass_driver::{Call, Input, Package, Placement, Report, texts};
 use windlass_lifecycle::{Current, ElementNow};
 use windlass_model::assembly::{ElementKind, OperationCall, PackageDigest};
 use windlass_model::id::Entropy;
@@ -474,8 +474,8 @@ impl World {
         }
         record.revision += 1;
         let before = self.published(&call.element);
-        self.seal(&call.element, &call.instance, &call.secrets(), &mut record, batch);
-        let redactor = Redactor::new(call.secrets());
+        let secrets = self.seal(&call.element, &call.instance, call.secrets(), &mut record, batch);
+        let redactor = Redactor::new(&secrets);
         for entry in &mut log {
             entry.message = redactor.mask_str(&entry.message);
         }
@@ -506,7 +506,7 @@ impl World {
         let before = self.published(element);
         // What a part was given may come back as what it publishes.
         let known: Vec<String> = self.secrets.values().map(|secret| secret.expose().clone()).collect();
-        self.seal(element, &instance, &known, &mut record, batch);
+        self.seal(element, &instance, known, &mut record, batch);
         batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
         self.instances.insert(element.clone(), record);
         self.note_readers(action, &before, batch);
@@ -529,40 +529,44 @@ impl World {
         }
     }
 
-    /// Replaces secret values in a document by markers.
+    /// Replaces secret values in a document by markers: those of sensitive properties, and what holds one of them or of the
+    /// secrets that are `known`. Returns all of these.
     fn seal(
         &mut self,
         element: &ElementName,
         instance: &InstanceId,
-        known: &[String],
+        known: Vec<String>,
         record: &mut InstanceRecord,
         batch: &mut Batch,
-    ) {
-        let redactor = Redactor::new(known);
-        let sensitive: Vec<PropertyName> = self
-            .element(element, Side::Desired)
-            .map(|e| e.properties.iter().filter(|(_, p)| p.sensitive).map(|(name, _)| name.clone()).collect())
-            .unwrap_or_default();
-        if known.is_empty() && sensitive.is_empty() {
-            return;
+    ) -> Vec<String> {
+        let sensitive: BTreeSet<PropertyName> =
+            self.element(element, Side::Desired).map(sensitive).unwrap_or_default();
+        let mut secrets = known;
+        if secrets.is_empty() && sensitive.is_empty() {
+            return secrets;
         }
-        let outputs = record.document["interfaces"][OUTPUTS]["signals"].as_object_mut();
-        let Some(outputs) = outputs else { return mask_texts(&mut record.document, &redactor) };
-        // What an earlier report has published is sealed already, and keeps its name.
-        let taken: BTreeSet<SecretRef> = outputs.values().filter_map(SecretRef::from_value).collect();
-        let id = |number: usize| format!("{}:published/{instance}/{number}", element.assembly());
-        let names = (0..).map_while(|number| id(number).parse::<SecretRef>().ok());
-        let mut names = names.filter(|name| !taken.contains(name));
+        let is_sensitive = |name: &str| sensitive.iter().any(|property| property.as_str() == name);
         let mut sealed = Vec::new();
-        for (name, value) in outputs {
-            let holds_secret = holds_secret(value, known, &redactor);
-            let is_secret = sensitive.iter().any(|property| property.as_str() == name) || holds_secret;
-            if value.is_null() || !is_secret || SecretRef::from_value(value).is_some() {
-                continue;
-            }
-            if let Some(secret) = names.next() {
-                sealed.push((secret.clone(), windlass_model::resolve::text_of(value)));
-                *value = secret.to_value();
+        if let Some(outputs) = record.document["interfaces"][OUTPUTS]["signals"].as_object_mut() {
+            // What an earlier report has published is sealed already, and keeps its name.
+            let taken: BTreeSet<SecretRef> = outputs.values().filter_map(SecretRef::from_value).collect();
+            let is_new = |value: &Value| !value.is_null() && SecretRef::from_value(value).is_none();
+            let said = outputs.iter().filter(|(name, value)| is_sensitive(name) && is_new(value));
+            secrets.extend(said.flat_map(|(_, value)| texts(value)).filter(|text| !text.is_empty()));
+            let redactor = Redactor::new(&secrets);
+            let id = |number: usize| format!("{}:published/{instance}/{number}", element.assembly());
+            let names = (0..).map_while(|number| id(number).parse::<SecretRef>().ok());
+            let mut names = names.filter(|name| !taken.contains(name));
+            let is_secret =
+                |name: &str, value: &Value| is_sensitive(name) || holds_secret(value, &secrets, &redactor);
+            for (name, value) in outputs.iter_mut() {
+                if is_new(value)
+                    && is_secret(name, value)
+                    && let Some(secret) = names.next()
+                {
+                    sealed.push((secret.clone(), windlass_model::resolve::text_of(value)));
+                    *value = secret.to_value();
+                }
             }
         }
         for (secret, text) in sealed {
@@ -571,7 +575,8 @@ impl World {
             batch.push(windlass_store::Change::PutSecret { secret: secret.clone(), assembly, value: bytes });
             self.secrets.insert(secret, Sensitive::new(text));
         }
-        mask_texts(&mut record.document, &redactor);
+        mask_texts(&mut record.document, &Redactor::new(&secrets));
+        secrets
     }
 
     /// Forgets that an element has said that it failed, or is on its way: a transition begins, and says itself how it went.
@@ -625,6 +630,12 @@ pub(crate) fn without_complaint(document: &mut Value) {
     if taken.map(|(_, value)| *value = Value::Bool(false)).count() > 0 {
         status.remove("message");
     }
+}
+
+/// Returns which of its properties an element declares to be sensitive.
+pub(crate) fn sensitive(element: &Element) -> BTreeSet<PropertyName> {
+    let sensitive = element.properties.iter().filter(|(_, property)| property.sensitive);
+    sensitive.map(|(name, _)| name.clone()).collect()
 }
 
 /// Tells whether a relationship is made, or some of its operations were called.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use windlass_driver::contract::{Found, Nature, Query};
 use windlass_driver::{Call, Context, Driver, Failure, FailureKind, Observation, Observed, Package, Report};
-use windlass_executor::{Job, Outcome};
+use windlass_executor::Job;
 use windlass_model::name::DriverKind;
 use windlass_model::{Action, Transition};
 use windlass_source::Diagnostic;
@@ -14,7 +14,7 @@ use crate::job::{self, JobRefusal};
 use crate::role::Role;
 use crate::scripts::{self, ScriptFile};
 use crate::settings::Settings;
-use crate::{check, discover, input, observe, verdict};
+use crate::{check, discover, input, observe, published, verdict};
 
 /// The kind of this driver, as descriptors name it.
 pub const KIND: &str = "script";
@@ -81,7 +81,7 @@ impl Driver for Script {
 async fn perform(context: &dyn Context, at: usize, call: &Call) -> Result<Report, Failure> {
     let (role, script) = script_for(call)?;
     let (settings, _) = Settings::read(&role, &call.binding);
-    let run = Run { role, script, settings, reporter: Reporter::of(script.name(), call) };
+    let mut run = Run { role, script, settings, reporter: Reporter::of(script.name(), call, &[]) };
     let answer = run.answer(context, at, call).await?;
     if let Some(failure) = verdict::shortfall(&run.role, &answer, &run.reporter) {
         // What the script said stays said: a launch that failed may have left something, and its id.
@@ -100,8 +100,8 @@ async fn observe(context: &dyn Context, at: usize, call: &Call) -> Result<Observ
     if asked == Some(Role::Launch) && call.natural.is_none() {
         return Ok(unseen(Observation::CannotTell("nobody knows which id the launch has chosen".to_owned())));
     }
-    let reporter = Reporter::of(script.name(), call);
-    let run = Run { role: Role::HealthCheck, script, settings: health_settings(call), reporter };
+    let reporter = Reporter::of(script.name(), call, &[]);
+    let mut run = Run { role: Role::HealthCheck, script, settings: health_settings(call), reporter };
     let answer = run.answer(context, at, call).await?;
     let observation = observe::observation(asked.as_ref(), call, &answer);
     Ok(Observed { observation, report: answer.report })
@@ -129,8 +129,14 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Runs the script for a call and reads what it printed.
-    async fn answer(&self, context: &dyn Context, at: usize, call: &Call) -> Result<Answer, Failure> {
-        let outcome = self.outcome(context, at, self.job(call)?).await?;
+    async fn answer(&mut self, context: &dyn Context, at: usize, call: &Call) -> Result<Answer, Failure> {
+        let job = self.job(call)?;
+        let limits = job.limits.clone();
+        let outcome = context.job(&self.job_name(at), job).await?;
+        let published = published::secrets(&outcome.stdout, &call.sensitive);
+        context.hide(&published);
+        self.reporter = Reporter::of(self.script.name(), call, &published);
+        self.reporter.check(&outcome, &limits)?;
         let printed = Printed { role: &self.role, call, script: self.script.name() };
         match printed.read(&outcome.stdout) {
             Ok(answer) => Ok(answer.masked(&self.reporter)),
@@ -148,15 +154,11 @@ impl Run<'_> {
             .label("action", call.action.as_str()))
     }
 
-    async fn outcome(&self, context: &dyn Context, at: usize, job: Job) -> Result<Outcome, Failure> {
-        let name = match at {
+    fn job_name(&self, at: usize) -> String {
+        match at {
             0 => self.role.job_name().to_owned(),
             at => format!("{}-{}", self.role.job_name(), at + 1),
-        };
-        let limits = job.limits.clone();
-        let outcome = context.job(&name, job).await?;
-        self.reporter.check(&outcome, &limits)?;
-        Ok(outcome)
+        }
     }
 }
 

@@ -24,9 +24,9 @@ impl Reporter {
         Self { script: script.to_owned(), redactor: Redactor::new(secrets) }
     }
 
-    /// Speaks of a script that was run for a call.
-    pub(crate) fn of(script: &str, call: &Call) -> Self {
-        Self::new(script, &call.secrets())
+    /// Speaks of a script that was run for a call, and has published these secrets.
+    pub(crate) fn of(script: &str, call: &Call, published: &[String]) -> Self {
+        Self::new(script, &[&call.secrets(), published].concat())
     }
 
     /// Masks a text.

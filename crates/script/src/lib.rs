@@ -61,6 +61,7 @@
 //! #         Ok(outcome)
 //! #     }
 //! #     async fn checkpoint(&self, _: usize, _: Report) -> Result<(), Failure> { Ok(()) }
+//! #     fn hide(&self, _: &[String]) {}
 //! #     fn cancelled(&self) -> bool { false }
 //! #     fn now(&self) -> windlass_model::Timestamp { windlass_model::Timestamp::default() }
 //! # }
@@ -95,7 +96,7 @@
 //!     package: Arc::new(package),
 //!     binding: script,
 //!     location: Arc::new(Location::local("here")),
-//! #   attempt: 1, natural: None, document: json!({}), arguments: [].into(), pair: None, private: json!(null),
+//! #   sensitive: [].into(), attempt: 1, natural: None, document: json!({}), arguments: [].into(), pair: None, private: json!(null),
 //!     // …
 //! };
 //! # let context = Rehearsal;
@@ -119,6 +120,7 @@
 //! | `input` | the document that a script reads |
 //! | `job` | the job that runs it |
 //! | `output` | the document that it prints: [`Output`] |
+//! | `published` | what of that is secret |
 //! | `answer`, `status` | what it says of the instance of a call |
 //! | `verdict`, `observe`, `discover` | what that means for a call, for a look at it, for a search |
 //! | `failure` | what went wrong, without secrets |
@@ -135,6 +137,7 @@ mod input;
 mod job;
 mod observe;
 mod output;
+mod published;
 mod role;
 mod scripts;
 mod settings;

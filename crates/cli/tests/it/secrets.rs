@@ -3,6 +3,7 @@
 use std::fs;
 
 use insta::assert_snapshot;
+use rstest::rstest;
 
 use crate::{
     env::{TestEnv, until},
@@ -299,4 +300,52 @@ fn no_command_and_no_file_tells_a_secret() {
         assert!(!env.read(file).contains("hunter2"), "{file}");
     }
     assert_eq!(leaks(&env), [""; 0]);
+}
+
+/// A password that a script makes itself is one from the first moment: what the script wrote before it published it, what
+/// else it publishes, and what is kept of an answer that can't be used or of a script that fails.
+#[rstest]
+#[case::well("", "")]
+#[case::failing("", "exit 3")]
+#[case::breaking_the_protocol("    extra: $password\n    activityLog: $password", "")]
+#[case::not_yaml("} $password", "")]
+fn a_secret_that_a_script_makes_is_masked_at_once(#[case] more: &str, #[case] end: &str) {
+    // The script itself is in the store: it has the password in two halves.
+    let (first, second) = SECRET.split_at(9);
+    let script = format!(
+        r#"
+password='{first}''{second}'
+echo "made $password" >&2
+cat <<ANSWER
+instances:
+  "$id":
+    instanceId: "$id"
+    interfaces: {{properties: {{signals: {{password: "$password", url: "https://admin:$password@vault.example"}}}}}}
+    status: {{flags: {{active: true}}, message: "the password is $password"}}
+{more}
+ANSWER
+{end}"#
+    );
+    let env = TestEnv::small("effect: repeatable", &[("Install", &script), ("Uninstall", "")]);
+    let outputs = "properties:\n  password:\n    type: password\n    read-only: true\n  url:\n    read-only: true\nlifecycle:\n";
+    env.edit(RESOURCE, "lifecycle:\n", outputs);
+    let up = env.run(&["up", "small"]);
+    let is_well = more.is_empty() && end.is_empty();
+    assert_eq!(up.code(), Some(i32::from(!is_well)), "{up}");
+    let log = env.ok(&["log", "small"]);
+    assert!(log.stdout.contains("| made ***"), "{log}");
+    for run in [up, log, env.ok(&["status"]), env.ok(&["log", "small", "--format", "json"])] {
+        assert!(!run.stdout.contains(SECRET) && !run.stderr.contains(SECRET), "{run}");
+    }
+    assert_eq!(leaks(&env), [""; 0]);
+    if is_well {
+        assert_snapshot!(env.ok(&["status"]), @"
+        exit 0
+        ----- stdout -----
+        small Active assembly::small::1.0, AGE
+        └─ box Active active, AGE, the password is ***
+             password: ***
+             url: ***
+        ");
+    }
 }

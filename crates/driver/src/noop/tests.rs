@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use windlass_model::CallId;
@@ -35,6 +35,7 @@ fn call(package: Package, action: Action, properties: &[(&str, Resolved)]) -> Ca
         natural: None,
         document: json!({}),
         properties: properties.iter().map(|(name, value)| (name.parse().unwrap(), value.clone())).collect(),
+        sensitive: BTreeSet::new(),
         arguments: BTreeMap::new(),
         pair: None,
         private: Value::Null,

@@ -145,6 +145,9 @@ impl Context for Looking {
         Ok(())
     }
 
+    /// Nothing of its jobs is kept.
+    fn hide(&self, _: &[String]) {}
+
     fn cancelled(&self) -> bool {
         false
     }

@@ -34,6 +34,7 @@ use windlass_secret::SecretRef;
 use windlass_store::{Batch, Change};
 
 use crate::engine::Told;
+use crate::journal::Remains;
 use crate::places::Places;
 use crate::runner::Runner;
 use crate::world::World;
@@ -46,14 +47,9 @@ pub(crate) enum Event {
     /// A batch is durable.
     Durable(Vec<Ack>),
     /// A driver has answered a call.
-    Performed {
-        call: CallId,
-        result: Result<Report, Failure>,
-        /// The sealed outcomes that are no longer needed once this is durable.
-        wipe: Vec<SecretRef>,
-    },
+    Performed { call: CallId, result: Result<Report, Failure>, remains: Remains },
     /// A driver has looked.
-    Observed { call: CallId, result: Result<Observed, Failure>, wipe: Vec<SecretRef> },
+    Observed { call: CallId, result: Result<Observed, Failure>, remains: Remains },
     /// A person has said what became of undecided calls.
     Assume {
         calls: Vec<CallRecord>,
@@ -278,12 +274,12 @@ impl Machine {
         match event {
             Event::Begin => {}
             Event::Durable(acks) => acks.into_iter().for_each(|ack| self.durable(ack)),
-            Event::Performed { call, result, wipe } => {
-                self.keep_for_wiping(&call, wipe);
+            Event::Performed { call, result, remains } => {
+                self.take_over(&call, remains);
                 self.performed(&call, result);
             }
-            Event::Observed { call, result, wipe } => {
-                self.keep_for_wiping(&call, wipe);
+            Event::Observed { call, result, remains } => {
+                self.take_over(&call, remains);
                 self.observed(&call, result);
             }
             Event::Assume { calls, answer, published } => {
@@ -299,12 +295,15 @@ impl Machine {
         self.flush()
     }
 
-    /// Keeps sealed outcomes until their call has ended: one that was lost is looked at first, and whoever takes that up
-    /// after a crash must find its jobs as they ended.
-    fn keep_for_wiping(&mut self, call: &CallId, secrets: Vec<SecretRef>) {
+    /// Writes the jobs of a call down, and keeps their sealed outcomes until it has ended: one that was lost is looked at
+    /// first, and whoever takes that up after a crash must find its jobs as they ended.
+    fn take_over(&mut self, call: &CallId, remains: Remains) {
+        for job in remains.jobs {
+            self.change(Change::PutJob(Box::new(job)));
+        }
         match self.calls.get_mut(call) {
-            Some(run) => run.wipe.extend(secrets),
-            None => self.wipe(secrets),
+            Some(run) => run.wipe.extend(remains.wipe),
+            None => self.wipe(remains.wipe),
         }
     }
 

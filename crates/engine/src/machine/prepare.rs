@@ -14,7 +14,7 @@ use windlass_model::{
 
 use super::{CallRun, Machine, StepKey};
 use crate::engine::{ByQueries, Look};
-use crate::world::{Unknown, without_complaint};
+use crate::world::{Unknown, sensitive, without_complaint};
 
 /// A call as a step wants it.
 pub(super) struct CallSeed {
@@ -208,6 +208,7 @@ impl Machine {
             natural: natural.or_else(|| foreign.map(|referent| natural_of(referent, &properties))),
             document,
             properties,
+            sensitive: sensitive(element),
             arguments: arguments.unwrap_or_default(),
             pair: record.pair.clone(),
             private: known.and_then(|known| known.private.get(family)).cloned().unwrap_or_default(),

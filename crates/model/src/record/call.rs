@@ -146,7 +146,7 @@ pub struct JobEnd {
     pub how: String,
     /// The exit code, if it exited.
     pub exit: Option<i32>,
-    /// The last of what it wrote to stderr.
+    /// The last of what it wrote to stderr; empty until its calls have ended.
     pub stderr: String,
     /// The last of what it wrote to stdout; kept for failed jobs only.
     pub stdout: Option<String>,

@@ -76,6 +76,8 @@ impl Context for Place {
         Ok(())
     }
 
+    fn hide(&self, _: &[String]) {}
+
     fn cancelled(&self) -> bool {
         false
     }
@@ -97,6 +99,8 @@ impl Context for Canned {
     async fn checkpoint(&self, _: usize, _: Report) -> Result<(), Failure> {
         Ok(())
     }
+
+    fn hide(&self, _: &[String]) {}
 
     fn cancelled(&self) -> bool {
         false

@@ -1,6 +1,6 @@
 //! Packages, locations and calls to try the driver with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -98,6 +98,7 @@ pub(crate) fn call(word: &str, package: Package, properties: BTreeMap<String, Va
         natural: None,
         document: json!({}),
         properties: BTreeMap::new(),
+        sensitive: BTreeSet::new(),
         arguments: BTreeMap::new(),
         pair: None,
         private: Value::Null,
