@@ -160,3 +160,48 @@ fn down_can_be_interrupted_too() {
     env.ok(&["down", "small"]);
     assert_eq!(env.trace(), ["Install", "Stop", "Uninstall"]);
 }
+
+/// Half of what was being made may be there, so it is cleared away, whatever comes next.
+#[test]
+fn what_was_stopped_while_it_was_made_is_cleared_away() {
+    for (next, then) in
+        [("up", ["Install", "Uninstall", "Install"].as_slice()), ("down", &["Install", "Uninstall"])]
+    {
+        let env = TestEnv::small("effect: repeatable", &[("Install", GATE), ("Uninstall", "")]);
+        let up = begun(&env, &["--grace", "0"]);
+        up.signal(Signal::INT);
+        assert_eq!(up.end().code(), Some(130));
+        if next == "up" {
+            assert_snapshot!(env.ok(&["status"]).out(), @"
+            small Failed assembly::small::1.0, AGE
+              0 of 1 Active
+            └─ box Failed AGE
+                 it was stopped on request
+            ");
+        }
+        env.write(".windlass/volumes/state/go", "");
+        env.ok(&[next, "small"]);
+        assert_eq!(env.trace(), then);
+    }
+}
+
+/// What was being stopped may do half of its work: it is stopped again and started, and not made anew.
+#[test]
+fn what_was_stopped_while_it_stopped_is_started_again() {
+    let gate = r#"until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let scripts = [("Install", "answer"), ("Start", ""), ("Stop", gate), ("Uninstall", "")];
+    let env = TestEnv::small("effect: repeatable", &scripts);
+    env.ok(&["up", "small"]);
+    let down = env.spawn(&["down", "small", "--grace", "0"]);
+    until("the script has begun", || env.trace() == ["Install", "Start", "Stop"]);
+    down.signal(Signal::INT);
+    assert_eq!(down.end().code(), Some(130));
+    assert_snapshot!(env.ok(&["status"]).out(), @"
+    small Broken (going down) assembly::small::1.0, AGE
+    └─ box Broken AGE
+         it was stopped on request
+    ");
+    env.write(".windlass/volumes/state/go", "");
+    env.ok(&["up", "small"]);
+    assert_eq!(env.trace(), ["Install", "Start", "Stop", "Stop", "Start"]);
+}

@@ -305,8 +305,28 @@ impl Machine {
     /// Ends a call that was stopped on request and may be made again.
     pub(super) fn stopped(&mut self, id: &CallId) {
         let failure = Failure::new(FailureKind::Lost, "it was stopped on request");
-        let Some(run) = self.finish_call(id, CallState::Failed(failure)) else { return };
+        let Some(run) = self.finish_call(id, CallState::Failed(failure.clone())) else { return };
+        self.cut_short(&run.record, &failure);
         self.end_step((run.record.process, run.record.step), StepEnd::Cancelled);
+    }
+
+    /// Notes where a transition has left its element that was stopped halfway.
+    ///
+    /// Half of what was being made may be there: `down` has to clear it away, so it has failed. What was being stopped may
+    /// still do half of its work: it is broken, and not made anew, since nothing of it was lost. The others leave their
+    /// element where a failure would, which is where it was.
+    fn cut_short(&mut self, record: &CallRecord, failure: &Failure) {
+        let CallRecord { element, action, pair, process, .. } = record;
+        match action {
+            Action::Transition(Transition::Create | Transition::Install) => {
+                self.fall(element, action, pair.as_ref(), failure, *process);
+            }
+            Action::Transition(Transition::Stop) => {
+                self.reach(element, State::Broken, Some(*process));
+                self.note_failure(element, Some(failure.clone()));
+            }
+            _ => {}
+        }
     }
 
     pub(super) fn failed(&mut self, id: &CallId, failure: Failure) {
