@@ -107,6 +107,20 @@ fn a_saved_plan_has_no_secrets() {
     env.ok(&["apply", "shop.plan", "-p", "password=@secret"]);
 }
 
+/// A secret is given again. With another one it would do something else than what was looked at, though by the same steps.
+#[test]
+fn a_saved_plan_is_of_its_secrets() {
+    let env = shop();
+    env.write("first", "hunter22");
+    env.write("second", "hunter33");
+    env.ok(&["up", "shop", "-p", "password=@first"]);
+    env.ok(&["plan", "shop", "-p", "password=@second", "-p", "size=large", "-o", "shop.plan"]);
+    let other = ["apply", "shop.plan", "-p", "password=@first"];
+    assert_snapshot!(env.refuses(&other), @"error: what would be done to `shop` now is not what the saved plan says; give `password` as it was made with, or plan anew");
+    assert_eq!(env.refuses(&[&other[..], &["--dry-run"]].concat()), env.refuses(&other));
+    env.ok(&["apply", "shop.plan", "-p", "password=@second"]);
+}
+
 #[test]
 fn a_saved_plan_is_of_one_project_and_whole() {
     let env = shop();

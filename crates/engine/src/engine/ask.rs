@@ -6,10 +6,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_lifecycle::Scale;
+use windlass_lifecycle::{Planned, Scale};
 use windlass_model::record::{Assumption, CallRecord, Intent};
 use windlass_model::{DescriptorName, ElementName, ProcessId, PropertyName, State, Topology};
 use windlass_secret::{SecretRef, Sensitive};
+
+use super::essence;
 
 /// What a person says became of calls that nobody else can tell of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +83,9 @@ pub enum Ask {
         ask: Box<Ask>,
         /// The plan that must come of it, as [`essence`](super::essence) has it.
         plan: Value,
+        /// What that plan must change, in the same form; none asks for nothing. It tells a secret that changes from one
+        /// that doesn't, where the steps are the same.
+        changes: Option<Value>,
     },
 }
 
@@ -121,6 +126,20 @@ impl Default for Manner {
     }
 }
 
+/// What must come of an ask.
+pub(super) struct Expected {
+    plan: Value,
+    changes: Option<Value>,
+}
+
+impl Expected {
+    /// Tells whether it has come of it.
+    pub(super) fn is(&self, planned: &Planned) -> bool {
+        self.plan == essence(&planned.plan)
+            && self.changes.as_ref().is_none_or(|changes| essence(changes) == essence(&planned.diff))
+    }
+}
+
 impl Ask {
     /// Returns what is asked, whatever plan must come of it.
     pub(super) fn bare(&self) -> &Self {
@@ -130,10 +149,18 @@ impl Ask {
         }
     }
 
-    /// Takes apart what is asked, and the plan that must come of it.
-    pub(super) fn apart(self) -> (Self, Option<Value>) {
+    /// Returns what a person says became of calls that nobody else can tell of.
+    pub(super) fn assumption(&self) -> Option<Answer> {
+        match self.bare() {
+            Self::Retry { assume } => assume.clone(),
+            _ => None,
+        }
+    }
+
+    /// Takes apart what is asked, and what must come of it.
+    pub(super) fn apart(self) -> (Self, Option<Expected>) {
         match self {
-            Self::AsPlanned { ask, plan } => (ask.apart().0, Some(plan)),
+            Self::AsPlanned { ask, plan, changes } => (ask.apart().0, Some(Expected { plan, changes })),
             ask => (ask, None),
         }
     }

@@ -140,7 +140,7 @@ impl Means {
             desired: (!goes).then_some(Version { topology: world.topology(), lookup: &world }),
         };
         let planned = plan(&situation, &target.options)?;
-        if expected.is_some_and(|expected| expected != essence(&planned.plan)) {
+        if expected.is_some_and(|expected| !expected.is(&planned)) {
             return Err(EngineError::MovedOn(world.assembly.name.clone()));
         }
         Ok(Draft {

@@ -39,13 +39,20 @@ enum Form {
     Up(Box<DesiredForm>),
     Down,
     DownWith(Vec<PackageRecord>),
-    Retry { assume: Option<Answer> },
+    Retry {
+        assume: Option<Answer>,
+    },
     SetState(State),
     ScaleOut(ElementName),
     ScaleIn(ElementName),
     Heal(ElementName),
     Rollback(Option<ProcessId>),
-    AsPlanned { ask: Box<Form>, plan: Value },
+    AsPlanned {
+        ask: Box<Form>,
+        plan: Value,
+        #[serde(default)]
+        changes: Option<Value>,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -96,8 +103,8 @@ impl Form {
             Ask::Scale { cluster, scale: Scale::In } => Self::ScaleIn(cluster.clone()),
             Ask::Heal(element) => Self::Heal(element.clone()),
             Ask::Rollback(process) => Self::Rollback(*process),
-            Ask::AsPlanned { ask, plan } => {
-                Self::AsPlanned { ask: Box::new(Self::of(ask)), plan: plan.clone() }
+            Ask::AsPlanned { ask, plan, changes } => {
+                Self::AsPlanned { ask: Box::new(Self::of(ask)), plan: plan.clone(), changes: changes.clone() }
             }
         }
     }
@@ -113,7 +120,9 @@ impl Form {
             Self::ScaleIn(cluster) => Ask::Scale { cluster, scale: Scale::In },
             Self::Heal(element) => Ask::Heal(element),
             Self::Rollback(process) => Ask::Rollback(process),
-            Self::AsPlanned { ask, plan } => Ask::AsPlanned { ask: Box::new(ask.ask()?), plan },
+            Self::AsPlanned { ask, plan, changes } => {
+                Ask::AsPlanned { ask: Box::new(ask.ask()?), plan, changes }
+            }
         })
     }
 }

@@ -104,10 +104,11 @@ impl Windlass {
         stop: &Stop,
     ) -> Result<Started, Error> {
         let (ask, warnings) = self.saved_ask(saved, given).await?;
-        match &saved.asked {
+        let started = match &saved.asked {
             Asked::Up(_) => self.bring_up(&saved.assembly, ask, warnings, stop).await,
             _ => self.change(&saved.assembly, ask, stop).await,
-        }
+        };
+        started.map_err(|error| saved.explain(error))
     }
 
     /// Says what [`apply`](Self::apply) would do, if it would do it still.
@@ -121,7 +122,8 @@ impl Windlass {
         given: &BTreeMap<String, Value>,
     ) -> Result<(PlanView, Diagnostics), Error> {
         let (ask, warnings) = self.saved_ask(saved, given).await?;
-        let Preview { plan, diff, .. } = self.preview_up(&saved.assembly, ask).await?;
+        let preview = self.preview_up(&saved.assembly, ask).await;
+        let Preview { plan, diff, .. } = preview.map_err(|error| saved.explain(error))?;
         Ok((PlanView::new(saved.assembly.clone(), &plan, diff), warnings))
     }
 
@@ -163,7 +165,8 @@ impl Windlass {
         saved.check_secrets(given)?;
         let (ask, warnings, moved) = self.asked_anew(saved, given).await?;
         refuse(moved)?;
-        Ok((Ask::AsPlanned { ask: Box::new(ask), plan: saved.plan.clone() }, warnings))
+        let (plan, changes) = (saved.plan.clone(), Some(saved.changes.clone()));
+        Ok((Ask::AsPlanned { ask: Box::new(ask), plan, changes }, warnings))
     }
 
     /// Asks anew what was asked; tells what of the project's files is not what it was.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 use windlass_driver::Package;
-use windlass_engine::{Ask, Desired, Preview, essence};
+use windlass_engine::{Ask, Desired, EngineError, Preview, essence};
 use windlass_lifecycle::Scale;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
@@ -56,6 +56,17 @@ pub enum SavedPlanError {
         /// What has happened since, as sentence fragments.
         what: Vec<String>,
     },
+    /// It would do something else, and it was made with secrets that are given again.
+    #[error(
+        "what would be done to `{assembly}` now is not what the saved plan says; give {} as it was made with, or plan anew",
+        list(secrets)
+    )]
+    OtherSecrets {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The secrets that it was made with.
+        secrets: Vec<String>,
+    },
     /// There is nothing to plan.
     #[error("this can't be planned ahead")]
     NoPlan,
@@ -69,8 +80,11 @@ pub enum SavedPlanError {
     },
 }
 
+fn list(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
 fn secrets(missing: &[String], unknown: &[String]) -> String {
-    let list = |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     if unknown.is_empty() {
         return format!(
             "the plan was made with the secret {}, which is not in it; give it again, as `-p {}=@FILE`",
@@ -95,7 +109,7 @@ pub struct SavedPlan {
     elements: BTreeMap<String, String>,
     /// The plan, without the places of its reasons.
     plan: Value,
-    /// What it changes, for people.
+    /// What it changes, without places.
     changes: Value,
 }
 
@@ -189,8 +203,21 @@ impl SavedPlan {
     /// Puts the plan in, and returns it as it is shown.
     fn fill(&mut self, preview: Preview) -> PlanView {
         self.plan = essence(&preview.plan);
-        self.changes = serde_json::to_value(&preview.diff).unwrap_or_default();
+        self.changes = essence(&preview.diff);
         PlanView::new(self.assembly.clone(), &preview.plan, preview.diff)
+    }
+
+    /// Says what else the reason may be that it would do something else: secrets are given again.
+    fn explain(&self, error: Error) -> Error {
+        match (&self.asked, error) {
+            (Asked::Up(recipe), Error::Engine(EngineError::MovedOn(assembly)))
+                if !recipe.secrets.is_empty() =>
+            {
+                let secrets = recipe.secrets.iter().cloned().collect();
+                SavedPlanError::OtherSecrets { assembly, secrets }.into()
+            }
+            (_, error) => error,
+        }
     }
 
     /// Returns the assembly.
