@@ -73,6 +73,11 @@ fn a_project_far_down_has_a_socket_too() {
 /// A part that is up, and healed when so many samples in a row call it broken.
 fn healed_when_broken(smoothing: u32) -> TestEnv {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Stop", "")]);
+    healed(env, smoothing)
+}
+
+/// Has the part of an assembly healed when so many samples in a row call it broken, and brings it up.
+fn healed(env: TestEnv, smoothing: u32) -> TestEnv {
     let heal = format!(
         "metrics: {{health: {{type: 'metric::integrity', publication-period: 3600}}}}\n\
          policies: {{heal: {{type: 'policy::heal', metric: health, properties: {{smoothing: {{value: {smoothing}}}}}}}}}\n\
@@ -126,6 +131,32 @@ fn what_healing_does_not_help_is_left_alone() {
     watching.end();
     let told = env.run(&["metric", "push", "small__box.health", "OK"]);
     assert!(told.stderr.contains("start `windlass run`"), "{told}");
+}
+
+/// What another command does to an assembly is no reason to heal it: meanwhile nothing counts, and counting begins anew after.
+#[test]
+fn nothing_counts_while_another_command_changes_it() {
+    let gate = r#"until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Stop", gate)]);
+    let env = healed(env, 2);
+    let watching = env.spawn(&["run", "--health", "0"]);
+    let said = |text: &str| watching.stdout().contains(text);
+    let push = || env.ok(&["metric", "push", "small__box.health", "BROKEN"]).stderr;
+    until("it watches", || said("watching"));
+    assert_eq!(push(), "", "one of two");
+    let other = env.spawn(&["up", "small", "--replace", "box"]);
+    until("the other one is at work", || env.trace() == ["Install", "Start", "Stop"]);
+    until("that is seen", || push().contains("counts for nothing now, since `small` is being changed"));
+    push();
+    env.write(".windlass/volumes/state/go", "");
+    assert_eq!(other.end().code(), Some(0));
+    until("that is seen, too", || push().is_empty());
+    env.ok(&["metric", "push", "small__box.health", "OK"]);
+    watching.signal(rustix::process::Signal::INT);
+    assert_snapshot!(env.normal().text(&watching.end().stdout), @"
+    metrics are taken at PROJECT/.windlass/metrics.sock
+    small: watching small__box.health
+    ");
 }
 
 /// A `windlass run` that is killed and started anew goes on counting: else one that flaps would heal for ever.

@@ -184,6 +184,8 @@ struct Daemon<'a> {
     looked_around: Option<Timestamp>,
     /// The assemblies on which an intent runs: samples count for nothing then.
     at_work: BTreeSet<AssemblyName>,
+    /// The assemblies that another command changes, or that one has left half changed: samples count for nothing either.
+    elsewhere: BTreeSet<AssemblyName>,
     work: FuturesUnordered<BoxFuture<'a, Done>>,
     looked_at: BTreeSet<AssemblyName>,
     /// What others ask and was tried in vain since it was last looked around.
@@ -234,6 +236,7 @@ impl Windlass {
             given_up: BTreeMap::new(),
             looked_around: None,
             at_work: BTreeSet::new(),
+            elsewhere: BTreeSet::new(),
             work: FuturesUnordered::new(),
             looked_at: BTreeSet::new(),
             tried: BTreeSet::new(),
@@ -252,11 +255,11 @@ impl Windlass {
             tokio::select! {
                 () = stop.soon.cancelled() => break,
                 _ = refresh.tick() => daemon.refresh().await,
-                Ok(_) = feed.next() => daemon.take_up().await,
+                Ok(_) = feed.next() => daemon.hear().await,
                 _ = health.tick(), if watching.health.is_some() => daemon.look(),
                 Some(incoming) = samples.recv() => daemon.take_in(incoming).await,
                 Some(done) = daemon.work.next() => daemon.done(done).await,
-                () = tokio::time::sleep(wait), if due.is_some() => daemon.time(),
+                () = tokio::time::sleep(wait), if due.is_some() => daemon.time().await,
             }
         }
         // What runs ends as on Ctrl-C; it sees the same stop.
@@ -273,12 +276,47 @@ impl Windlass {
 impl Daemon<'_> {
     /// Returns the assemblies on which nothing runs.
     fn idle(&self) -> impl Iterator<Item = (&AssemblyName, &Watched)> {
-        self.watched.iter().filter(|(name, _)| !self.at_work.contains(*name))
+        self.watched.iter().filter(|(name, _)| !self.is_changing(name))
+    }
+
+    /// Returns those on which nothing runs, to count for them.
+    fn idle_mut(&mut self) -> impl Iterator<Item = (&AssemblyName, &mut Watched)> {
+        let Self { watched, at_work, elsewhere, .. } = self;
+        watched.iter_mut().filter(|(name, _)| !at_work.contains(*name) && !elsewhere.contains(*name))
+    }
+
+    /// Tells whether an intent runs on an assembly, here or elsewhere.
+    fn is_changing(&self, name: &AssemblyName) -> bool {
+        self.at_work.contains(name) || self.elsewhere.contains(name)
+    }
+
+    /// Sees to what others have done or asked.
+    async fn hear(&mut self) {
+        if let Err(error) = self.look_elsewhere().await {
+            (self.tell)(Notice::Trouble(error.to_string()));
+        }
+        self.take_up().await;
+    }
+
+    /// Finds out which assemblies others change. What they have changed is watched anew.
+    async fn look_elsewhere(&mut self) -> Result<(), StoreError> {
+        let open = self.store.open_processes().await?.into_iter().map(|process| process.assembly);
+        let elsewhere: BTreeSet<_> = open.filter(|name| !self.at_work.contains(name)).collect();
+        let before = std::mem::replace(&mut self.elsewhere, elsewhere);
+        let ended = before.into_iter().filter(|name| !self.is_changing(name)).collect::<Vec<_>>();
+        for name in &ended {
+            self.watched.remove(name);
+        }
+        if ended.is_empty() { Ok(()) } else { self.find().await }
     }
 
     /// Finds out which assemblies there are and what they are like now, what is asked, and what was left.
     async fn refresh(&mut self) {
-        if let Err(error) = self.find().await {
+        let looked = match self.look_elsewhere().await {
+            Ok(()) => self.find().await,
+            failed => failed,
+        };
+        if let Err(error) = looked {
             (self.tell)(Notice::Trouble(error.to_string()));
         }
         self.tried.clear();
@@ -368,7 +406,7 @@ impl Daemon<'_> {
         let mut taken = None;
         for (name, watched) in &self.watched {
             match watched.monitor.heard(&watched.by_name(sample)) {
-                Heard::Counted if self.at_work.contains(name) => {
+                Heard::Counted if self.is_changing(name) => {
                     taken = Some(Taken::AtWork { id: id(), assembly: name.clone() });
                 }
                 Heard::Counted => return Taken::Counted,
@@ -386,8 +424,7 @@ impl Daemon<'_> {
     async fn sample(&mut self, sample: &Sample) {
         let now = self.windlass.now();
         let (mut demands, mut well) = (Vec::new(), Vec::new());
-        let at_work = &self.at_work;
-        for (name, watched) in self.watched.iter_mut().filter(|(name, _)| !at_work.contains(*name)) {
+        for (name, watched) in self.idle_mut() {
             let sample = watched.by_name(sample);
             let found = watched.monitor.sample(now, &sample);
             demands.extend(found.into_iter().map(|demand| (name.clone(), demand)));
@@ -400,7 +437,7 @@ impl Daemon<'_> {
         for (name, parts) in well {
             self.note_well(&name, &parts).await;
         }
-        self.act(demands);
+        self.act(demands).await;
     }
 
     /// Writes down that heals have helped.
@@ -420,22 +457,26 @@ impl Daemon<'_> {
         }
     }
 
-    fn time(&mut self) {
+    async fn time(&mut self) {
         let now = self.windlass.now();
-        let at_work = &self.at_work;
-        let idle = self.watched.iter_mut().filter(|(name, _)| !at_work.contains(*name));
-        let demands = idle.flat_map(|(name, watched)| {
+        let demands = self.idle_mut().flat_map(|(name, watched)| {
             let found = watched.monitor.time(now);
             found.into_iter().map(|demand| (name.clone(), demand)).collect::<Vec<_>>()
         });
         let demands = demands.collect();
-        self.act(demands);
+        self.act(demands).await;
     }
 
-    /// Starts what policies demand: one intent an assembly.
-    fn act(&mut self, demands: Vec<(AssemblyName, Demand)>) {
+    /// Starts what policies demand: one intent an assembly, and none where another command has begun one meanwhile.
+    async fn act(&mut self, demands: Vec<(AssemblyName, Demand)>) {
+        if demands.is_empty() {
+            return;
+        }
+        if let Err(error) = self.look_elsewhere().await {
+            (self.tell)(Notice::Trouble(error.to_string()));
+        }
         for (name, demand) in demands {
-            if self.at_work.contains(&name) {
+            if self.is_changing(&name) {
                 continue;
             }
             let (what, ask) = match demand.act {
@@ -472,7 +513,7 @@ impl Daemon<'_> {
     /// Asks the drivers how the parts are whose metrics policies read.
     fn look(&mut self) {
         for (name, watched) in &self.watched {
-            let skipped = self.at_work.contains(name) || watched.metrics.is_empty();
+            let skipped = self.is_changing(name) || watched.metrics.is_empty();
             if skipped || !self.looked_at.insert(name.clone()) {
                 continue;
             }
