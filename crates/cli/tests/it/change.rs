@@ -216,6 +216,32 @@ fn it_goes_back_and_its_history_is_told() {
 }
 
 /// The packages of a version go when the assembly is taken down, and what comes after it doesn't need them: neither where
+/// So is the state that all parts were taken to.
+#[test]
+fn a_state_is_gone_back_from() {
+    let env = up();
+    env.ok(&["set-state", "h_bta", "Inactive"]);
+    env.ok(&["rollback", "h_bta"]);
+    assert!(env.ok(&["status"]).stdout.starts_with("h_bta Active"));
+    assert_snapshot!(env.ok(&["history", "h_bta"]).out(), @"
+    p1 up, completed WHEN assembly::h_bta::1.0, 2 resources
+      + A added (resource::h_simple::1.0)
+      + B__1 added (resource::t_simple::1.0)
+
+    p2 set-state Inactive, completed WHEN assembly::h_bta::1.0, 2 resources
+      ~ A lowered Active → Inactive
+      ~ B__1 lowered Active → Inactive
+
+    p3 rollback to p1, completed WHEN assembly::h_bta::1.0, 2 resources
+      ~ A raised Inactive → Active
+      ~ B__1 raised Inactive → Active
+    ");
+    assert_snapshot!(env.ok(&["diff", "h_bta@p2", "h_bta@p3"]).out(), @"
+    ~ A raised Inactive → Active
+    ~ B__1 raised Inactive → Active
+    ");
+}
+
 /// its parts are of two versions.
 #[test]
 fn what_it_was_before_it_was_taken_down_is_not_needed() {

@@ -255,10 +255,12 @@ fn stored(
                 created: record.created,
                 version: record.version,
                 reached: record.reached,
-                goal: record.goal,
+                // What goes down is not brought back.
+                goal: if record.goal == State::Absent { State::Absent } else { version.assembly.goal },
                 ..version.assembly.clone()
             };
             options.packages = next.packages.clone();
+            options.goal = next.goal;
         }
     }
     if next.goal == State::Absent {
@@ -364,6 +366,7 @@ fn is_other(before: &AssemblyRecord, after: &AssemblyRecord) -> bool {
         || before.parameters != after.parameters
         || before.packages != after.packages
         || before.scaled != after.scaled
+        || before.goal != after.goal
 }
 
 /// Gives a secret whose value is another one than the store has under its name, a name of its own: what is there was made

@@ -252,6 +252,21 @@ async fn it_goes_back_to_what_it_was() {
     assert_eq!(rig.store.versions(&assembly_name("t")).await.unwrap().len(), 5);
 }
 
+/// The state that an assembly was taken to is part of what it was.
+#[tokio::test(start_paused = true)]
+async fn it_goes_back_to_the_state_it_was_in() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(sized("1").desired()).await.unwrap();
+    rig.ask("t", Ask::SetState(State::Installed)).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Installed, b Installed");
+    let back = rig.ask("t", Ask::Rollback(None)).await.unwrap();
+    assert_eq!(back.process.intent.to_string(), "rollback to p1");
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+    rig.ask("t", Ask::Rollback(None)).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Installed, b Installed");
+    assert_eq!(rig.look("t").await.assembly.goal, State::Installed);
+}
+
 /// Somebody else asks for it, without the lease.
 #[tokio::test(start_paused = true)]
 async fn a_process_that_is_asked_to_stop_stops() {

@@ -10,8 +10,7 @@ use windlass_model::record::{ProcessRecord, ProcessStatus, VersionRecord};
 use windlass_model::request::RequestRecord;
 use windlass_model::resolve::{Lookup, NothingYet, Output};
 use windlass_model::{
-    AssemblyName, DescriptorName, ElementName, InstanceId, ProcessId, PropertyName, RequestId, State,
-    Timestamp,
+    AssemblyName, DescriptorName, ElementName, InstanceId, ProcessId, PropertyName, RequestId, Timestamp,
 };
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -284,14 +283,15 @@ fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<D
     if let Some(before) = before {
         for element in before.assembly.topology.elements() {
             if element.kind == ElementKind::Resource {
-                let mut now = ElementNow::new(State::Active, true);
+                let mut now = ElementNow::new(before.assembly.goal, true);
                 now.package = before.assembly.packages.get(&element.descriptor).cloned();
                 current.element(element.name.clone(), now);
             }
         }
     }
     let situation = Situation { current: &current, installed: before.map(side), desired: Some(side(after)) };
-    let options = Options { packages: after.assembly.packages.clone(), ..Options::default() };
+    let (packages, goal) = (after.assembly.packages.clone(), after.assembly.goal);
+    let options = Options { packages, goal, ..Options::default() };
     let planned = plan(&situation, &options).map_err(windlass_engine::EngineError::from)?;
     Ok(planned.diff)
 }
