@@ -80,6 +80,12 @@ pub enum Error {
         /// The request, as it was asked for.
         request: RequestId,
     },
+    /// There is no such request.
+    #[error("there is no request {request}; `windlass ps` lists those that are pending")]
+    NeverAsked {
+        /// The request, as it was asked for.
+        request: RequestId,
+    },
     /// The request is not pending any more.
     #[error("{request} is not pending any more: it is {status}")]
     NotPending {
@@ -183,6 +189,7 @@ impl Error {
             | Self::Transfer(_)
             | Self::NoProcess { .. }
             | Self::NoRequest { .. }
+            | Self::NeverAsked { .. }
             | Self::NotPending { .. }
             | Self::NoMetric(_)
             | Self::File { .. }

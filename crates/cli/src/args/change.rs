@@ -268,7 +268,7 @@ pub(crate) struct CancelArgs {
     pub(crate) name: AssemblyName,
     /// The process, as `p12`, or the request, as `q13`
     #[arg(value_name = "PROCESS|REQUEST")]
-    pub(crate) what: Cancelled,
+    pub(crate) what: AskedFor,
 
     #[command(flatten)]
     pub(crate) dry: DryRunArgs,
@@ -278,14 +278,14 @@ pub(crate) struct CancelArgs {
 
 /// What is cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cancelled {
+pub(crate) enum AskedFor {
     /// A process.
     Process(ProcessId),
     /// Something that is asked of the long-running mode.
     Request(RequestId),
 }
 
-impl FromStr for Cancelled {
+impl FromStr for AskedFor {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {

@@ -13,7 +13,7 @@ mod watch;
 use clap::{Parser, Subcommand};
 
 pub(crate) use change::{
-    AdoptArgs, ApplyArgs, CancelArgs, Cancelled, DownArgs, ExportArgs, HealArgs, ImportArgs, RetryArgs,
+    AdoptArgs, ApplyArgs, AskedFor, CancelArgs, DownArgs, ExportArgs, HealArgs, ImportArgs, RetryArgs,
     RollbackArgs, ScaleArgs, SetStateArgs, UpArgs, Way,
 };
 pub(crate) use describe::{

@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use windlass::model::{AssemblyName, ProcessId};
 
+use super::change::AskedFor;
 use super::flags::PrintArgs;
 use super::mistakes::counted;
 
@@ -29,14 +30,16 @@ pub(crate) struct PsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PsCommand {
-    /// Show what was done in a process, step by step
+    /// Show what was done in a process, step by step, or what has become of a request
     #[command(after_help = "\
 Examples:
   windlass ps show p12
-  windlass ps show p12 --format json")]
+  windlass ps show p12 --format json
+  windlass ps show q13")]
     Show {
-        /// The process, as `p12`
-        process: ProcessId,
+        /// The process, as `p12`, or the request, as `q13`
+        #[arg(value_name = "PROCESS|REQUEST")]
+        process: AskedFor,
 
         #[command(flatten)]
         print: PrintArgs,

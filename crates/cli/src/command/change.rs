@@ -13,7 +13,7 @@ use windlass::view::plan::PlanView;
 
 use super::{collected, fail, grace, open, open_against, plan, print_json, process};
 use crate::args::{
-    CancelArgs, Cancelled, DownArgs, Format, HealArgs, HowArgs, RetryArgs, RollbackArgs, ScaleArgs,
+    AskedFor, CancelArgs, DownArgs, Format, HealArgs, HowArgs, RetryArgs, RollbackArgs, ScaleArgs,
     SetStateArgs, Way,
 };
 use crate::output::{say, tell};
@@ -160,17 +160,17 @@ pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {
     };
     let CancelArgs { name, what, dry, print } = &args;
     let (done, said) = match (what, dry.dry_run) {
-        (Cancelled::Process(process), true) => {
+        (AskedFor::Process(process), true) => {
             (windlass.can_cancel(name, *process).await, format!("{process} would be asked to stop"))
         }
-        (Cancelled::Process(process), false) => {
+        (AskedFor::Process(process), false) => {
             let done = windlass.cancel(name, *process).await;
             (done, format!("{process} is asked to stop; what runs may end"))
         }
-        (Cancelled::Request(request), true) => {
+        (AskedFor::Request(request), true) => {
             (windlass.can_withdraw(name, *request).await, format!("{request} would be withdrawn"))
         }
-        (Cancelled::Request(request), false) => {
+        (AskedFor::Request(request), false) => {
             (windlass.withdraw(name, *request).await, format!("{request} is withdrawn"))
         }
     };
@@ -179,8 +179,8 @@ pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {
     }
     let code = if print.format == Format::Json {
         let (process, request) = match what {
-            Cancelled::Process(process) => (Some(*process), None),
-            Cancelled::Request(request) => (None, Some(*request)),
+            AskedFor::Process(process) => (Some(*process), None),
+            AskedFor::Request(request) => (None, Some(*request)),
         };
         print_json(&CancelView::new(name.clone(), process, request, !dry.dry_run))
     } else {

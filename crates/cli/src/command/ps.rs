@@ -2,10 +2,12 @@
 
 use std::process::ExitCode;
 
-use windlass::view::process::ProcessesView;
+use windlass::Windlass;
+use windlass::model::{ProcessId, RequestId};
+use windlass::view::process::{OneRequestView, ProcessesView};
 
 use super::{fail, log, open, print_json};
-use crate::args::{Format, PsArgs, PsCommand};
+use crate::args::{AskedFor, Format, PsArgs, PsCommand};
 use crate::exit;
 use crate::output::{DIM, STRONG, duration, say, styled};
 
@@ -15,20 +17,46 @@ pub(crate) async fn run(args: PsArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     if let Some(PsCommand::Show { process, print }) = args.show {
-        return match windlass.process(process).await {
-            Ok((_, view)) if print.format == Format::Json => print_json(&view),
-            Ok((assembly, view)) => {
-                say!("{}", styled(STRONG, assembly));
-                log::print_process(&view);
-                exit::DONE
-            }
-            Err(error) => fail(&error),
+        return match process {
+            AskedFor::Process(process) => show(&windlass, process, print.format).await,
+            AskedFor::Request(request) => show_request(&windlass, request, print.format).await,
         };
     }
     match windlass.processes(args.name.as_ref()).await {
         Ok(view) if args.print.format == Format::Json => print_json(&view),
         Ok(view) => print(&view),
         Err(error) => fail(&error),
+    }
+}
+
+async fn show(windlass: &Windlass, process: ProcessId, format: Format) -> ExitCode {
+    match windlass.process(process).await {
+        Ok(view) if format == Format::Json => print_json(&view),
+        Ok(view) => {
+            say!("{}", styled(STRONG, view.assembly));
+            log::print_process(&view.process);
+            exit::DONE
+        }
+        Err(error) => fail(&error),
+    }
+}
+
+/// Shows what has become of a request, and the process that carries it out.
+async fn show_request(windlass: &Windlass, request: RequestId, format: Format) -> ExitCode {
+    let view = match windlass.request(request).await {
+        Ok(view) if format == Format::Json => return print_json(&view),
+        Ok(view) => view,
+        Err(error) => return fail(&error),
+    };
+    let OneRequestView { request, status, process, why, .. } = view;
+    let begun = process.map(|process| format!(" as {process}")).unwrap_or_default();
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    let id = styled(STRONG, request.id);
+    let what = format!("{} {}", request.assembly, request.intent);
+    say!("{id} {what} {} {status}{begun}, asked by {}{why}", styled(DIM, request.asked), request.by);
+    match process {
+        Some(process) => show(windlass, process, format).await,
+        None => exit::DONE,
     }
 }
 

@@ -215,7 +215,6 @@ fn it_goes_back_and_its_history_is_told() {
     assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error: `h_bta` and `other` are two assemblies; a diff is between versions of one");
 }
 
-/// The packages of a version go when the assembly is taken down, and what comes after it doesn't need them: neither where
 /// So is the state that all parts were taken to.
 #[test]
 fn a_state_is_gone_back_from() {
@@ -242,6 +241,7 @@ fn a_state_is_gone_back_from() {
     ");
 }
 
+/// The packages of a version go when the assembly is taken down, and what comes after it doesn't need them: neither where
 /// its parts are of two versions.
 #[test]
 fn what_it_was_before_it_was_taken_down_is_not_needed() {
@@ -341,11 +341,16 @@ fn a_process_is_cancelled() {
     assert_snapshot!(env.ok(&["ps", "show", "p2"]).out(), @"
     small
     p2 up completed in LONG WHEN
+      succeeded box Uninstall LONG
+        scripts/Uninstall.sh exited with code 0 LONG WHEN on admin@local (process)
       succeeded box Install LONG
         scripts/Install.sh exited with code 0 LONG WHEN on admin@local (process)
       succeeded box Start LONG
         scripts/Start.sh exited with code 0 LONG WHEN on admin@local (process)
     ");
+    let shown = env.json(&["ps", "show", "p2"]);
+    assert_eq!((&shown["version"], &shown["assembly"]), (&1.into(), &"small".into()), "{shown:#}");
+    assert_eq!(shown["process"]["intent"], "up", "{shown:#}");
     assert_snapshot!(env.refuses(&["ps", "smal"]), @"error: there is no assembly `smal`; did you mean `small`?");
     assert_snapshot!(env.refuses(&["ps", "p2"]), @"
     error: there is no assembly `p2`; there is `small`

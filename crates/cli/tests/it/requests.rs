@@ -93,6 +93,7 @@ fn what_is_queued_is_done_when_there_is_somebody() {
     let queued = env.ok(&["up", "small", "--queue"]);
     assert_snapshot!(queued.out(), @"small: up is left to `windlass run`, as q1; `windlass cancel small q1` takes it back");
     assert_eq!(env.json(&["ps"])["requests"][0]["intent"], "up");
+    assert_eq!(env.json(&["ps", "show", "q1"])["status"], "pending");
     // The script that was asked for is the one that runs.
     env.script(&format!("{SCRIPTS}/Install.sh"), "#!/bin/sh\nexit 7\n");
     env.open("start");
@@ -101,6 +102,8 @@ fn what_is_queued_is_done_when_there_is_somebody() {
     keeper.signal(Signal::TERM);
     keeper.end();
     assert!(env.ok(&["status"]).stdout.contains("Active"));
+    let shown = env.ok(&["ps", "show", "q1"]).stdout;
+    assert!(shown.contains("begun as p2") && shown.contains("succeeded box Start"), "{shown}");
 }
 
 /// What can't be done is said to who asked, with the code that it would have had, and is in the log.
@@ -147,6 +150,9 @@ fn what_nobody_has_begun_can_be_taken_back() {
     let id = format!("q{}", last["id"]);
     assert_eq!(env.ok(&["cancel", "small", &id, "--dry-run"]).out(), format!("{id} would be withdrawn\n"));
     assert_eq!(env.ok(&["cancel", "small", &id]).out(), format!("{id} is withdrawn\n"));
+    let shown = env.json(&["ps", "show", &id]);
+    assert_eq!((&shown["version"], &shown["status"]), (&1.into(), &"withdrawn".into()), "{shown:#}");
+    assert!(env.refuses(&["ps", "show", "q99"]).starts_with("error: there is no request q99;"));
     let again = env.run(&["cancel", "small", &id]);
     assert_eq!(again.code(), Some(2), "{again}");
     assert!(again.stderr.contains("is not pending any more: it is withdrawn"), "{again}");

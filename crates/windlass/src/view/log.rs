@@ -70,6 +70,17 @@ pub struct ProcessLog {
     pub activity: Vec<ActivityLog>,
 }
 
+/// What was done in a process that was asked for by its id.
+#[derive(Debug, Clone, Serialize)]
+pub struct OneProcessView {
+    /// The version of this form.
+    pub version: u32,
+    /// The assembly.
+    pub assembly: AssemblyName,
+    /// The process.
+    pub process: ProcessLog,
+}
+
 /// What was done in one step.
 #[derive(Debug, Clone, Serialize)]
 pub struct StepLog {

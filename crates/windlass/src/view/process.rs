@@ -7,7 +7,7 @@ use serde_json::Value;
 use windlass_lifecycle::{Current, Diff, ElementNow, Options, Situation, Version, plan};
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{ProcessRecord, ProcessStatus, VersionRecord};
-use windlass_model::request::RequestRecord;
+use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::resolve::{Lookup, NothingYet, Output};
 use windlass_model::{
     AssemblyName, DescriptorName, ElementName, InstanceId, ProcessId, PropertyName, RequestId, Timestamp,
@@ -16,7 +16,7 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use crate::error::Error;
 use crate::open::Windlass;
-use crate::view::log::{LogView, MoveLog, ProcessLog};
+use crate::view::log::{LogView, MoveLog, OneProcessView};
 
 /// Processes, oldest first.
 #[derive(Debug, Clone, Serialize)]
@@ -43,6 +43,21 @@ pub struct RequestSummary {
     /// When it was asked.
     #[serde(serialize_with = "super::time::one")]
     pub asked: Timestamp,
+}
+
+/// A request that was asked for by its id.
+#[derive(Debug, Clone, Serialize)]
+pub struct OneRequestView {
+    /// The version of this form.
+    pub version: u32,
+    /// The request.
+    pub request: RequestSummary,
+    /// What has become of it: `pending`, `begun`, `refused` or `withdrawn`.
+    pub status: String,
+    /// The process that carries it out, or did.
+    pub process: Option<ProcessId>,
+    /// Why it was refused.
+    pub why: Option<String>,
 }
 
 /// A process in a line.
@@ -147,18 +162,42 @@ impl Windlass {
         Ok(ProcessesView { version: 1, processes, requests })
     }
 
+    /// Says what has become of a request to the long-running mode.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such request, or the store can't be read.
+    pub async fn request(&self, id: RequestId) -> Result<OneRequestView, Error> {
+        let store = self.store(false).await?;
+        let found = match &store {
+            Some(store) => store.request(id).await?,
+            None => None,
+        };
+        let found = found.ok_or(Error::NeverAsked { request: id })?;
+        let (process, why) = match &found.status {
+            RequestStatus::Begun(process) => (Some(*process), None),
+            RequestStatus::Refused { why, .. } => (None, Some(why.clone())),
+            _ => (None, None),
+        };
+        let status = match &found.status {
+            RequestStatus::Begun(_) => "begun".to_owned(),
+            status => status.to_string(),
+        };
+        Ok(OneRequestView { version: 1, request: RequestSummary::new(found), status, process, why })
+    }
+
     /// Says what was done in one process.
     ///
     /// # Errors
     ///
     /// When there is no such process, or the store can't be read.
-    pub async fn process(&self, id: ProcessId) -> Result<(AssemblyName, ProcessLog), Error> {
+    pub async fn process(&self, id: ProcessId) -> Result<OneProcessView, Error> {
         let all = self.processes(None).await?;
         let unknown = || Error::NoProcess { process: id, last: all.processes.last().map(|last| last.id) };
         let found = all.processes.iter().find(|process| process.id == id).ok_or_else(unknown)?;
         let LogView { processes, .. } = self.log(&found.assembly, None).await?;
         let log = processes.into_iter().find(|process| process.id == id).ok_or_else(unknown)?;
-        Ok((found.assembly.clone(), log))
+        Ok(OneProcessView { version: 1, assembly: found.assembly.clone(), process: log })
     }
 
     /// Lists what an assembly was asked to be, also when it is gone.
