@@ -56,6 +56,12 @@ pub enum Error {
         /// Those that there are.
         known: Vec<String>,
     },
+    /// The part is there already, and nothing of it is made.
+    #[error("`{part}` is a reference, and nothing of it is made here; name a part that is")]
+    NotMadeHere {
+        /// The part, as it was given.
+        part: String,
+    },
     /// There is no such process.
     #[error("there is no process {process}{}", last.map(|last| format!("; the last one is {last}")).unwrap_or_default())]
     NoProcess {
@@ -184,6 +190,7 @@ impl Error {
             | Self::Name(_)
             | Self::NoComponent { .. }
             | Self::NoPart { .. }
+            | Self::NotMadeHere { .. }
             | Self::Ended { .. }
             | Self::Saved(_)
             | Self::Transfer(_)

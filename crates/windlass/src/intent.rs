@@ -8,6 +8,7 @@ use serde_json::Value;
 use windlass_driver::Package;
 use windlass_engine::{Answer, Ask, Desired, Ended, EngineError, Manner, Prepared, Preview, Stop, Told};
 use windlass_lifecycle::Diff;
+use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallRecord, EventRecord, InstanceRecord, ProcessRecord};
 use windlass_model::{
@@ -547,12 +548,20 @@ impl Windlass {
 }
 
 /// Finds a part of an assembly that may not be there yet, or that is there.
-fn part_of(topology: &Topology, before: Option<&Topology>, part: &str) -> Result<ElementName, Error> {
+fn part_of<'a>(
+    topology: &'a Topology,
+    before: Option<&'a Topology>,
+    part: &str,
+) -> Result<ElementName, Error> {
     let named = |element: &&Element| element.name.local() == part || element.name.as_str() == part;
-    let find = |topology: &Topology| topology.elements().iter().find(named).map(|e| e.name.clone());
-    find(topology).or_else(|| before.and_then(find)).ok_or_else(|| Error::NoPart {
+    let find = |topology: &'a Topology| topology.elements().iter().find(named);
+    let found = find(topology).or_else(|| before.and_then(find)).ok_or_else(|| Error::NoPart {
         assembly: topology.name().clone(),
         part: part.to_owned(),
         known: topology.elements().iter().skip(1).map(|e| e.name.local().to_owned()).collect(),
-    })
+    })?;
+    match found.kind {
+        ElementKind::Reference => Err(Error::NotMadeHere { part: part.to_owned() }),
+        _ => Ok(found.name.clone()),
+    }
 }

@@ -79,6 +79,7 @@ fn a_part_is_replaced_or_left_alone_on_demand() {
     // Where the rest is not there, the whole is not called Active.
     let part = env.ok(&["up", "h_bta", "--name", "other", "--target", "A"]);
     assert!(part.stdout.contains("; other as a whole is Absent"), "{part}");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--replace", "xenial-image"]), @"error: `xenial-image` is a reference, and nothing of it is made here; name a part that is");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--target", "C"]), @"error: `h_bta` has no part `C`; there are `internal-network`, `public-network`, `xenial-image`, `A`, `B`, `B__1`");
 }
 
