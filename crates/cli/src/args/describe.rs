@@ -30,7 +30,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, conflicts_with = "why")]
     pub(crate) all: bool,
 
-    /// End with code 3 when something would be done
+    /// End with code 3 when something would be done, or --refresh shows a part that is not as on record
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
 

@@ -81,7 +81,8 @@ pub(crate) fn show(plan: &PlanView, format: Format, detailed: bool) -> ExitCode 
 
 fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> ExitCode {
     let code = if format == Format::Json { print_json(plan) } else { print(plan, whole) };
-    let changes = plan.calling().next().is_some() || !plan.changes.is_empty();
+    let drifted = plan.drift.iter().flatten().any(|part| part.well == Some(false));
+    let changes = drifted || plan.calling().next().is_some() || !plan.changes.is_empty();
     if detailed && changes && code == exit::DONE { exit::changes() } else { code }
 }
 

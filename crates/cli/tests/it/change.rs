@@ -405,6 +405,12 @@ printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n    
     ");
     env.write(".windlass/volumes/state/gone", "");
     let drift = env.ok(&["plan", "small", "--refresh"]);
+    let code = |args: &[&str]| env.run(&[&["plan", "small", "--detailed-exitcode"], args].concat()).code();
+    assert_eq!(
+        (code(&[]), code(&["--refresh"])),
+        (Some(0), Some(3)),
+        "who looks is told by the exit code, too"
+    );
     assert!(drift.stdout.contains("! box:"), "{drift}");
     assert_eq!(env.json(&["plan", "small", "--refresh"])["drift"][0]["well"], false);
     env.ok(&["down", "small"]);
