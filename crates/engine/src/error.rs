@@ -134,6 +134,11 @@ pub enum EngineError {
     /// There is nothing to decide.
     #[error("nothing of `{0}` waits for a decision; use `retry` without `--assume`")]
     NothingToDecide(AssemblyName),
+    /// What became of the calls of an interrupted process is not known, and looking is not for a dry run.
+    #[error(
+        "`{0}` was interrupted, and a dry run does not look what became of it; `windlass retry {0}` does, and asks about what it can't find"
+    )]
+    NotLookedAt(AssemblyName),
     /// Nothing is to be decided of this part.
     #[error("nothing of `{}` waits for a decision; what does is `{}`", .part.local(), listed(.calls))]
     NotInDoubt {
@@ -200,6 +205,7 @@ impl EngineError {
                 | Self::Unplaceable(_)
                 | Self::Lifecycle(_)
                 | Self::NothingToDecide(_)
+                | Self::NotLookedAt(_)
                 | Self::NotPublished(_)
                 | Self::NotInDoubt { .. }
         )

@@ -100,7 +100,7 @@ pub(crate) struct RetryArgs {
     pub(crate) name: AssemblyName,
 
     /// Say of everything that is undecided what became of it
-    #[arg(long, value_enum, value_name = "ANSWER", conflicts_with = "dry_run")]
+    #[arg(long, value_enum, value_name = "ANSWER")]
     pub(crate) assume: Option<Assumption>,
 
     /// Say it of this part only; what else is undecided is asked about again
@@ -276,7 +276,7 @@ pub(crate) struct CancelArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// What is cancelled.
+/// What is cancelled or shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AskedFor {
     /// A process.

@@ -76,6 +76,57 @@ fn it_is_asked_for_and_nothing_happens_before() {
     env.run(&["down", "small"]);
 }
 
+/// A dry run asks as the real thing does, and shows what would follow from an answer. It answers nothing.
+#[test]
+fn an_answer_can_be_tried() {
+    let env = cut();
+    let trying = |answer: &str| env.run(&["retry", "small", "--assume", answer, "--dry-run"]);
+    assert_snapshot!(trying("done"), @"
+    exit 2
+    ----- stderr -----
+    error: `small` was interrupted, and a dry run does not look what became of it; `windlass retry small` does, and asks about what it can't find
+    ");
+    let asked = env.run(&["retry", "small"]);
+    for ask in [["up", "small"], ["down", "small"], ["retry", "small"]] {
+        let dry = env.run(&[&ask[..], &["--dry-run"]].concat());
+        assert_eq!((dry.code(), &dry.stderr), (asked.code(), &asked.stderr), "{ask:?}");
+    }
+    assert_snapshot!(trying("done").out(), @"
+    small: 1 step, up to 1 at once
+       s2 box Start
+          needs box is Inactive first
+          after all parts are Inactive
+    and 1 step in which only a state moves on
+    longest chain: s1 → s2
+    ");
+    assert_snapshot!(trying("not-done").out(), @"
+    small: 2 steps, up to 1 at once
+       s1 box Install
+       s3 box Start
+          needs box is Inactive first
+          after all parts are Inactive
+    and 1 step in which only a state moves on
+    longest chain: s1 → s2 → s3
+    ");
+    assert_snapshot!(trying("failed").out(), @"
+      ~ box repaired
+    small: 3 steps, up to 1 at once
+       s1 box Uninstall
+       s2 box Install
+          needs box is Absent first
+          after what was not well is cleared away
+       s4 box Start
+          needs box is Inactive first
+          after all parts are Inactive
+    and 1 step in which only a state moves on
+    longest chain: s1 → s2 → s3 → s4
+    ");
+    assert_eq!(env.trace(), ["Install"]);
+    assert_eq!(env.run(&["retry", "small"]).stderr, asked.stderr, "nothing was answered");
+    env.ok(&["retry", "small", "--assume", "failed"]);
+    assert_eq!(env.trace(), ["Install", "Uninstall", "Install", "Start"]);
+}
+
 #[test]
 fn what_is_said_to_be_done_is_not_done_again() {
     let env = cut();

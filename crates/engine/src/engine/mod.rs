@@ -166,10 +166,13 @@ impl Engine {
     ///
     /// Whatever stands against it.
     pub async fn preview(&self, name: &AssemblyName, ask: Ask) -> Result<Preview, EngineError> {
-        let snapshot = self.store.load(name).await?;
+        let mut snapshot = self.store.load(name).await?;
         let exists = snapshot.is_some();
         if !exists && !matches!(ask.bare(), Ask::Up(_)) {
             return Err(self.unknown(name).await?);
+        }
+        if let Some(recorded) = snapshot.take() {
+            snapshot = Some(self.supposed(name, recorded, ask.assumption()).await?);
         }
         let former = self.former(&ask, snapshot.as_ref()).await?;
         let goes_on = matches!(ask.bare(), Ask::Retry { .. });
@@ -210,11 +213,7 @@ impl Engine {
         stop: &Stop,
         request: Option<&RequestRecord>,
     ) -> Result<(Draft, ProcessRecord), EngineError> {
-        let assume = match ask.bare() {
-            Ask::Retry { assume } => assume.clone(),
-            _ => None,
-        };
-        let snapshot = Box::pin(self.settled(lease, name, assume, stop)).await?;
+        let snapshot = Box::pin(self.settled(lease, name, ask.assumption(), stop)).await?;
         if snapshot.is_none() && !matches!(ask.bare(), Ask::Up(_)) {
             return Err(self.unknown(name).await?);
         }

@@ -10,7 +10,7 @@ use windlass_model::record::{
 };
 use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{AssemblyName, CallId, DescriptorName, ElementName, ProcessId, PropertyName, Topology};
-use windlass_store::{Batch, Lease, Snapshot};
+use windlass_store::{Batch, Change, Lease, Snapshot};
 
 use super::ask::{Answer, Ask};
 use super::{Engine, draft};
@@ -58,31 +58,41 @@ impl Engine {
         }
         self.close(lease, &snapshot, stop).await?;
         self.sweep(name, stop).await?;
-        let undecided: Vec<CallRecord> =
-            snapshot.calls.iter().filter(|call| call.state == CallState::Undecided).cloned().collect();
-        match (undecided.is_empty(), assume) {
-            (true, Some(_)) => return Err(EngineError::NothingToDecide(name.clone())),
-            (false, None) => {
-                return Err(EngineError::NeedsDecision { name: name.clone(), calls: undecided });
+        if let Some(Answered { answer, calls, open }) = answered(name, &snapshot, assume)? {
+            for batch in self.assumed(snapshot, calls, answer).await? {
+                self.store.commit(lease, batch).await?;
             }
-            (false, Some(answer)) => {
-                let is_strange = |of: &&ElementName| !undecided.iter().any(|call| call.element == **of);
-                if let Some(part) = answer.of.iter().find(is_strange) {
-                    return Err(EngineError::NotInDoubt { part: part.clone(), calls: undecided });
-                }
-                let (answered, open): (Vec<_>, Vec<_>) =
-                    undecided.into_iter().partition(|call| answer.is_about(call));
-                may_be_published(&snapshot, &answered, &answer)?;
-                self.assume(lease, snapshot, answered, answer).await?;
-                if !open.is_empty() {
-                    return Err(EngineError::NeedsDecision { name: name.clone(), calls: open });
-                }
-                snapshot = self.reload(name).await?;
+            if !open.is_empty() {
+                return Err(EngineError::NeedsDecision { name: name.clone(), calls: open });
             }
-            (true, None) => {}
+            snapshot = self.reload(name).await?;
         }
         snapshot.processes = interrupted;
         Ok(Some(snapshot))
+    }
+
+    /// Returns how an assembly would be if undecided calls had ended as a person says; refuses where one is left to ask about.
+    ///
+    /// What an interrupted process has left open stays so: to look at it is more than a dry run.
+    pub(super) async fn supposed(
+        &self,
+        name: &AssemblyName,
+        mut snapshot: Snapshot,
+        assume: Option<Answer>,
+    ) -> Result<Snapshot, EngineError> {
+        let is_settled = snapshot.calls.iter().all(|call| call.state == CallState::Undecided);
+        if assume.is_some() && !is_settled {
+            return Err(EngineError::NotLookedAt(name.clone()));
+        }
+        if let Some(Answered { answer, calls, open }) = answered(name, &snapshot, assume)? {
+            if !open.is_empty() {
+                return Err(EngineError::NeedsDecision { name: name.clone(), calls: open });
+            }
+            for batch in self.assumed(snapshot.clone(), calls, answer).await? {
+                put_into(&mut snapshot, &batch);
+            }
+        }
+        Ok(snapshot)
     }
 
     async fn reload(&self, name: &AssemblyName) -> Result<Snapshot, EngineError> {
@@ -131,24 +141,23 @@ impl Engine {
         calls.collect()
     }
 
-    /// Closes undecided calls as a person has said.
-    async fn assume(
+    /// Returns what is to be written down where undecided calls are closed as a person has said.
+    async fn assumed(
         &self,
-        lease: &Lease,
         snapshot: Snapshot,
         calls: Vec<CallRecord>,
         answer: Answer,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Vec<Batch>, EngineError> {
         let Answer { what: answer, published, .. } = answer;
         // What goes with a part is told by the version that has the part, which may not be the newest.
         let world = self.loaded(snapshot).await?;
         let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.means.clock.now());
-        for command in machine.on(self.means.clock.now(), Event::Assume { calls, answer, published }) {
-            if let Command::Commit { batch, .. } = command {
-                self.store.commit(lease, batch).await?;
-            }
-        }
-        Ok(())
+        let commands = machine.on(self.means.clock.now(), Event::Assume { calls, answer, published });
+        let batches = commands.into_iter().filter_map(|command| match command {
+            Command::Commit { batch, .. } => Some(batch),
+            _ => None,
+        });
+        Ok(batches.collect())
     }
 
     /// Ends the processes whose owner is gone.
@@ -203,6 +212,69 @@ impl Engine {
             }
         }
         Ok(())
+    }
+}
+
+/// The undecided calls that a person tells of, and those that are left to ask about.
+struct Answered {
+    answer: Answer,
+    calls: Vec<CallRecord>,
+    open: Vec<CallRecord>,
+}
+
+/// Finds what a person tells of; none where nothing is undecided and nobody says otherwise.
+fn answered(
+    name: &AssemblyName,
+    snapshot: &Snapshot,
+    assume: Option<Answer>,
+) -> Result<Option<Answered>, EngineError> {
+    let undecided: Vec<CallRecord> =
+        snapshot.calls.iter().filter(|call| call.state == CallState::Undecided).cloned().collect();
+    let answer = match (undecided.is_empty(), assume) {
+        (true, None) => return Ok(None),
+        (true, Some(_)) => return Err(EngineError::NothingToDecide(name.clone())),
+        (false, None) => return Err(EngineError::NeedsDecision { name: name.clone(), calls: undecided }),
+        (false, Some(answer)) => answer,
+    };
+    let is_strange = |of: &&ElementName| !undecided.iter().any(|call| call.element == **of);
+    if let Some(part) = answer.of.iter().find(is_strange) {
+        return Err(EngineError::NotInDoubt { part: part.clone(), calls: undecided });
+    }
+    let (calls, open): (Vec<_>, Vec<_>) = undecided.into_iter().partition(|call| answer.is_about(call));
+    may_be_published(snapshot, &calls, &answer)?;
+    Ok(Some(Answered { answer, calls, open }))
+}
+
+/// Puts changes into a snapshot as the store would: those of parts, relationships, calls and secrets.
+fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
+    for change in batch.changes() {
+        match change {
+            Change::PutElement(record) => {
+                snapshot.elements.insert(record.name.clone(), (**record).clone());
+            }
+            Change::DropElement(name) => {
+                snapshot.elements.remove(name);
+                snapshot.instances.remove(name);
+            }
+            Change::PutInstance(record) => {
+                snapshot.instances.insert(record.element.clone(), (**record).clone());
+            }
+            Change::PutPair(record) => {
+                snapshot.pairs.insert(record.key.clone(), (**record).clone());
+            }
+            Change::DropPair(key) => {
+                snapshot.pairs.remove(key);
+            }
+            // It has ended, or would not be here.
+            Change::PutCall(record) => snapshot.calls.retain(|call| call.id != record.id),
+            Change::PutSecret { secret, value, .. } => {
+                snapshot.secrets.insert(secret.clone(), value.clone());
+            }
+            Change::DropSecret(secret) => {
+                snapshot.secrets.remove(secret);
+            }
+            _ => {}
+        }
     }
 }
 
