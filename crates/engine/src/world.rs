@@ -18,7 +18,7 @@ use windlass_model::resolve::{Answer, Lookup, MAX_VALUE, Output, Resolved, Resol
 use windlass_model::template::{End, InstanceField};
 use windlass_model::{
     Action, AssemblyName, DescriptorName, Element, ElementName, InstanceId, OperationName, Part,
-    PropertyName, Side, State, Timestamp, Topology,
+    PropertyName, Side, State, Timestamp, Topology, Transition,
 };
 use windlass_secret::{Redactor, SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Snapshot};
@@ -489,7 +489,7 @@ impl World {
     }
 
     /// Puts what a person says that an element publishes into its document, as its report would have: secrets are sealed,
-    /// and who reads something else is noted.
+    /// and who reads something else is noted. What was published before it was installed once more is no longer known.
     pub(crate) fn publish(
         &mut self,
         element: &ElementName,
@@ -497,8 +497,13 @@ impl World {
         published: &Told,
         batch: &mut Batch,
     ) {
-        let Some(instance) = self.instance_id(element).filter(|_| !published.0.is_empty()) else { return };
         let mut record = self.instance_of(element);
+        let mut known = record.document.pointer_mut(&format!("/interfaces/{OUTPUTS}/signals"));
+        let former = known.as_mut().and_then(|outputs| outputs.as_object_mut());
+        let former = former.filter(|_| *action == Action::Transition(Transition::Install));
+        let forgets = former.map(std::mem::take).is_some_and(|outputs| !outputs.is_empty());
+        let says = forgets || !published.0.is_empty();
+        let Some(instance) = self.instance_id(element).filter(|_| says) else { return };
         for (name, value) in &published.0 {
             record.document["interfaces"][OUTPUTS]["signals"][name.as_str()] = value.clone();
         }

@@ -462,8 +462,9 @@ impl Windlass {
     }
 
     /// Finds the outputs that nobody will know once it is said that what made them was done: of each part those that are
-    /// neither told nor on record. A call whose report may still be found counts too: that is known only when it is settled.
-    /// Nothing is found for an answer that tells what no part publishes: it is refused.
+    /// neither told nor on record; what is on record of a part that was installed once more is the former one's. A call whose
+    /// report may still be found counts too: that is known only when it is settled. Nothing is found for an answer that tells
+    /// what no part publishes: it is refused.
     ///
     /// # Errors
     ///
@@ -482,10 +483,11 @@ impl Windlass {
         let unknown = |call: &CallRecord| {
             let element = snapshot.assembly.topology.get(&call.element)?;
             let document = snapshot.instances.get(&call.element).map(|instance| &instance.document);
+            let anew = call.action == Action::Transition(Install);
             let is_known = |output: &PropertyName| {
                 let published =
                     document.and_then(|document| InstanceView::new(document).output(output.as_str()));
-                published.is_some() || answer.published.0.contains_key(output)
+                (published.is_some() && !anew) || answer.published.0.contains_key(output)
             };
             let outputs = element.properties.iter().filter(|(_, property)| property.read_only);
             let unknown = outputs.map(|(output, _)| output.clone()).filter(|output| !is_known(output));

@@ -8,14 +8,18 @@ use crate::{
     small::RESOURCE,
 };
 
-/// Brings `small` up until its first script has begun, and cuts everything: the command, the supervisor, the script. The
-/// next script finds that it may go on.
-fn cut_in_the_middle(env: &TestEnv) {
-    let up = env.spawn(&["up", "small"]);
-    until("the script has begun", || env.trace() == ["Install"]);
-    up.kill();
+/// Lets a command run until these scripts have begun, and cuts everything: the command, the supervisor, the script.
+fn cut_when(env: &TestEnv, args: &[&str], begun: &[&str]) {
+    let command = env.spawn(args);
+    until("the script has begun", || env.trace() == begun);
+    command.kill();
     env.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
     env.is_quiet();
+}
+
+/// Brings `small` up until its first script has begun, and cuts that. The next script finds that it may go on.
+fn cut_in_the_middle(env: &TestEnv) {
+    cut_when(env, &["up", "small"], &["Install"]);
     env.write(".windlass/volumes/state/go", "");
 }
 
@@ -330,6 +334,62 @@ fn what_was_published_is_told() {
     let seen = format!("{}{}", env.ok(&["log", "small"]), env.ok(&["status"]));
     assert!(!seen.contains("hunter22"), "{seen}");
     env.ok(&["down", "small"]);
+}
+
+/// What a part has published before it was installed once more is not what it publishes now.
+#[test]
+fn what_was_published_before_is_not_taken_for_it() {
+    let pay = r#"printf 'instances: {"%s": {interfaces: {properties: {signals: {address: 10.0.0.1}}}}}\n' \
+    "$(printf '%s\n' "$input" | sed -n '/^instances:$/{n;s/^ *\(.*\):.*/\1/p;}' | tr -d '"')"
+[ ! -e "$WINDLASS_VOLUME_STATE/stop" ] || exec sleep 600"#;
+    let scripts = [
+        ("Create", "answer"),
+        ("Install", pay),
+        ("Start", ""),
+        ("Stop", ""),
+        ("Uninstall", r#"until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#),
+        ("Delete", ""),
+    ];
+    let env = TestEnv::small("effect: once", &scripts);
+    env.edit(RESOURCE, "lifecycle:", "properties: {size: {}, address: {read-only: true}}\nlifecycle:");
+    env.write(
+        "small/assembly.yaml",
+        "name: assembly::small::1.0
+properties: {size: {default: 1}, address: {read-only: true, value: '${box.address}'}}
+composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${size}'}}}}
+",
+    );
+    assert!(env.ok(&["up", "small"]).stdout.contains("address: 10.0.0.1"));
+    env.clear_trace();
+    // On the way to another version it is interrupted, and goes back: it has no other Create then.
+    let other = env.spawn(&["up", "small", "-p", "size=2", "--grace", "60"]);
+    until("it is uninstalled", || env.trace() == ["Stop", "Uninstall"]);
+    other.signal(rustix::process::Signal::INT);
+    until("it stops", || other.stderr().contains("stopping"));
+    env.write(".windlass/volumes/state/go", "");
+    assert_eq!(other.end().code(), Some(130));
+    env.write(".windlass/volumes/state/stop", "");
+    cut_when(&env, &["up", "small"], &["Stop", "Uninstall", "Install"]);
+    assert_snapshot!(env.ok(&["retry", "small", "--assume", "done"]), @"
+    exit 0
+    ----- stdout -----
+    undecided box Install: nobody knows whether it was done
+    info      box: it is assumed that Install was done
+    small: 1 step, up to 1 at once (p4 up, goes on from p3)
+       s2 box Start
+
+    ok        box Start LONG
+
+    done: small is Active (LONG)
+    ----- stderr -----
+    note: what `box` publishes as `address` is not said, and can't be said later; unless its report is still found, nobody knows it, and who reads it can't be made before `box` is made anew: `windlass up … --replace box`
+    ");
+    assert_snapshot!(env.ok(&["status"]), @"
+    exit 0
+    ----- stdout -----
+    small Active assembly::small::1.0, AGE
+    └─ box Active AGE
+    ");
 }
 
 /// What nobody says is named, and what it keeps from being made; from a file, and a secret in the open is warned of.
