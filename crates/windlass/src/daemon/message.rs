@@ -102,6 +102,9 @@ impl Message {
     /// A sentence that says what is missing or wrong.
     pub fn sample(&self) -> Result<Sample, String> {
         let id = match (&self.metric_id, &self.metric_key, &self.metric_name) {
+            (Some(id), Some(key), Some(name)) if *id != format!("{key}.{name}") => {
+                return Err(format!("`metricId` is `{id}`, and its key and name are `{key}` and `{name}`"));
+            }
             (_, Some(key), Some(name)) => format!("{key}.{name}"),
             (Some(id), _, _) if id.contains('.') => id.clone(),
             (Some(id), None, None) => {
@@ -137,4 +140,35 @@ pub(super) fn integrity(word: &str) -> Result<Reading, String> {
 pub(super) fn load(number: &str) -> Result<Reading, String> {
     let load = number.trim().parse().ok().filter(|load| (0.0..=100.0).contains(load));
     load.map(Reading::Load).ok_or_else(|| format!("`load` is a number from 0 to 100, not `{number}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Message;
+
+    /// Reads a message and tells what it is of, or what is wrong with it.
+    fn read(message: &str) -> String {
+        let message: Message = serde_json::from_str(message).expect("it is a message");
+        message.sample().map_or_else(|wrong| wrong, |sample| sample.id)
+    }
+
+    #[test]
+    fn it_is_of_one_metric() {
+        let whole = r#"{"metricKey": "a__b", "metricName": "load", "metricId": "a__b.load", "load": 9, "message": "so"}"#;
+        assert_eq!(read(whole), "a__b.load");
+        assert_eq!(read(r#"{"metricId": "a__b.load", "load": 9}"#), "a__b.load");
+        assert_eq!(read(r#"{"metricKey": "a__b", "metricName": "well", "integrity": "OK"}"#), "a__b.well");
+        assert_eq!(
+            read(r#"{"metricKey": "a__b", "metricName": "load", "metricId": "a__c.load", "load": 9}"#),
+            "`metricId` is `a__c.load`, and its key and name are `a__b` and `load`"
+        );
+        assert_eq!(
+            read(r#"{"metricKey": "a__b", "load": 9}"#),
+            "`metricKey` and `metricName` are needed, or `metricId` as `<key>.<name>`"
+        );
+        assert_eq!(
+            read(r#"{"metricId": "a__b.load", "load": 9, "integrity": "OK"}"#),
+            "one of `integrity` and `load` is needed"
+        );
+    }
 }
