@@ -133,6 +133,42 @@ fn what_healing_does_not_help_is_left_alone() {
     assert!(told.stderr.contains("start `windlass run`"), "{told}");
 }
 
+/// A cluster that has nothing to do stays at its minimum, and that is told once, until something has changed.
+#[test]
+fn a_cluster_at_its_bound_is_told_of_once() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta", "-p", "scale_smoothing=1"]);
+    let watching = env.spawn(&["run", "--health", "0"]);
+    let times = |text: &str| watching.stdout().matches(text).count();
+    let push = |load: &str| assert_eq!(env.ok(&["metric", "push", "h_bta__A.load", load]).stderr, "");
+    until("it watches", || times("watching") == 1);
+    for _ in 0..3 {
+        push("5");
+    }
+    until("it is told", || times("can't shrink by 1") == 1);
+    push("95");
+    until("it has grown", || times("p2 completed") == 1);
+    until("it has shrunk again", || {
+        env.ok(&["metric", "push", "h_bta__A.load", "5"]);
+        times("p3 completed") == 1
+    });
+    until("it is told again", || {
+        env.ok(&["metric", "push", "h_bta__A.load", "5"]);
+        times("can't shrink by 1") == 2
+    });
+    watching.signal(rustix::process::Signal::INT);
+    assert_snapshot!(env.normal().text(&watching.end().stdout), @"
+    metrics are taken at PROJECT/.windlass/metrics.sock
+    h_bta: watching h_bta__A.load
+    h_bta: not done: scale in B: `h_bta__B` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)
+    h_bta: scale out B since A.load was above 90 once
+    h_bta: p2 completed
+    h_bta: scale in B since A.load was below 10 once
+    h_bta: p3 completed
+    h_bta: not done: scale in B: `h_bta__B` can't shrink by 1: nodes now 1, at least 1 (`minimum-nodes`)
+    ");
+}
+
 /// What another command does to an assembly is no reason to heal it: meanwhile nothing counts, and counting begins anew after.
 #[test]
 fn nothing_counts_while_another_command_changes_it() {

@@ -20,6 +20,7 @@ use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use tokio::sync::mpsc;
 use windlass_engine::monitor::{Act, Demand, Heals, Heard, MOST_HEALS, Monitor, Reading, Sample};
 use windlass_engine::{Ask, EngineError, Seen, Stop};
+use windlass_lifecycle::{Scale, scaled};
 use windlass_model::policy::{MetricKind, metric_id};
 use windlass_model::record::ProcessStatus;
 use windlass_model::resolve::text_of;
@@ -180,6 +181,9 @@ struct Daemon<'a> {
     watches: u64,
     /// The parts that are left alone since heals have not helped: of each it was told once.
     given_up: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
+    /// The clusters that are as small or as large (`true`) as they may be, of which it was told when their assembly was last
+    /// changed.
+    at_bound: BTreeMap<(AssemblyName, ElementName, bool), Timestamp>,
     /// When it was last looked around because somebody has sent a metric that nothing reads.
     looked_around: Option<Timestamp>,
     /// The assemblies on which an intent runs: samples count for nothing then.
@@ -234,6 +238,7 @@ impl Windlass {
             told: BTreeMap::new(),
             watches: 0,
             given_up: BTreeMap::new(),
+            at_bound: BTreeMap::new(),
             looked_around: None,
             at_work: BTreeSet::new(),
             elsewhere: BTreeSet::new(),
@@ -332,6 +337,7 @@ impl Daemon<'_> {
         let is_there = |name: &AssemblyName| there.iter().any(|assembly| assembly.name == *name);
         self.given_up.retain(|name, _| is_there(name));
         self.told.retain(|name, _| is_there(name));
+        self.at_bound.retain(|(name, ..), _| is_there(name));
         for assembly in there {
             let known = self.watched.get(&assembly.name);
             let same = known.is_some_and(|known| known.mark.0 == assembly.updated);
@@ -483,13 +489,38 @@ impl Daemon<'_> {
                 Act::Heal(part) if self.leaves_alone(&name, &part, &demand.because) => continue,
                 Act::Heal(part) => (format!("heal {}", part.local()), Ask::Heal(part)),
                 Act::Scale(cluster, scale) => {
-                    let word = if scale == windlass_lifecycle::Scale::Out { "out" } else { "in" };
-                    (format!("scale {word} {}", cluster.local()), Ask::Scale { cluster, scale })
+                    let word = if scale == Scale::Out { "out" } else { "in" };
+                    let what = format!("scale {word} {}", cluster.local());
+                    if self.is_at_bound(&name, &cluster, scale, &what).await {
+                        continue;
+                    }
+                    (what, Ask::Scale { cluster, scale })
                 }
             };
             (self.tell)(Notice::Acts { assembly: name.clone(), what: what.clone(), because: demand.because });
             self.change(name, what, ask);
         }
+    }
+
+    /// Tells whether a cluster is as small or as large as it may be. That is said once: an idle cluster at its minimum is
+    /// as it should be, and its load demands the same again and again.
+    async fn is_at_bound(
+        &mut self,
+        name: &AssemblyName,
+        cluster: &ElementName,
+        scale: Scale,
+        what: &str,
+    ) -> bool {
+        let Some(changed) = self.watched.get(name).map(|watched| watched.mark.0) else { return false };
+        let key = (name.clone(), cluster.clone(), scale == Scale::Out);
+        if self.at_bound.get(&key) == Some(&changed) {
+            return true;
+        }
+        let Ok(Some(snapshot)) = self.store.load(name).await else { return false };
+        let Err(why) = scaled(&snapshot.assembly.topology, cluster, scale) else { return false };
+        self.at_bound.insert(key, changed);
+        (self.tell)(Notice::Refused { assembly: name.clone(), what: what.to_owned(), why: why.to_string() });
+        true
     }
 
     /// Tells whether a part was healed in vain too often to try again, and says so once.
