@@ -78,6 +78,16 @@ pub enum Error {
         /// How it ended.
         status: ProcessStatus,
     },
+    /// Whoever ran the process is gone.
+    #[error(
+        "nobody runs {process}, which was interrupted; `windlass retry {assembly}` goes on with it, and so does the same command"
+    )]
+    NobodyRuns {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The process.
+        process: ProcessId,
+    },
     /// The assembly has no such request.
     #[error("`{assembly}` has no request {request}; `windlass ps` lists those that are pending")]
     NoRequest {
@@ -191,6 +201,7 @@ impl Error {
             | Self::NoComponent { .. }
             | Self::NoPart { .. }
             | Self::NotMadeHere { .. }
+            | Self::NobodyRuns { .. }
             | Self::Ended { .. }
             | Self::Saved(_)
             | Self::Transfer(_)

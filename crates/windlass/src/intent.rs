@@ -386,13 +386,16 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// When the assembly has no such process, or it has ended.
+    /// When the assembly has no such process, or it has ended, or nobody runs it.
     pub async fn can_cancel(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
         let store = self.store_of(name).await?;
         let history = store.history(name).await?;
         let found = history.processes.iter().find(|known| known.process.id == process);
         match found.map(|known| known.process.status) {
             Some(status) if status.is_final() => Err(Error::Ended { process, status }),
+            Some(_) if store.holder(name).await?.is_none() => {
+                Err(Error::NobodyRuns { assembly: name.clone(), process })
+            }
             Some(_) => Ok(()),
             None => Err(windlass_store::StoreError::NoProcess { scope: name.clone(), process }.into()),
         }

@@ -90,6 +90,8 @@ fn an_answer_can_be_tried() {
     ----- stderr -----
     error: `small` was interrupted, and a dry run does not look what became of it; `windlass retry small` does, and asks about what it can't find
     ");
+    // Nobody would hear that it is to stop.
+    assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error: nobody runs p1, which was interrupted; `windlass retry small` goes on with it, and so does the same command");
     let asked = env.run(&["retry", "small"]);
     for ask in [["up", "small"], ["down", "small"], ["retry", "small"]] {
         let dry = env.run(&[&ask[..], &["--dry-run"]].concat());
