@@ -194,7 +194,7 @@ pub(crate) fn with_environment(
 }
 
 /// The name of a property as variables have it.
-fn variable(property: &str) -> String {
+pub(crate) fn variable(property: &str) -> String {
     property.to_uppercase().replace(['-', '.'], "_")
 }
 

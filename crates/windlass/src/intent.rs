@@ -18,7 +18,7 @@ use windlass_plan::Plan;
 use windlass_source::{Diagnostic, Diagnostics, Place};
 use windlass_store::{Store, Watch};
 
-use crate::desired::{self, Asked, desired};
+use crate::desired::{self, Asked, desired, variable};
 use crate::error::Error;
 use crate::open::Windlass;
 use crate::request::Theirs;
@@ -92,6 +92,28 @@ impl Order {
     pub fn environment(mut self, values: impl IntoIterator<Item = (String, String)>) -> Self {
         self.environment.extend(values);
         self
+    }
+
+    /// Tells whether a property has a value here, be it in the environment.
+    pub(crate) fn gives(&self, name: &str) -> bool {
+        self.parameters.contains_key(name) || self.environment.contains_key(&variable(name))
+    }
+
+    /// Takes over the value that another order gives a property.
+    pub(crate) fn parameter_of(mut self, given: &Self, name: &str) -> Self {
+        if let Some(value) = given.parameters.get(name) {
+            let is_open = given.open.iter().any(|open| open == name);
+            let place = given.places.get(name).cloned();
+            self = if is_open {
+                self.open_parameter(name, value.clone())
+            } else {
+                self.parameter(name, value.clone())
+            };
+            return place.into_iter().fold(self, |order, place| order.parameter_at(name, place));
+        }
+        let variable = variable(name);
+        let value = given.environment.get(&variable).cloned();
+        self.environment(value.map(|value| (variable, value)))
     }
 
     /// Sets the state that all parts should be in; else they are to be Active.

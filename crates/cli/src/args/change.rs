@@ -52,6 +52,10 @@ pub(crate) struct ApplyArgs {
     #[arg(short = 'p', long = "param", value_name = "KEY=VALUE")]
     pub(crate) parameters: Vec<String>,
 
+    /// Take secrets from a YAML file, which may have other values, too; one given by -p goes before. Can be repeated
+    #[arg(long, value_name = "FILE", visible_alias = "param-file")]
+    pub(crate) params: Vec<PathBuf>,
+
     #[command(flatten)]
     pub(crate) force: ForceArgs,
     #[command(flatten)]

@@ -273,8 +273,13 @@ fn collected(flag: &str, given: &[String], files: &[PathBuf]) -> Result<Paramete
 
 /// Makes an order of arguments, or prints what is wrong with them.
 fn order(args: &AssemblyArgs) -> Result<Order, ExitCode> {
-    let Parameters { values, places, open } = collected("-p ", &args.parameters, &args.params)?;
-    let mut order = Order::new(&args.file).name(args.name.clone()).catalog(args.catalog.iter().cloned());
+    let order = Order::new(&args.file).name(args.name.clone()).catalog(args.catalog.iter().cloned());
+    with_parameters(order, &args.parameters, &args.params)
+}
+
+/// Gives an order its parameters: what arguments say, then files, then the environment.
+fn with_parameters(mut order: Order, given: &[String], files: &[PathBuf]) -> Result<Order, ExitCode> {
+    let Parameters { values, places, open } = collected("-p ", given, files)?;
     for (name, value) in values {
         order = if open.contains(&name) {
             order.open_parameter(name, value)

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use windlass::{Order, SavedPlan};
 
-use super::{collected, fail, fail_of_file, grace, open_against, order, plan, process};
+use super::{fail, fail_of_file, grace, open_against, order, plan, process, with_parameters};
 use crate::args::{AdoptArgs, ApplyArgs, AssemblyArgs, HowArgs, UpArgs};
 use crate::{diagnostics, signals};
 
@@ -58,8 +58,8 @@ async fn bring_up(
 }
 
 pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
-    let given = match collected("-p ", &args.parameters, &[]) {
-        Ok(given) => given.values,
+    let given = match with_parameters(Order::new(&args.plan), &args.parameters, &args.params) {
+        Ok(given) => given,
         Err(code) => return code,
     };
     let saved = match SavedPlan::read(&args.plan) {

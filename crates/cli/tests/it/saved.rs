@@ -104,7 +104,20 @@ fn a_saved_plan_has_no_secrets() {
     assert!(!text.contains("hunter22") && text.contains(r#""version":1"#), "{text}");
     assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan was made with the secret `password`, which is not in it; give it again, as `-p password=@FILE`");
     assert_snapshot!(env.refuses(&["apply", "shop.plan", "-p", "password=@secret", "-p", "size=huge"]), @"error: the plan has its parameters; only secrets are given again, and `size` is none of its");
-    env.ok(&["apply", "shop.plan", "-p", "password=@secret"]);
+    // A file and the environment may have more than it asks for.
+    env.write("values.yaml", "{password: hunter22, size: huge, note: of other assemblies}");
+    let dry = ["apply", "shop.plan", "--dry-run"];
+    assert_eq!(env.ok(&[&dry[..], &["--params", "values.yaml"]].concat()).stderr, "");
+    let mut command = env.command(&["apply", "shop.plan"]);
+    command.env("WINDLASS_PARAM_PASSWORD", "hunter22").env("WINDLASS_PARAM_SIZE", "huge");
+    let applied = env.start(command).end();
+    assert_eq!(applied.code(), Some(0), "{applied}");
+    assert_snapshot!(applied.stderr, @"
+    warning[WL0153]: `password` is a secret, and its value stood in the environment
+     |
+     = help: use `-p password=@FILE`, `-p password=-` or `--params FILE`
+    ");
+    assert_eq!(env.run(&["plan", "shop", "-p", "password=@secret", "--detailed-exitcode"]).code(), Some(0));
 }
 
 /// A secret is given again. With another one it would do something else than what was looked at, though by the same steps.

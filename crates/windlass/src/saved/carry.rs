@@ -91,18 +91,14 @@ impl Windlass {
         real.strip_prefix(self.project.root()).map(Path::to_owned).unwrap_or(real)
     }
 
-    /// Prepares to carry out a saved plan. `given` are the secrets that it was made with.
+    /// Prepares to carry out a saved plan. `given` has the secrets that it was made with as parameters, or in its environment;
+    /// what else it has doesn't count.
     ///
     /// # Errors
     ///
     /// When it is of another project, what it was made from has changed, or the state has moved on; and everything that
     /// stands against it.
-    pub async fn apply(
-        &self,
-        saved: &SavedPlan,
-        given: &BTreeMap<String, Value>,
-        stop: &Stop,
-    ) -> Result<Started, Error> {
+    pub async fn apply(&self, saved: &SavedPlan, given: &Order, stop: &Stop) -> Result<Started, Error> {
         let (ask, warnings) = self.saved_ask(saved, given).await?;
         let started = match &saved.asked {
             Asked::Up(_) => self.bring_up(&saved.assembly, ask, warnings, stop).await,
@@ -119,7 +115,7 @@ impl Windlass {
     pub async fn preview_saved(
         &self,
         saved: &SavedPlan,
-        given: &BTreeMap<String, Value>,
+        given: &Order,
     ) -> Result<(PlanView, Diagnostics), Error> {
         let (ask, warnings) = self.saved_ask(saved, given).await?;
         let preview = self.preview_up(&saved.assembly, ask).await;
@@ -132,21 +128,13 @@ impl Windlass {
     /// # Errors
     ///
     /// As for [`apply`](Self::apply), as far as it can be told before it is begun.
-    pub async fn ask_to_apply(
-        &self,
-        saved: &SavedPlan,
-        given: &BTreeMap<String, Value>,
-    ) -> Result<Pending<'_>, Error> {
+    pub async fn ask_to_apply(&self, saved: &SavedPlan, given: &Order) -> Result<Pending<'_>, Error> {
         let (ask, warnings) = self.saved_ask(saved, given).await?;
         self.ask_for_new(&saved.assembly, ask, warnings).await
     }
 
     /// Asks anew what a saved plan was made for, and looks whether it is still the same.
-    async fn saved_ask(
-        &self,
-        saved: &SavedPlan,
-        given: &BTreeMap<String, Value>,
-    ) -> Result<(Ask, Diagnostics), Error> {
+    async fn saved_ask(&self, saved: &SavedPlan, given: &Order) -> Result<(Ask, Diagnostics), Error> {
         let here = self.base(&saved.assembly).await?;
         let same = match (&saved.base.store, &here.store) {
             (Some(made), Some(here)) => made == here,
@@ -173,7 +161,7 @@ impl Windlass {
     async fn asked_anew(
         &self,
         saved: &SavedPlan,
-        given: &BTreeMap<String, Value>,
+        given: &Order,
     ) -> Result<(Ask, Diagnostics, Vec<String>), Error> {
         let scale = |cluster: &ElementName, scale| Ask::Scale { cluster: cluster.clone(), scale };
         let ask = match &saved.asked {

@@ -225,16 +225,17 @@ impl SavedPlan {
         &self.assembly
     }
 
-    /// Refuses parameters that are no secrets of the plan, and secrets of it that are not given.
-    fn check_secrets(&self, given: &BTreeMap<String, Value>) -> Result<(), SavedPlanError> {
+    /// Refuses parameters that are no secrets of the plan, and secrets of it that are not given. A file or an environment may
+    /// have others beside them.
+    fn check_secrets(&self, given: &Order) -> Result<(), SavedPlanError> {
         let none = BTreeSet::new();
         let secrets = match &self.asked {
             Asked::Up(recipe) => &recipe.secrets,
             _ => &none,
         };
-        let missing: Vec<String> =
-            secrets.iter().filter(|name| !given.contains_key(*name)).cloned().collect();
-        let unknown: Vec<String> = given.keys().filter(|name| !secrets.contains(*name)).cloned().collect();
+        let missing: Vec<String> = secrets.iter().filter(|name| !given.gives(name)).cloned().collect();
+        let unknown = given.parameters.keys().filter(|name| !given.places.contains_key(*name));
+        let unknown: Vec<String> = unknown.filter(|name| !secrets.contains(*name)).cloned().collect();
         if missing.is_empty() && unknown.is_empty() {
             Ok(())
         } else {
@@ -243,7 +244,7 @@ impl SavedPlan {
     }
 
     /// Makes the order of a recipe anew, with the secrets that it lacks.
-    fn order(&self, recipe: &Recipe, root: &Path, given: &BTreeMap<String, Value>) -> Order {
+    fn order(&self, recipe: &Recipe, root: &Path, given: &Order) -> Order {
         let mut order = Order::new(root.join(&recipe.file))
             .name(Some(self.assembly.clone()))
             .catalog(recipe.catalog.iter().map(|folder| root.join(folder)))
@@ -251,8 +252,11 @@ impl SavedPlan {
             .adopt(recipe.adopt)
             .replace(recipe.replace.clone())
             .target(recipe.target.clone());
-        for (name, value) in recipe.parameters.iter().chain(given) {
+        for (name, value) in &recipe.parameters {
             order = order.parameter(name, value.clone());
+        }
+        for name in &recipe.secrets {
+            order = order.parameter_of(given, name);
         }
         order
     }
