@@ -134,6 +134,36 @@ fn a_saved_plan_is_of_its_secrets() {
     env.ok(&["apply", "shop.plan", "-p", "password=@second"]);
 }
 
+/// What it reads of another assembly may be a secret, of which no digest tells.
+#[test]
+fn a_saved_plan_is_of_what_is_referenced() {
+    let env = shop();
+    env.write(
+        "reader/assembly.yaml",
+        "name: assembly::reader::1.0
+references: {of: {type: 'assembly::shop::^1.0'}}
+composition:
+  page: {type: 'resource::web::1.0', properties: {size: {value: small}, password: {value: '${of.password}'}}}
+",
+    );
+    env.write("first", "hunter22");
+    env.write("second", "hunter33");
+    env.ok(&["up", "shop", "-p", "password=@first"]);
+    env.ok(&["plan", "reader", "--catalog", "shop", "-o", "reader.plan"]);
+    env.ok(&["up", "shop", "-p", "password=@second"]);
+    let refused = env.refuses(&["apply", "reader.plan"]);
+    assert!(refused.contains("p2 up of `shop`, which is referenced, was completed; plan anew"), "{refused}");
+    env.ok(&["plan", "reader", "--catalog", "shop", "-o", "reader.plan"]);
+    env.ok(&["apply", "reader.plan"]);
+    // What it was made for is told by what came first.
+    env.ok(&["heal", "shop", "web__1", "--dry-run", "-o", "heal.plan"]);
+    for _ in 0..5 {
+        env.ok(&["heal", "shop", "web__1"]);
+    }
+    let refused = env.refuses(&["apply", "heal.plan"]);
+    assert!(refused.contains("p6 heal web__1 was completed, and so on, 2 more; plan anew"), "{refused}");
+}
+
 #[test]
 fn a_saved_plan_is_of_one_project_and_whole() {
     let env = shop();

@@ -7,10 +7,11 @@ use serde_json::Value;
 use windlass_driver::Package;
 use windlass_engine::{Ask, Preview, Stop};
 use windlass_lifecycle::Scale;
+use windlass_model::record::ProcessRecord;
 use windlass_model::{AssemblyName, ElementName, ProcessId};
 use windlass_source::Diagnostics;
 
-use super::{Asked, Base, Recipe, SavedPlan, SavedPlanError, elements_of, packages_of};
+use super::{Asked, Base, NAMED, Recipe, SavedPlan, SavedPlanError, elements_of, packages_of};
 use crate::error::Error;
 use crate::intent::{Order, Started};
 use crate::open::Windlass;
@@ -45,6 +46,10 @@ impl Windlass {
         };
         let mut saved = self.saved(assembly, Asked::Up(recipe), &desired.packages).await?;
         saved.elements = elements_of(&desired.topology);
+        for name in desired.topology.referenced() {
+            let last = self.base(&name).await?.last;
+            saved.base.references.insert(name, last);
+        }
         let preview = self.preview_up(&saved.assembly, Ask::Up(Box::new(desired))).await?;
         Ok((saved.fill(preview), saved, warnings))
     }
@@ -168,7 +173,10 @@ impl Windlass {
             Asked::Up(recipe) => {
                 let order = saved.order(recipe, self.project.root(), given);
                 let (desired, warnings) = self.desired(&order).await?;
-                let moved = saved.moved_files(&desired);
+                let mut moved = saved.moved_files(&desired);
+                if moved.is_empty() {
+                    moved = self.references_since(saved).await?;
+                }
                 return Ok((Ask::Up(Box::new(desired)), warnings, moved));
             }
             Asked::DownWith { file } => {
@@ -191,11 +199,11 @@ impl Windlass {
     async fn base(&self, assembly: &AssemblyName) -> Result<Base, Error> {
         let root = self.project.root().to_owned();
         let Some(store) = self.store(false).await? else {
-            return Ok(Base { store: None, root, last: ProcessId(0) });
+            return Ok(Base { store: None, root, last: ProcessId(0), references: BTreeMap::new() });
         };
         let history = store.history(assembly).await?;
         let last = history.processes.last().map_or(ProcessId(0), |process| process.process.id);
-        Ok(Base { store: Some(store.id().to_string()), root, last })
+        Ok(Base { store: Some(store.id().to_string()), root, last, references: BTreeMap::new() })
     }
 
     /// Says what was done to the assembly since a plan was made.
@@ -203,7 +211,26 @@ impl Windlass {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
         let history = store.history(&saved.assembly).await?;
         let since = history.processes.iter().map(|known| &known.process);
-        let since = since.filter(|process| process.id > saved.base.last);
-        Ok(since.map(|process| format!("{} {} was {}", process.id, process.intent, process.status)).collect())
+        let since: Vec<_> = since.filter(|process| process.id > saved.base.last).collect();
+        let told = since.iter().take(NAMED);
+        let told = told.map(|process| format!("{} {} was {}", process.id, process.intent, process.status));
+        let more = since.len().saturating_sub(NAMED);
+        Ok(told.chain((more > 0).then(|| format!("and so on, {more} more"))).collect())
+    }
+
+    /// Says what was done since to assemblies that are referenced: the first of each.
+    async fn references_since(&self, saved: &SavedPlan) -> Result<Vec<String>, Error> {
+        let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
+        let mut what = Vec::new();
+        for (name, last) in &saved.base.references {
+            let history = store.history(name).await?;
+            let first =
+                history.processes.iter().map(|known| &known.process).find(|process| process.id > *last);
+            what.extend(first.map(|process| {
+                let ProcessRecord { id, intent, status, .. } = process;
+                format!("{id} {intent} of `{name}`, which is referenced, was {status}")
+            }));
+        }
+        Ok(what)
     }
 }

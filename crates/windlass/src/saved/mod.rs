@@ -123,6 +123,9 @@ struct Base {
     root: PathBuf,
     /// The last process of the assembly; 0 where there was none.
     last: ProcessId,
+    /// The last process of each assembly that is referenced: of a secret, the digests don't tell whether it is another.
+    #[serde(default)]
+    references: BTreeMap<AssemblyName, ProcessId>,
 }
 
 /// What was asked for.
@@ -293,7 +296,7 @@ impl SavedPlan {
     }
 }
 
-/// How many changed elements are named before the rest is counted.
+/// How many changed elements or processes are named before the rest is counted.
 const NAMED: usize = 3;
 
 fn packages_of(packages: &[Package]) -> BTreeMap<DescriptorName, PackageDigest> {
