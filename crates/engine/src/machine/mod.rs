@@ -15,6 +15,7 @@
 mod calls;
 mod effects;
 mod prepare;
+mod ready;
 mod steps;
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -180,6 +181,8 @@ struct Outbox {
 struct StepRun {
     title: String,
     queue: VecDeque<Planned>,
+    /// What a relationship is not made with: its source has not come as far as it must.
+    left: Vec<PairKey>,
     ordinal: u32,
     started: Timestamp,
     recorded: bool,

@@ -20,11 +20,12 @@ impl Machine {
         let Some(process) = self.process.as_ref().map(|p| p.id) else { return };
         let work = self.runner.work(step).clone();
         let key = (process, step);
-        let queue = self.planned(&work);
+        let (queue, left) = self.with_who_is_ready(&work, self.planned(&work));
         self.unfinished += 1;
         let run = StepRun {
             title: work.to_string(),
             queue: queue.into(),
+            left,
             ordinal: 0,
             started: self.now,
             recorded: false,
@@ -106,7 +107,8 @@ impl Machine {
         loop {
             let Some(run) = self.steps.get(&key) else { return };
             let Some(planned) = run.queue.front() else {
-                return self.end_step(key, StepEnd::Succeeded);
+                let end = self.not_made_with(&run.left).map_or(StepEnd::Succeeded, StepEnd::Failed);
+                return self.end_step(key, end);
             };
             if self.cancelling {
                 return self.end_step(key, StepEnd::Cancelled);
@@ -216,8 +218,10 @@ impl Machine {
         let converging = matches!(record.state, CallState::Converging { .. });
         let effect = record.effect;
         self.unfinished += 1;
-        self.steps
-            .insert(key, StepRun { title, queue: VecDeque::new(), ordinal: 0, started, recorded: true });
+        self.steps.insert(
+            key,
+            StepRun { title, queue: VecDeque::new(), left: Vec::new(), ordinal: 0, started, recorded: true },
+        );
         match self.prepare(CallSeed::again(&record)) {
             Ok(Some(mut call)) => {
                 call.record.state = record.state;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use windlass_driver::Observation;
 use windlass_engine::{Answer, Ask, Stop};
-use windlass_model::assembly::Property;
+use windlass_model::assembly::{Cluster, Property};
 use windlass_model::record::{Assumption, CallState, Effect, ProcessStatus, StepEnd, StepState};
 use windlass_model::{Part, State, Template};
 use windlass_secret::Sensitive;
@@ -45,6 +45,47 @@ async fn a_failure_is_kept_apart_and_repaired_alone() {
     assert_eq!(rig.strings.calls()[before..], ["b Configure", "b Join", "a Join", "b Start"]);
     assert_eq!(rig.states("t").await, "a Active, b Active, c Active");
     assert!(rig.look("t").await.elements[&element("t__b")].failure.is_none());
+}
+
+/// One node of three fails: the balancer gets the other two, and the third when it is repaired.
+#[tokio::test(start_paused = true)]
+async fn a_source_that_fails_does_not_keep_the_others_from_the_target() {
+    let rig = Rig::new(Effect::Once);
+    let cluster = Cluster { minimum: 1, maximum: None, increment: 1 };
+    let sketch = Sketch::new(&["lb"]).group("web", 3, cluster).relate("web", "lb").made_at(State::Active);
+    rig.strings.act("web__2 Start", Act::Fail);
+    let ended = rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(ended.process.reason.as_deref(), Some("2 steps failed"));
+    assert_eq!(rig.states("t").await, "lb Active, web__1 Active, web__2 Inactive, web__3 Active");
+    let calls = rig.strings.calls();
+    let joins: Vec<&String> = calls.iter().filter(|call| call.ends_with("Join")).collect();
+    assert_eq!(joins, ["lb Join", "web__1 Join", "lb Join", "web__3 Join"]);
+    assert_eq!(rig.look("t").await.pairs.values().filter(|pair| pair.created).count(), 2);
+    let history = rig.store.history(&assembly_name("t")).await.unwrap();
+    let relating = history.processes[0].steps.iter().find(|step| step.title.contains("web-lb")).unwrap();
+    let StepState::Done(StepEnd::Failed(failure)) = &relating.state else { panic!("{relating:?}") };
+    assert_eq!(failure.message, "it is not made with `web__2`, which is Inactive");
+
+    rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(rig.strings.calls()[calls.len()..], ["web__2 Start", "lb Join", "web__2 Join"]);
+    assert_eq!(rig.states("t").await, "lb Active, web__1 Active, web__2 Active, web__3 Active");
+}
+
+/// What must be related before it becomes Active is not started before it is related to all.
+#[tokio::test(start_paused = true)]
+async fn a_target_that_comes_after_its_relationship_waits_for_all_of_it() {
+    let rig = Rig::new(Effect::Once);
+    let cluster = Cluster { minimum: 1, maximum: None, increment: 1 };
+    let sketch = Sketch::new(&["lb"]).group("web", 2, cluster).relate("web", "lb");
+    rig.strings.act("web__2 Start", Act::Fail);
+    let ended = rig.up(sketch.desired()).await.unwrap();
+    let reason = "2 steps failed, and 1 that needs them was not started";
+    assert_eq!(ended.process.reason.as_deref(), Some(reason));
+    assert_eq!(rig.states("t").await, "lb Inactive, web__1 Active, web__2 Inactive");
+
+    let before = rig.strings.calls().len();
+    rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(rig.strings.calls()[before..], ["web__2 Start", "lb Join", "web__2 Join", "lb Start"]);
 }
 
 #[tokio::test(start_paused = true)]

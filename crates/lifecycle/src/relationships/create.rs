@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use windlass_model::assembly::ElementKind;
 use windlass_model::template::End;
 use windlass_model::{ElementName, Modifier, Relationship};
 use windlass_plan::{Direction, Relate, Side, WaitKind, Why, Work};
@@ -152,8 +153,13 @@ impl<'a> Planner<'a> {
         );
         let (source_modifier, target_modifier) = self.modifiers(new);
         let least_source = rank::least(new.source_state, source_modifier);
+        let each_by_itself = !self.options.adopt && are_apart(with());
         for source in &listed {
-            self.after_end(new, step, source, "source", least_source);
+            if each_by_itself {
+                self.after_each(new, step, source, least_source);
+            } else {
+                self.after_end(new, step, source, "source", least_source);
+            }
         }
         let least_target = rank::least(new.target_state, target_modifier);
         self.after_end(new, step, &target.element.name, "target", least_target);
@@ -224,6 +230,17 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// Lets the making of a relationship wait until each node of its sources is as far as it must be, or has failed to get there:
+    /// it is made with the others.
+    fn after_each(&mut self, new: &Relationship, step: At, source: &ElementName, least: u8) {
+        if let Some(reached) = self.reached(source, least) {
+            let rule =
+                format!("it is made with each source {} that is {}", source.local(), rank::state(least));
+            let why = self.because(new, rule);
+            self.graph.wait(step, reached, WaitKind::After, why);
+        }
+    }
+
     /// Lets the sources wait until the relationship is made at all targets.
     fn hold_sources(
         &mut self,
@@ -245,6 +262,20 @@ impl<'a> Planner<'a> {
             self.hold_whole(source.element, rank, all, why);
         }
     }
+}
+
+/// Tells whether a relationship is made with several sources of which each can be judged by its own state: one that fails
+/// does not keep the others from the target. The state of an assembly is that of all its parts, and some of them may wait
+/// for the relationship itself.
+fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
+    let mut count = 0;
+    for source in sources {
+        if source.element.kind != ElementKind::Resource {
+            return false;
+        }
+        count += 1;
+    }
+    count > 1
 }
 
 /// Returns the phase in which a relationship is made at a target.

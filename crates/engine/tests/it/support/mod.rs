@@ -271,6 +271,11 @@ impl Sketch {
             node.parent = Some(group_name.clone());
             node.index = Some(index);
             node.transitions = TRANSITIONS.into();
+            for operation in ["Join", "Leave"] {
+                let operation: OperationName = operation.parse().expect("valid");
+                let own = Operation { element: node.name.clone(), operation: operation.clone() };
+                node.operations.insert(operation, own);
+            }
             self.elements.push(node);
         }
         self

@@ -1,6 +1,8 @@
 //! An interpreter of plans: takes the steps in any order that their waits allow, and looks at each whether it may be
 //! taken now.
 
+use std::collections::HashSet;
+
 use windlass_lifecycle::testing::Luck;
 use windlass_model::assembly::Element;
 use windlass_model::record::PairKey;
@@ -18,6 +20,8 @@ pub(super) struct Run<'a> {
     luck: Luck,
     /// What has failed since the plan was made: nothing is related to it, as the engine sees to.
     fallen: Vec<ElementName>,
+    /// What has not got where a step was to take it: relationships with several sources are made with the others.
+    stuck: HashSet<ElementName>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +39,7 @@ impl<'a> Run<'a> {
         (installed, desired): (Option<Topology>, Option<Topology>),
         luck: Luck,
     ) -> Self {
-        Self { world, plan, installed, desired, luck, fallen: Vec::new() }
+        Self { world, plan, installed, desired, luck, fallen: Vec::new(), stuck: HashSet::new() }
     }
 
     /// Takes all steps. Tells whether all went well.
@@ -65,7 +69,7 @@ impl<'a> Run<'a> {
                 fared[*at] = self.start(*at, &fared);
             } else {
                 let at = running[choice - ready.len()];
-                let well = !self.luck.fails();
+                let well = !self.luck.fails() && !self.leaves_some_out(step(plan, at).work);
                 self.end(at, well);
                 fared[at] = if well { Fared::Well } else { Fared::Badly };
                 ended += 1;
@@ -85,6 +89,7 @@ impl<'a> Run<'a> {
         let step = step(self.plan, at);
         let needs = step.waits().filter(|wait| wait.kind == WaitKind::Needs);
         if needs.into_iter().any(|wait| fared[place(wait.on)] == Fared::Badly) {
+            self.note_stuck(step.work);
             return Fared::Badly;
         }
         for (other, _) in fared.iter().enumerate().filter(|(_, fared)| **fared == Fared::Running) {
@@ -150,7 +155,35 @@ impl<'a> Run<'a> {
             target: target.clone(),
         };
         let made = *direction == Direction::Create;
-        (*direction, sources.map(key).filter(|key| self.world.ground.is_made(key) != made).collect())
+        let open = sources.map(key).filter(|key| self.world.ground.is_made(key) != made);
+        (*direction, open.filter(|key| !made || !self.is_stuck(key)).collect())
+    }
+
+    /// Tells whether the source of a relationship has not got where it was to get, and is too low for it.
+    fn is_stuck(&self, key: &PairKey) -> bool {
+        self.stuck.contains(&key.source) && self.world.ground.check_tie(key, Direction::Create).is_err()
+    }
+
+    /// Tells whether a relationship with several sources is not made with some of them.
+    fn leaves_some_out(&self, work: &Work) -> bool {
+        let Work::Relate(relate) = work else { return false };
+        let Relate { direction, assembly, relationship, target, sources, side, .. } = &**relate;
+        let mut sources = sources.iter().flat_map(|source| self.topology(*side).nodes(source));
+        *direction == Direction::Create
+            && sources.any(|source| {
+                self.is_stuck(&PairKey {
+                    assembly: assembly.clone(),
+                    relationship: relationship.clone(),
+                    source: source.name.clone(),
+                    target: target.clone(),
+                })
+            })
+    }
+
+    fn note_stuck(&mut self, work: &Work) {
+        if let Work::Transition { element, .. } = work {
+            self.stuck.insert(element.clone());
+        }
     }
 
     /// Tells whether a step makes a relationship with what has failed meanwhile.
@@ -176,6 +209,9 @@ impl<'a> Run<'a> {
         match step(self.plan, at).work {
             Work::Transition { element, from, to, calls, side } => {
                 self.move_element(element, (*from, *to), *calls, *side, well);
+                if !well {
+                    self.stuck.insert(element.clone());
+                }
                 if self.world.ground.state(element) == State::Failed {
                     self.fallen.push(element.clone());
                 }
@@ -185,7 +221,8 @@ impl<'a> Run<'a> {
                     self.check_ends(work);
                 }
                 let (direction, keys) = self.keys(work);
-                for key in if well { keys } else { Vec::new() } {
+                let some_are_left = self.leaves_some_out(work);
+                for key in if well || some_are_left { keys } else { Vec::new() } {
                     self.world.ground.tie(&key, direction);
                 }
             }

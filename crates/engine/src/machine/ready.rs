@@ -1,0 +1,70 @@
+//! With whom a relationship is made that has several sources: one that fails does not keep the others from the target.
+
+use windlass_model::assembly::ElementKind;
+use windlass_model::record::{Failure, FailureKind, PairKey};
+use windlass_model::{Modifier, Side, State};
+use windlass_plan::{Direction, Work};
+
+use super::{Machine, Planned, PlannedAction};
+
+impl Machine {
+    /// Leaves out the relationships whose source has failed to get where it must be: with the others it is made all the same.
+    pub(super) fn with_who_is_ready(
+        &self,
+        work: &Work,
+        planned: Vec<Planned>,
+    ) -> (Vec<Planned>, Vec<PairKey>) {
+        let Work::Relate(relate) = work else { return (planned, Vec::new()) };
+        if relate.direction != Direction::Create {
+            return (planned, Vec::new());
+        }
+        let mut left = Vec::new();
+        let ready = planned.into_iter().filter(|planned| {
+            let PlannedAction::Operation(pair, _) = &planned.action else { return true };
+            let is_ready = self.is_source_ready(pair, planned.side);
+            if !is_ready && left.last() != Some(pair) {
+                left.push(pair.clone());
+            }
+            is_ready
+        });
+        (ready.collect(), left)
+    }
+
+    /// Says with whom a relationship was not made, if there is anybody.
+    pub(super) fn not_made_with(&self, left: &[PairKey]) -> Option<Failure> {
+        const NAMED: usize = 3;
+        let state = |pair: &PairKey| {
+            let state = self.world.elements.get(&pair.source).map(|record| record.state).unwrap_or_default();
+            format!("`{}`, which is {state}", pair.source.local())
+        };
+        let mut named: Vec<String> = left.iter().take(NAMED).map(state).collect();
+        if left.len() > NAMED {
+            named.push(format!("{} more", left.len() - NAMED));
+        }
+        let last = named.pop()?;
+        let all = if named.is_empty() { last } else { format!("{} and {last}", named.join(", ")) };
+        Some(Failure::new(FailureKind::Refused, format!("it is not made with {all}")))
+    }
+
+    /// Tells whether the source of a pair, if it is a resource, is as far as it must be for the relationship to be made.
+    fn is_source_ready(&self, pair: &PairKey, side: Side) -> bool {
+        let topology = self.world.version(side);
+        let found = topology.relationship(&pair.assembly, pair.relationship.as_str());
+        let (Some(relationship), Some(source), Some(record)) =
+            (found, topology.get(&pair.source), self.world.elements.get(&pair.source))
+        else {
+            return true;
+        };
+        if source.kind != ElementKind::Resource {
+            return true;
+        }
+        let wanted = relationship.source_state.rank().unwrap_or_default();
+        let least = match relationship.source_modifier {
+            Modifier::Post => wanted,
+            Modifier::Pre => wanted.saturating_sub(1),
+        };
+        // Without Created there is nothing below Installed.
+        let is_nothing = Some(least) == State::Created.rank() && !source.has_created();
+        is_nothing || record.state.rank().is_some_and(|rank| rank >= least)
+    }
+}
