@@ -2,10 +2,10 @@
 
 use windlass_driver::{Call, Report};
 use windlass_executor::Captured;
-use windlass_model::instance::{LogEntry, take_log};
+use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, take_log};
 use windlass_model::record::Severity;
 use windlass_source::{Diagnostic, Place};
-use windlass_update_ops::Update;
+use windlass_update_ops::{Op, Update};
 
 use crate::codes;
 use crate::failure::Reporter;
@@ -54,6 +54,7 @@ impl Printed<'_> {
         let place = output.source.place(said.span);
         let update = self.checked_id(said, &place)?;
         let update = self.without_strange_commands(said, update, &place, &mut notes);
+        notes.extend(self.lost_outputs(said, &update, &place));
         Ok(answer(self.natural(said), update, &notes, self.call))
     }
 
@@ -116,6 +117,33 @@ impl Printed<'_> {
             }
             _ => said.update.clone(),
         }
+    }
+
+    /// Notes that all output properties go because a plain field replaces what is below it: whoever reports a metric so, takes
+    /// away what others read.
+    fn lost_outputs(&self, said: &Said, update: &Update, place: &Place) -> Option<Diagnostic> {
+        if *self.role == Role::Launch {
+            return None;
+        }
+        let outputs = format!("interfaces.{OUTPUTS}.signals.");
+        let field = update.iter().find_map(|(path, operation)| {
+            let is_above = outputs.starts_with(&format!("{path}."));
+            (is_above && matches!(operation, Op::Replace(_))).then(|| path.to_string())
+        })?;
+        let mut after = self.call.document.clone();
+        update.apply(&mut after).ok()?;
+        let before = InstanceView::new(&self.call.document).outputs().filter(|before| !before.is_empty())?;
+        if InstanceView::new(&after).outputs().is_some_and(|after| !after.is_empty()) {
+            return None;
+        }
+        let gone: Vec<String> = before.keys().map(|name| format!("`{name}`")).collect();
+        let message = format!(
+            "instance `{}`: `{field}` replaced all that was below it, and what was published is gone: {}; \
+             `$set: {{interfaces.metrics.signals.<name>: …}}` changes one signal alone",
+            said.id,
+            gone.join(", ")
+        );
+        Some(Diagnostic::warning(codes::NOTICE, message).at(place.clone()))
     }
 
     /// Leaves out results of commands that are not this call's.

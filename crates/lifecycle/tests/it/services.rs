@@ -189,7 +189,7 @@ relationships:
         after all parts are Inactive
     s10 dispatcher Create dispatch: source.Join, target.Join × 2
         needs dispatch: target dispatcher must be Active
-        needs dispatch: source gateway must be Active
+        after dispatch: it is made with each source gateway that is Active
     ");
     assert_snapshot!(goes_down(&topology), @"
     dispatcher Cease dispatch: target.Leave, source.Leave × 2

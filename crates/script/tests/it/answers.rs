@@ -70,6 +70,30 @@ async fn a_destroyed_instance_is_gone() {
     assert_eq!(printed(call("Delete"), going).await.unwrap().settled, Settled::Converging);
 }
 
+/// A health check that reports a metric by a plain field takes away what the part has published, and says so.
+#[tokio::test]
+async fn published_values_that_a_plain_field_replaces_are_told_of() {
+    let known = || Call {
+        document: json!({"interfaces": {"properties": {"signals": {"address": "10.0.0.5", "port": 80}}}}),
+        ..call("Integrity")
+    };
+    let plain = "instances:\n  i-1:\n    interfaces: {metrics: {signals: {load: 42}}}\n";
+    let report = printed(known(), plain).await.unwrap();
+    assert_eq!(
+        log(&report),
+        "WARNING stdout of Integrity.sh:2:3: instance `i-1`: `interfaces` replaced all that was below it, and what was \
+         published is gone: `address`, `port`; `$set: {interfaces.metrics.signals.<name>: …}` changes one signal alone\n"
+    );
+    for meant in [
+        "instances: {i-1: {$set: {interfaces.metrics.signals.load: 42}}}",
+        "instances: {i-1: {interfaces: {properties: {signals: {port: 81}}}}}",
+        "instances: {i-1: {$unset: {interfaces.properties: }}}",
+    ] {
+        assert_eq!(log(&printed(known(), meant).await.unwrap()), "", "{meant}");
+    }
+    assert_eq!(log(&printed(call("Integrity"), plain).await.unwrap()), "", "nothing was published");
+}
+
 #[tokio::test]
 async fn log_and_remarks_are_the_reports_log() {
     let stdout = "
