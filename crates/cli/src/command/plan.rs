@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use windlass::lifecycle::{Diff, ElementChange, ElementChangeKind};
-use windlass::model::StepId;
+use windlass::model::{AssemblyName, StepId};
 use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
 use windlass::view::plan::{DriftView, PlanView, StepView};
@@ -129,7 +129,7 @@ fn print_change(change: &str) {
 }
 
 /// Prints the parts that are not as their records say, or that nobody can tell of.
-fn print_drift(drift: &[DriftView], whole: bool) {
+fn print_drift(assembly: &AssemblyName, drift: &[DriftView], whole: bool) {
     let odd = drift.iter().filter(|part| part.well != Some(true));
     let seen = |part: &DriftView| alike::nameless(&part.seen, &part.element);
     let key = |part: &&DriftView| Some((part.well, seen(part)));
@@ -142,6 +142,16 @@ fn print_drift(drift: &[DriftView], whole: bool) {
     }
     let well = drift.iter().filter(|part| part.well == Some(true)).count();
     say!("{} looked at, {well} as on record", plural(drift.len(), "part"));
+    if let Some(unwell) = drift.iter().find(|part| part.well == Some(false)) {
+        let part = unwell.element.local();
+        say!(
+            "{}",
+            styled(
+                DIM,
+                format!("`up` goes by the record; `windlass heal {assembly} {part}` stops and starts a part")
+            )
+        );
+    }
 }
 
 /// Explains one step, given as `s7` or `7`.
@@ -182,7 +192,7 @@ fn steps(plan: &PlanView) -> String {
 fn print(plan: &PlanView, whole: bool) -> ExitCode {
     let name = styled(STRONG, &plan.assembly);
     if let Some(drift) = &plan.drift {
-        print_drift(drift, whole);
+        print_drift(&plan.assembly, drift, whole);
     }
     let calling: Vec<&StepView> = plan.calling().collect();
     if calling.is_empty() {

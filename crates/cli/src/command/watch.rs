@@ -71,6 +71,8 @@ fn print(notice: &Notice, human: bool, grace: u32) {
             Notice::GivesUp { assembly, part, times, because } => {
                 ("gives-up", Some(assembly), format!("heal {part}: {because}; {times} heals have not helped"))
             }
+            Notice::Unwell { assembly, part, seen } => ("unwell", Some(assembly), format!("{part}: {seen}")),
+            Notice::Well { assembly, part } => ("well", Some(assembly), part.clone()),
             Notice::Refused { assembly, what, why } => ("refused", Some(assembly), format!("{what}: {why}")),
             Notice::Ended { assembly, process, status } => {
                 ("ended", Some(assembly), format!("{process} {status}"))
@@ -99,6 +101,13 @@ fn print(notice: &Notice, human: bool, grace: u32) {
                  that it is well, or until somebody changes {assembly}, as by `windlass heal {assembly} {part}`",
                 styled(BAD, "no more heals of")
             );
+        }
+        Notice::Unwell { assembly, part, seen } => say!(
+            "{assembly}: {} {seen}; no policy heals it, `windlass heal {assembly} {part}` does",
+            styled(BAD, format!("{part}:"))
+        ),
+        Notice::Well { assembly, part } => {
+            say!("{assembly}: {} it is well again", styled(GOOD, format!("{part}:")))
         }
         Notice::Refused { assembly, what, why } => {
             say!("{assembly}: {} {what}: {why}", styled(BAD, "not done:"));

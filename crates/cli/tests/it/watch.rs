@@ -88,6 +88,51 @@ fn healed(env: TestEnv, smoothing: u32) -> TestEnv {
     env
 }
 
+/// A part without a policy that dies is told of, once, and once that it is there again.
+#[test]
+fn what_is_not_well_and_no_policy_heals_is_told_of() {
+    let env = healed_when_broken(1);
+    env.edit("small/assembly.yaml", "composition:\n", "composition:\n  db: {type: 'resource::db::1.0'}\n");
+    env.write(
+        "small/Contains/db/resource.yaml",
+        "name: resource::db::1.0\nlifecycle: [Install, Integrity]\n\
+         default-driver: {script: {properties: {effect: repeatable}}}\n",
+    );
+    let id = |below: &str| format!(r#"id=$(sed -n '/^{below}:$/{{n;s/^ *"*\([a-z0-9]*\).*/\1/p;}}')"#);
+    let script = |name: &str, below: &str, line: &str| {
+        let path = format!("small/Contains/db/Lifecycle/script/scripts/{name}.sh");
+        env.script(&path, format!("#!/bin/sh\n{}\necho \"{line}\"\n", id(below)));
+    };
+    script("Install", "launch", "instances: {$id: {instanceId: $id}}");
+    let is_there = r#"$([ -e "$WINDLASS_VOLUME_STATE/gone" ] && echo false || echo true)"#;
+    script(
+        "Integrity",
+        "instances",
+        &format!("instances: {{$id: {{$set: {{status.flags.active: {is_there}}}}}}}")
+            .replace("$set", "\\$set"),
+    );
+    env.ok(&["up", "small"]);
+    let watching = env.spawn(&["run", "--health", "1"]);
+    let said = |text: &str| watching.stdout().contains(text);
+    until("it watches", || said("watching"));
+    env.write(".windlass/volumes/state/gone", "");
+    until("it is told of", || said("db: it differs"));
+    assert!(said(
+        "small: db: it differs: it is not active; no policy heals it, `windlass heal small db` does"
+    ));
+    assert_snapshot!(env.ok(&["plan", "small", "--refresh"]).stdout, @"
+      ! db: it differs: it is not active
+    1 part looked at, 0 as on record
+    `up` goes by the record; `windlass heal small db` stops and starts a part
+    small: nothing to do
+    ");
+    std::fs::remove_file(env.path(".windlass/volumes/state/gone")).unwrap();
+    until("it is well", || said("small: db: it is well again"));
+    watching.signal(rustix::process::Signal::INT);
+    let run = watching.end();
+    assert_eq!(run.stdout.matches("it differs").count(), 1, "{run}");
+}
+
 /// A part that does not get well is healed three times and then left alone, until somebody has changed something.
 #[test]
 fn what_healing_does_not_help_is_left_alone() {

@@ -29,6 +29,7 @@ use windlass_store::{Snapshot, Store, StoreError};
 
 use crate::error::Error;
 use crate::open::Windlass;
+use crate::view::plan::DriftView;
 
 /// How the long-running mode works.
 #[derive(Debug, Clone)]
@@ -77,6 +78,22 @@ pub enum Notice {
         times: u32,
         /// Why it would be healed.
         because: String,
+    },
+    /// A health check has found a part not as its record says, and no policy heals it.
+    Unwell {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The part, by its name below the assembly.
+        part: String,
+        /// How it was found.
+        seen: String,
+    },
+    /// A part that was told of as [unwell](Self::Unwell) is as its record says again.
+    Well {
+        /// The assembly.
+        assembly: AssemblyName,
+        /// The part, by its name below the assembly.
+        part: String,
     },
     /// A policy or a person demands something that can't be done.
     Refused {
@@ -157,8 +174,16 @@ enum Done {
     Health {
         assembly: AssemblyName,
         watch: u64,
-        samples: Result<Vec<Result<Sample, String>>, Error>,
+        looked: Result<Looked, Error>,
     },
+}
+
+/// What a look at the parts of an assembly has brought.
+struct Looked {
+    /// What policies count.
+    samples: Vec<Result<Sample, String>>,
+    /// How the parts are that no policy heals.
+    others: Vec<DriftView>,
 }
 
 impl Watched {
@@ -184,6 +209,8 @@ struct Daemon<'a> {
     /// The clusters that are as small or as large (`true`) as they may be, of which it was told when their assembly was last
     /// changed.
     at_bound: BTreeMap<(AssemblyName, ElementName, bool), Timestamp>,
+    /// The parts that are not well and that no policy heals: of each it was told once.
+    unwell: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
     /// When it was last looked around because somebody has sent a metric that nothing reads.
     looked_around: Option<Timestamp>,
     /// The assemblies on which an intent runs: samples count for nothing then.
@@ -239,6 +266,7 @@ impl Windlass {
             watches: 0,
             given_up: BTreeMap::new(),
             at_bound: BTreeMap::new(),
+            unwell: BTreeMap::new(),
             looked_around: None,
             at_work: BTreeSet::new(),
             elsewhere: BTreeSet::new(),
@@ -523,6 +551,25 @@ impl Daemon<'_> {
         true
     }
 
+    /// Tells of parts that no policy heals: once that they are not well, and once that they are again.
+    fn tell_of(&mut self, name: &AssemblyName, parts: Vec<DriftView>) {
+        let known = self.unwell.entry(name.clone()).or_default();
+        for DriftView { element, well, seen } in parts {
+            let (assembly, part) = (name.clone(), element.local().to_string());
+            match (well, known.contains(&element)) {
+                (Some(false), false) => {
+                    known.insert(element);
+                    (self.tell)(Notice::Unwell { assembly, part, seen });
+                }
+                (Some(true), true) => {
+                    known.remove(&element);
+                    (self.tell)(Notice::Well { assembly, part });
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Tells whether a part was healed in vain too often to try again, and says so once.
     fn leaves_alone(&mut self, name: &AssemblyName, part: &ElementName, because: &str) -> bool {
         let given_up = self.given_up.entry(name.clone()).or_default();
@@ -541,7 +588,7 @@ impl Daemon<'_> {
         true
     }
 
-    /// Asks the drivers how the parts are whose metrics policies read.
+    /// Asks the drivers how the parts are of assemblies that have policies.
     fn look(&mut self) {
         for (name, watched) in &self.watched {
             let skipped = self.is_changing(name) || watched.metrics.is_empty();
@@ -552,11 +599,13 @@ impl Daemon<'_> {
             let (metrics, watch) = (watched.metrics.clone(), watched.watch);
             let look = async move {
                 let seen = windlass.engine(store).look(&name).await;
-                let samples = seen.map_err(Error::from).map(|seen| {
+                let looked = seen.map_err(Error::from).map(|seen| {
                     let found = seen.iter().filter_map(|seen| Some((seen, metrics.get(&seen.element)?)));
-                    found.flat_map(|(seen, read)| samples(seen, read)).collect()
+                    let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();
+                    let others = seen.iter().filter(|seen| !is_healed(&seen.element, &metrics)).cloned();
+                    Looked { samples, others: others.map(DriftView::new).collect() }
                 });
-                Done::Health { assembly: name, watch, samples }
+                Done::Health { assembly: name, watch, looked }
             };
             self.work.push(look.boxed());
         }
@@ -572,14 +621,15 @@ impl Daemon<'_> {
                 self.watched.remove(&assembly);
                 self.refresh().await;
             }
-            Done::Health { assembly, watch, samples } => {
+            Done::Health { assembly, watch, looked } => {
                 self.looked_at.remove(&assembly);
                 // What was seen before it was changed says nothing of how it is now.
                 if self.watched.get(&assembly).is_none_or(|watched| watched.watch != watch) {
                     return;
                 }
-                match samples {
-                    Ok(samples) => {
+                match looked {
+                    Ok(Looked { samples, others }) => {
+                        self.tell_of(&assembly, others);
                         for sample in samples {
                             match sample {
                                 Ok(sample) => self.sample(&sample).await,
@@ -593,6 +643,12 @@ impl Daemon<'_> {
             }
         }
     }
+}
+
+/// Tells whether a policy reads the integrity of a part.
+fn is_healed(element: &ElementName, metrics: &BTreeMap<ElementName, BTreeMap<String, Read>>) -> bool {
+    let mut read = metrics.get(element).into_iter().flat_map(BTreeMap::values);
+    read.any(|read| matches!(read.kind, MetricKind::Integrity))
 }
 
 /// Returns what a health check has measured of the metrics that are read: what it says in the interface `metrics`, and of
