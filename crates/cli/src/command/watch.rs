@@ -107,7 +107,7 @@ fn print(notice: &Notice, human: bool, grace: u32) {
             styled(BAD, format!("{part}:"))
         ),
         Notice::Well { assembly, part } => {
-            say!("{assembly}: {} it is well again", styled(GOOD, format!("{part}:")))
+            say!("{assembly}: {} it is well again", styled(GOOD, format!("{part}:")));
         }
         Notice::Refused { assembly, what, why } => {
             say!("{assembly}: {} {what}: {why}", styled(BAD, "not done:"));

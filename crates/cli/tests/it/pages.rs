@@ -2,6 +2,7 @@
 
 use crate::env::TestEnv;
 
+const DESCRIPTORS: &str = include_str!("../../../../docs/descriptors.md");
 const SCRIPTS: &str = include_str!("../../../../docs/scripts.md");
 
 /// Returns the files that a page shows: the blocks with a path beside their language.
@@ -16,6 +17,22 @@ fn files(page: &str) -> Vec<(&str, String)> {
         }
     }
     files
+}
+
+#[test]
+fn the_example_of_the_page_of_descriptors_works() {
+    let env = TestEnv::bare();
+    let files = files(DESCRIPTORS);
+    assert_eq!(files.len(), 6, "{files:?}");
+    for (path, text) in files {
+        env.write(path, text);
+    }
+    env.write("password", "hunter22");
+    env.ok(&["check", "farm", "--deny", "warnings"]);
+    let up = env.ok(&["up", "farm", "-p", "password=@password"]);
+    assert!(up.stdout.contains("token: ***\n  url: farm__lb\n"), "{up}");
+    assert!(env.ok(&["status"]).stdout.contains("balances made × 3"));
+    env.ok(&["down", "farm"]);
 }
 
 #[test]
