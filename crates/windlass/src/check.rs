@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use windlass_descriptor::document::ReferenceDecl;
 use windlass_descriptor::{Catalog as _, Descriptor, MemoryCatalog, Missing, check, read};
 use windlass_model::DescriptorName;
 use windlass_model::name::DescriptorKind;
@@ -105,7 +106,7 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
             diagnostics.extend(opened.diagnostics);
             let assembly = Descriptor::Assembly(opened.assembly);
             diagnostics.extend(check(&assembly, &opened.catalog, Missing::Tolerated));
-            check_parts(&assembly, &opened.catalog, diagnostics);
+            check_parts(project, &assembly, &opened.catalog, diagnostics);
         }
         // A resource by itself is checked too.
         Err(Error::Input(problems)) => match by_itself(project, path) {
@@ -133,17 +134,30 @@ fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diag
     }
 }
 
-/// Checks the resources and nested assemblies that an assembly is made of.
-fn check_parts(assembly: &Descriptor, catalog: &DiskCatalog, diagnostics: &mut Diagnostics) {
+/// Checks the resources and nested assemblies that an assembly is made of, and the resources whose `queries` would look for
+/// what it references.
+fn check_parts(
+    project: &Project,
+    assembly: &Descriptor,
+    catalog: &DiskCatalog,
+    diagnostics: &mut Diagnostics,
+) {
     let mut seen: BTreeSet<DescriptorName> = BTreeSet::new();
     let mut open = vec![assembly.clone()];
     while let Some(descriptor) = open.pop() {
         let Descriptor::Assembly(assembly) = &descriptor else { continue };
-        for name in assembly.composition.values().filter_map(|part| Some(part.kind.as_ref()?.value.clone())) {
+        let made = assembly.composition.values().filter_map(|part| Some(part.kind.as_ref()?.value.clone()));
+        let made = made.map(|name| (name, true));
+        let found =
+            assembly.references.values().filter_map(|of| Some((newest_resource(of, catalog)?, false)));
+        for (name, is_read) in made.chain(found) {
             if !seen.insert(name.clone()) {
                 continue;
             }
             if let Some(part) = catalog.find(&name) {
+                if !is_read {
+                    diagnostics.extend(project.overlay().load(Path::new(part.source().name())).diagnostics);
+                }
                 diagnostics.extend(check(&part, catalog, Missing::Tolerated));
                 open.push(part);
             }
@@ -152,6 +166,13 @@ fn check_parts(assembly: &Descriptor, catalog: &DiskCatalog, diagnostics: &mut D
     let there =
         |name: &&DescriptorName| name.kind == DescriptorKind::Resource && catalog.find(name).is_some();
     packages(catalog, seen.iter().filter(there), &drivers(), diagnostics);
+}
+
+/// Finds the resource whose `queries` would look for a reference.
+fn newest_resource(reference: &ReferenceDecl, catalog: &DiskCatalog) -> Option<DescriptorName> {
+    let kind = &reference.kind.as_ref()?.value;
+    let accepted = catalog.names().into_iter().filter(|name| !kind.is_assembly() && kind.accepts(name));
+    accepted.max_by(|one, other| one.version.cmp(&other.version))
 }
 
 fn check_folder(path: &Path, overlay: &Overlay, diagnostics: &mut Diagnostics) {

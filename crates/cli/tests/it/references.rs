@@ -337,7 +337,17 @@ fn a_search_that_fails_says_why() {
     1 error; nothing was changed
     ");
     let env = lab(NETWORKS);
+    let resource = "lab/Contains/net/resource.yaml";
+    env.edit(resource, "{drivers: {script: {selector: {infrastructure-type: ['*']}}}}", "{script: {}}");
+    let checked = env.ok(&["check", "lab"]);
+    assert!(
+        checked.stderr.contains("warning[WL0103]: `queries` has no `script`; it is ignored"),
+        "{checked}"
+    );
+    env.edit(resource, "{script: {}}", "{drivers: {script: {}}}");
     std::fs::remove_dir_all(env.path("lab/Contains/net/Lifecycle")).unwrap();
+    let checked = env.run(&["check", "lab"]);
+    assert!(checked.stderr.contains("error[WL0400]: `resource::net::1.3` has `queries`"), "{checked}");
     assert_snapshot!(env.refuses(&["up", "lab"]), @"
     error[WL0400]: `resource::net::1.3` has `queries`, and no script for them
      --> lab/Contains/net/resource.yaml:1:7
