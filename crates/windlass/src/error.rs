@@ -181,6 +181,10 @@ fn near(wanted: &str, known: &[String]) -> String {
 
 /// Names what was meant perhaps, or lists what there is behind a few words.
 pub(crate) fn near_or(wanted: &str, known: &[String], words: &str) -> String {
+    let within = format!("__{wanted}");
+    if let [inside] = known.iter().filter(|name| name.ends_with(&within)).collect::<Vec<_>>()[..] {
+        return format!("; did you mean `{inside}`?");
+    }
     if let Some(near) = suggest(wanted, known.iter().map(String::as_str)) {
         return format!("; did you mean `{near}`?");
     }
@@ -241,5 +245,17 @@ impl Error {
     /// Tells whether the user stopped it.
     pub fn is_stopped(&self) -> bool {
         matches!(self, Self::Engine(EngineError::Stopped))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::near;
+
+    #[test]
+    fn a_part_within_another_is_what_was_meant() {
+        let known: Vec<String> = ["lb", "data__db", "data__cache"].map(String::from).into();
+        assert_eq!(near("db", &known), "; did you mean `data__db`?");
+        assert_eq!(near("bl", &known), "; did you mean `lb`?");
     }
 }

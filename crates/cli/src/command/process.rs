@@ -284,7 +284,14 @@ fn hint(ended: &Ended) -> String {
             "look whether it was done, then `windlass retry {name} --assume done`, `not-done` or `failed`"
         );
     }
-    format!("`windlass log {name}` shows what ran; the same command again goes on from here")
+    let went = format!("`windlass log {name}` shows what ran; the same command again goes on from here");
+    if process.intent == Intent::Down && ended.tally.failed > 0 {
+        return format!(
+            "{went}, with the scripts that it came up with\n  `windlass down {name} --current-packages FILE` runs those that lie around a \
+             descriptor now"
+        );
+    }
+    went
 }
 
 fn print_ended_json(ended: &Ended) -> ExitCode {

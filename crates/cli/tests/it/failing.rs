@@ -237,7 +237,8 @@ fn a_down_that_fails_goes_on_from_there() {
     ok        B__1 Uninstall LONG
 
     not done: down of h_bta failed: 1 step failed
-      `windlass log h_bta` shows what ran; the same command again goes on from here
+      `windlass log h_bta` shows what ran; the same command again goes on from here, with the scripts that it came up with
+      `windlass down h_bta --current-packages FILE` runs those that lie around a descriptor now
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
     h_bta Absent (going down) assembly::h_bta::1.0, AGE

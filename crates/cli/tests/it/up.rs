@@ -376,3 +376,20 @@ fn a_command_in_a_subfolder_finds_the_project() {
     assert!(env.path(".windlass/state.db").is_file());
     assert!(!env.path("h_bta/Contains/.windlass").exists());
 }
+
+/// What a part said last while it was at work is not told of it once it is stopped, and an empty message is none.
+#[test]
+fn status_tells_what_a_part_says_while_it_is_so() {
+    let says = r#"answer; printf '    $set: {status.flags.active: true, status.message: ""}\n'"#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", says), ("Start", ""), ("Stop", "")]);
+    env.ok(&["up", "small"]);
+    assert_snapshot!(env.ok(&["status"]).out(), @"
+    small Active assembly::small::1.0, AGE
+    └─ box Active active, AGE
+    ");
+    env.ok(&["set-state", "small", "Inactive"]);
+    assert_snapshot!(env.ok(&["status"]).out(), @"
+    small Inactive assembly::small::1.0, AGE
+    └─ box Inactive AGE
+    ");
+}

@@ -356,7 +356,7 @@ impl ElementView {
                 .map(windlass_model::instance::Status::word)
                 .filter(|word| *word != NO_STATUS)
                 .map(str::to_owned),
-            message: status.and_then(|status| status.message),
+            message: status.and_then(|status| status.message).filter(|message| !message.trim().is_empty()),
             since: record.filter(|_| own).map(|record| record.since),
             id: record.map(|record| record.id.clone()),
             natural: instance.and_then(|instance| instance.natural.clone()),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use windlass::engine::monitor::MOST_HEALS;
 use windlass::model::assembly::{ElementKind, Referent};
 use windlass::model::record::Failure;
-use windlass::model::{InstanceId, Timestamp};
+use windlass::model::{InstanceId, State, Timestamp};
 use windlass::view::status::ElementView;
 
 use super::super::process::text;
@@ -35,7 +35,9 @@ impl<'v> Alike<'v> {
         };
         let since: Vec<Timestamp> = self.all.iter().filter_map(|part| part.since).collect();
         let mut notes: Vec<String> = Vec::new();
-        notes.extend(first.status.clone());
+        // What is stopped has its last status still.
+        let is_stale = first.status.as_deref() == Some("active") && first.state != State::Active;
+        notes.extend(first.status.clone().filter(|_| !is_stale));
         notes.extend((!since.is_empty()).then(|| ages(self.now, since)));
         notes.extend(first.message.as_deref().map(|message| self.of_all(message)));
         let notes =
