@@ -45,6 +45,9 @@ fn hint(error: &tokio_postgres::Error) -> &'static str {
         None if error.to_string().starts_with("error connecting to server") => {
             "; is the address right, and does a PostgreSQL server listen there?"
         }
+        None if told(error).ends_with("password missing") => {
+            "; give it in the address, as `postgres://USER:PASSWORD@HOST/DATABASE`: others don't see it in `WINDLASS_STATE`"
+        }
         // With other words of this class it is the server that does not want to be reached so.
         Some("28000") if !told(error).contains("role") => "",
         Some("3D000") => "; make it with `createdb`, or name another one",

@@ -109,7 +109,7 @@ impl Certificate<'_> {
     /// Puts it where the server looks for it, and allows no other connections than encrypted ones and the socket's.
     fn install(self, data: &Path) {
         use std::os::unix::fs::PermissionsExt as _;
-        let access = "local all all trust\nhostssl all all 127.0.0.1/32 trust\n";
+        let access = "local all all trust\nhostssl all guarded 127.0.0.1/32 scram-sha-256\nhostssl all all 127.0.0.1/32 trust\n";
         let files = [("server.crt", self.certificate), ("server.key", self.key), ("pg_hba.conf", access)];
         for (file, text) in files {
             let file = data.join(file);

@@ -213,6 +213,8 @@ async fn a_server_on_the_network_is_reached_by_tls() {
         assert_eq!(open(well.clone()).await, Ok(()), "{well}");
     }
     assert_snapshot!(open(url("localhost", "sslmode=disable")).await.unwrap_err(), @r#"no pg_hba.conf entry for host "127.0.0.1", user "windlass", database "postgres", no encryption"#);
+    let guarded = url("localhost", "sslmode=require").replace("windlass@", "guarded@");
+    assert_snapshot!(open(guarded).await.unwrap_err(), @"invalid configuration: password missing; give it in the address, as `postgres://USER:PASSWORD@HOST/DATABASE`: others don't see it in `WINDLASS_STATE`");
     let full = open(url("127.0.0.1", &format!("sslmode=verify-full&sslrootcert={known}")));
     assert_snapshot!(full.await.unwrap_err(), @r#"error performing TLS handshake: invalid peer certificate: certificate not valid for name "127.0.0.1"; certificate is only valid for DnsName("localhost")"#);
     let full = open(url("localhost", &format!("sslmode=verify-full&sslrootcert={other}")));
