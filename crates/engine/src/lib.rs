@@ -19,6 +19,7 @@
 //! | `machine` | the pure machine that executes a plan |
 //! | `runner` | which step may start |
 //! | `world` | the assembly in memory: resolving, applying reports, sealing secrets |
+//! | `stale`, `given` | who was given values that are others by now: parts, and relationships |
 //! | [`host`] | the only place that waits: commits, drivers, timers, stop |
 //! | `journal` | jobs that are written down before and after |
 //! | [`monitor`] | policies: samples and the time in, demands out |
@@ -28,6 +29,7 @@
 
 pub mod engine;
 pub mod error;
+mod given;
 pub mod host;
 mod journal;
 mod machine;
@@ -39,7 +41,7 @@ mod world;
 
 pub use engine::{
     Answer, Ask, Bundle, Desired, Ended, Engine, HandOver, Manner, Means, Offer, Options, Prepared, Preview,
-    Quest, Seen, Told, essence, monitor_of, offer, outputs,
+    Quest, Seen, Stale, Told, essence, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, Unplaced};
 pub use host::Stop;

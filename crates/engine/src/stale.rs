@@ -14,6 +14,7 @@ use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Topolo
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Change};
 
+use crate::engine::Stale;
 use crate::world::{Unknown, World};
 
 /// The properties that read an output, by the output, each with the version in which it does. A part that has not come to the
@@ -138,15 +139,18 @@ impl World {
         !taken.is_empty()
     }
 
-    /// Returns the parts that were given values that are others by now.
-    pub(crate) fn stale(&self) -> Vec<ElementName> {
+    /// Returns who was given values that are others by now.
+    pub(crate) fn stale(&self) -> Stale {
         let reads = |name: &ElementName, property: &PropertyName| {
             let property = self.topology().get(name).and_then(|element| element.properties.get(property));
             property.is_some_and(|property| property.value.is_some())
         };
         let records = self.elements.values();
         let stale = records.filter(|record| record.stale.keys().any(|name| reads(&record.name, name)));
-        stale.map(|record| record.name.clone()).collect()
+        Stale {
+            parts: stale.map(|record| record.name.clone()).collect(),
+            pairs: self.outdated().into_iter().map(|(pair, _)| pair).collect(),
+        }
     }
 }
 

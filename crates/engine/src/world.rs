@@ -14,11 +14,11 @@ use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, shape, take_log}
 use windlass_model::record::{
     AssemblyRecord, ElementRecord, Failure, FailureKind, InstanceRecord, PairKey, PairRecord,
 };
-use windlass_model::resolve::{Answer, Lookup, MAX_VALUE, Output, Resolved, Resolver};
+use windlass_model::resolve::{Answer, Lookup, MAX_VALUE, Output, ResolveError, Resolved, Resolver};
 use windlass_model::template::{End, InstanceField};
 use windlass_model::{
     Action, AssemblyName, DescriptorName, Element, ElementName, InstanceId, OperationName, Part,
-    PropertyName, Side, State, Timestamp, Topology, Transition,
+    PropertyName, Side, State, Template, Timestamp, Topology, Transition,
 };
 use windlass_secret::{Redactor, SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Snapshot};
@@ -143,10 +143,14 @@ impl World {
         self.tied = tied;
     }
 
-    /// Returns the records of what went with what is gone, to be written down: an end that comes back has none of it.
-    pub(crate) fn take_parted(&mut self) -> Vec<PairRecord> {
-        let parted = std::mem::take(&mut self.parted);
-        parted.iter().filter_map(|key| self.pairs.get(key).cloned()).collect()
+    /// Writes the records down of what went with what is gone: an end that comes back has none of it.
+    pub(crate) fn note_parted(&mut self, batch: &mut Batch) {
+        for key in std::mem::take(&mut self.parted) {
+            self.forget_given(&key, batch);
+            if let Some(record) = self.pairs.get(&key) {
+                batch.push(windlass_store::Change::PutPair(Box::new(record.clone())));
+            }
+        }
     }
 
     /// Puts the record of a relationship.
@@ -242,6 +246,19 @@ impl World {
         self.secrets.extend(secrets.iter().map(|(secret, value)| (secret.clone(), value.clone())));
     }
 
+    /// Returns a secret that may be opened.
+    pub(crate) fn opened(&self, secret: &SecretRef) -> Option<&str> {
+        self.secrets.get(secret).map(|value| value.expose().as_str())
+    }
+
+    /// Keeps a secret, or forgets it.
+    pub(crate) fn keep_secret(&mut self, secret: SecretRef, value: Option<Sensitive<String>>) {
+        match value {
+            Some(value) => drop(self.secrets.insert(secret, value)),
+            None => drop(self.secrets.remove(&secret)),
+        }
+    }
+
     /// Gives every element without a record one, with a new id.
     pub(crate) fn enroll(&mut self, now: Timestamp, entropy: &dyn Entropy, batch: &mut Vec<ElementRecord>) {
         for element in self.assembly.topology.elements() {
@@ -283,6 +300,9 @@ impl World {
         }
         for pair in self.pairs.values().filter(|pair| pair.created) {
             current.pair(pair.key.clone());
+        }
+        for (pair, values) in self.outdated() {
+            current.outdated(pair, values);
         }
         current
     }
@@ -391,8 +411,7 @@ impl World {
         let mut arguments = BTreeMap::new();
         for (name, property) in &relationship.properties {
             let Some(template) = &property.value else { continue };
-            let bound = template.bind_ends(&|end, property| bind_end(topology, pair, end, property));
-            match resolver.template(&bound) {
+            match argument(&mut resolver, topology, pair, template) {
                 Ok(Answer::Known(mut value)) => {
                     value.sensitive |= property.sensitive;
                     arguments.insert(name.clone(), value);
@@ -680,6 +699,16 @@ fn too_much(document: &Value) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Resolves a value of a relationship for one pair.
+pub(crate) fn argument(
+    resolver: &mut Resolver<'_>,
+    topology: &Topology,
+    pair: &PairKey,
+    template: &Template,
+) -> Result<Answer, ResolveError> {
+    resolver.template(&template.bind_ends(&|end, property| bind_end(topology, pair, end, property)))
 }
 
 /// A declared property comes first; else `name`, `id` and `index` are the instance's own.

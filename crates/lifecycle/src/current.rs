@@ -7,16 +7,26 @@ use windlass_model::assembly::PackageDigest;
 use windlass_model::record::PairKey;
 use windlass_model::{ElementName, PropertyName, Relationship, State};
 
+use crate::diff::ValueChange;
+
 /// How far each element and relationship has come. What is not mentioned, is not there.
 #[derive(Debug, Clone, Default)]
 pub struct Current {
     elements: HashMap<ElementName, ElementNow>,
     /// By the assembly that declares a relationship and its name: the sources at each target.
     pairs: HashMap<ElementName, HashMap<String, Targets>>,
+    /// Those of them that were made with other values than there are, in the same way.
+    outdated: HashMap<ElementName, HashMap<String, OutdatedTargets>>,
 }
 
 /// The sources of a relationship at each target.
 type Targets = HashMap<ElementName, HashSet<ElementName>>;
+
+/// The sources with which a relationship was made with other values than there are, with those, at each target.
+pub(crate) type OutdatedTargets = HashMap<ElementName, OutdatedSources>;
+
+/// The same at one target.
+pub(crate) type OutdatedSources = HashMap<ElementName, Vec<ValueChange>>;
 
 /// How far an element has come.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -70,6 +80,16 @@ impl Current {
         targets.entry(key.target).or_default().insert(key.source);
     }
 
+    /// Notes that a relationship between two nodes was made with values that are others by now: where it would stay, it is
+    /// made anew with them.
+    ///
+    /// Who knows what it was made with finds these out, as far as they are known before the plan is carried out.
+    pub fn outdated(&mut self, key: PairKey, values: Vec<ValueChange>) {
+        let of_assembly = self.outdated.entry(key.assembly).or_default();
+        let targets = of_assembly.entry(key.relationship.as_str().to_owned()).or_default();
+        targets.entry(key.target).or_default().insert(key.source, values);
+    }
+
     /// Returns how far an element has come.
     pub fn now(&self, name: &ElementName) -> &ElementNow {
         self.elements.get(name).unwrap_or(&NOTHING)
@@ -88,6 +108,11 @@ impl Current {
         target: &ElementName,
     ) -> Option<&HashSet<ElementName>> {
         self.sources_at(&relationship.assembly, relationship.name.as_str(), target)
+    }
+
+    /// Returns where a relationship was made with other values than there are; none where it is nowhere.
+    pub(crate) fn outdated_of(&self, relationship: &Relationship) -> Option<&OutdatedTargets> {
+        self.outdated.get(&relationship.assembly)?.get(relationship.name.as_str())
     }
 
     fn sources_at(

@@ -93,6 +93,17 @@ pub struct PropertyChange {
     pub origin: Option<Origin>,
 }
 
+/// How a value of a relationship changes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ValueChange {
+    /// The property of the relationship.
+    pub property: PropertyName,
+    /// The value that it was made with.
+    pub before: Shown,
+    /// The value that there is now.
+    pub after: Shown,
+}
+
 /// A value as it may be shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -154,7 +165,7 @@ impl fmt::Display for Shown {
 }
 
 /// How a relationship changes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelationshipChange {
     /// The assembly element that declares it.
     pub assembly: ElementName,
@@ -166,6 +177,9 @@ pub struct RelationshipChange {
     pub before: Option<Ends>,
     /// Its ends after.
     pub after: Option<Ends>,
+    /// The values that it was made with, where it could stay but for those; what is the same for several pairs is told
+    /// once.
+    pub values: Vec<ValueChange>,
 }
 
 /// What happens to a relationship.
@@ -181,6 +195,8 @@ pub enum RelationshipChangeKind {
     Moved,
     /// It joins the same elements with other operations or values.
     Changed,
+    /// It is as it was described, and was made with values that are others by now.
+    Renewed,
 }
 
 /// The ends of a relationship, as the descriptor names them.
@@ -264,13 +280,18 @@ impl fmt::Display for RelationshipChange {
             RelationshipChangeKind::Removed => ('-', "removed"),
             RelationshipChangeKind::Moved => ('~', "moved"),
             RelationshipChangeKind::Changed => ('~', "changed"),
+            RelationshipChangeKind::Renewed => ('~', "made anew"),
         };
         write!(f, "{sign} relationship {} {word}", self.relationship)?;
         match (&self.before, &self.after) {
-            (Some(before), Some(after)) if before != after => write!(f, ", {before} → {after}"),
-            (Some(ends), _) | (None, Some(ends)) => write!(f, " ({ends})"),
-            (None, None) => Ok(()),
+            (Some(before), Some(after)) if before != after => write!(f, ", {before} → {after}")?,
+            (Some(ends), _) | (None, Some(ends)) => write!(f, " ({ends})")?,
+            (None, None) => {}
         }
+        for ValueChange { property, before, after } in &self.values {
+            write!(f, "\n    {property}: {before} → {after}")?;
+        }
+        Ok(())
     }
 }
 

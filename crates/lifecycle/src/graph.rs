@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 use windlass_model::links::Links;
+use windlass_model::name::RelationshipName;
 use windlass_model::{ElementName, State};
 use windlass_plan::{Direction, Draft, Gate, Plan, PlanBuilder, PlanError, Reason, WaitKind, Why, Work};
 
@@ -203,6 +204,15 @@ impl Graph {
             _ => None,
         });
         movers.collect()
+    }
+
+    /// Returns the relationships that are made or ended, with the assemblies that declare them.
+    pub(crate) fn ties(&self) -> HashSet<(&ElementName, &RelationshipName)> {
+        let ties = self.builder.drafts().filter_map(|(_, work)| match work {
+            Work::Relate(relate) => Some((&relate.assembly, &relate.relationship)),
+            _ => None,
+        });
+        ties.collect()
     }
 
     /// Drops every step but these, what they wait for, and what has to be done again because of that.

@@ -49,7 +49,7 @@ pub use ask::{Options, Planned, Situation, Version};
 pub use current::{Current, ElementNow};
 pub use diff::{
     Diff, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange, RelationshipChangeKind,
-    Shown,
+    Shown, ValueChange,
 };
 pub use heal::{HealError, healable};
 pub use merged::{describes, merged};

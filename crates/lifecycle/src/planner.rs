@@ -10,7 +10,7 @@ use windlass_plan::{Reason, WaitKind, Why};
 
 use crate::LifecycleError;
 use crate::ask::{Options, Planned, Situation, Version};
-use crate::diff::Diff;
+use crate::diff::{Diff, RelationshipChange, RelationshipChangeKind};
 use crate::fate::{self, Asked, Later};
 use crate::graph::{At, Graph};
 use crate::part::{Part, Parts};
@@ -56,6 +56,9 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     if !options.target.is_empty() {
         let movers = graph.movers();
         diff.elements.retain(|change| movers.contains(&change.element));
+        let ties = graph.ties();
+        let is_made = |change: &RelationshipChange| ties.contains(&(&change.assembly, &change.relationship));
+        diff.relationships.retain(|change| change.kind != RelationshipChangeKind::Renewed || is_made(change));
     }
     Ok(Planned { plan: graph.build(steps::label)?, diff })
 }
@@ -90,7 +93,7 @@ pub(crate) struct Planner<'a> {
     left: HashMap<(usize, u8), Option<At>>,
     holds: Holds,
     releases: Holds,
-    pub(crate) relationships: Vec<crate::diff::RelationshipChange>,
+    pub(crate) relationships: Vec<RelationshipChange>,
 }
 
 /// What the steps of elements wait for that reach, or leave, a rank; by the places of the elements in their topology.

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windlass_secret::SecretRef;
 
 pub use self::call::{
     Advance, Assumption, CallRecord, CallState, Effect, Failure, FailureKind, JobEnd, JobRecord,
@@ -158,6 +159,20 @@ pub struct PairRecord {
     pub progress: u32,
     /// Since when.
     pub since: Timestamp,
+    /// The values of the relationship that the operations were called with that make it; it is ended with the same. None
+    /// where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<BTreeMap<PropertyName, Given>>,
+}
+
+/// A value that somebody was given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Given {
+    /// This one.
+    Plain(Value),
+    /// A sensitive one: it is kept under this name, as JSON.
+    Secret(SecretRef),
 }
 
 /// A package as the store keeps it: everything that is needed to run it without its folder.
@@ -182,4 +197,22 @@ pub struct PackageFile {
     pub executable: bool,
     /// Its bytes.
     pub content: Vec<u8>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pair_of_an_older_windlass_is_read_and_says_nothing_of_its_values() {
+        let old = json!({
+            "key": {"assembly": "t", "relationship": "r", "source": "t__a", "target": "t__b"},
+            "created": true, "progress": 0, "since": 0,
+        });
+        let pair: PairRecord = serde_json::from_value(old.clone()).unwrap();
+        assert_eq!(pair.given, None);
+        assert_eq!(serde_json::to_value(&pair).unwrap(), old);
+    }
 }

@@ -5,7 +5,7 @@ pub(crate) mod listing;
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass::lifecycle::{Diff, ElementChange, ElementChangeKind};
+use windlass::lifecycle::{Diff, ElementChange, ElementChangeKind, RelationshipChangeKind};
 use windlass::model::{AssemblyName, StepId};
 use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
@@ -86,13 +86,15 @@ fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> E
     if detailed && changes && code == exit::DONE { exit::changes() } else { code }
 }
 
-/// Prints what is different afterwards, unless all parts just come, go or climb: then the steps say the same.
+/// Prints what is different afterwards, unless all parts just come, go or climb, and no relationship is made anew: then the
+/// steps say the same.
 pub(crate) fn print_changes(changes: &Diff) {
     use ElementChangeKind::{Added, Adopted, Lowered, Raised, Removed};
     let plain = |kind| matches!(kind, Added | Adopted | Removed | Raised | Lowered);
     let mut kinds = changes.elements.iter().map(|change| change.kind);
     let first = kinds.next();
-    if first.is_none_or(plain) && kinds.all(|kind| Some(kind) == first) {
+    let renews = changes.relationships.iter().any(|change| change.kind == RelationshipChangeKind::Renewed);
+    if !renews && first.is_none_or(plain) && kinds.all(|kind| Some(kind) == first) {
         return;
     }
     print_all_changes(changes);

@@ -1,12 +1,12 @@
 //! Runs a prepared process and prints what happens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
-use windlass::engine::{Ask, Ended, Stop};
+use windlass::engine::{Ask, Ended, Stale, Stop};
 use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
 use windlass::model::request::RequestRecord;
 use windlass::model::{AssemblyName, ElementName, ProcessId, RequestId, StepId};
@@ -108,7 +108,7 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
 /// Runs an intent, and goes on with it until all parts have the values that there are.
 async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
     let mut ended = run_one(started, stop, format).await;
-    let mut left = Vec::new();
+    let mut left = Stale::default();
     while let Ok(before) = &ended
         && before.goes_on(&left)
     {
@@ -135,11 +135,19 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
     close(windlass, code).await
 }
 
-/// Says who reads something else than it was given.
+/// Says who reads something else than it was given, and what was made with something else.
 fn reads_anew(ended: &Ended) -> String {
-    let names = alike::names(ended.stale.iter().map(ElementName::local));
-    let verb = if ended.stale.len() == 1 { "reads" } else { "read" };
-    format!("{names} {verb} what has changed since")
+    let Stale { parts, pairs } = &ended.stale;
+    let relationships: BTreeSet<&str> = pairs.iter().map(|pair| pair.relationship.as_str()).collect();
+    let made = (!relationships.is_empty()).then(|| {
+        let verb = if relationships.len() == 1 { "was" } else { "were" };
+        format!("{} {verb} made with what has changed since", alike::names(relationships))
+    });
+    let read = (!parts.is_empty()).then(|| {
+        let verb = if parts.len() == 1 { "reads" } else { "read" };
+        format!("{} {verb} what has changed since", alike::names(parts.iter().map(ElementName::local)))
+    });
+    read.into_iter().chain(made).collect::<Vec<_>>().join(", and ")
 }
 
 /// Prints the plan, runs it, and prints how it ended.

@@ -29,6 +29,7 @@ mod many;
 mod progress;
 mod project;
 mod references;
+mod related;
 mod requests;
 mod resolve;
 mod saved;

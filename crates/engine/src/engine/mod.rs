@@ -17,7 +17,7 @@ use std::time::Duration;
 use windlass_lifecycle::Diff;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
-    AssemblyRecord, ElementRecord, Event as Happening, EventDraft, Intent, PlanText, ProcessRecord,
+    AssemblyRecord, ElementRecord, Event as Happening, EventDraft, Intent, PairKey, PlanText, ProcessRecord,
     ProcessStatus, VersionRecord,
 };
 use windlass_model::request::{RequestRecord, RequestStatus};
@@ -132,19 +132,35 @@ pub struct Ended {
     pub reached: State,
     /// Whether it was about some of the parts only; also where that is not known.
     pub limited: bool,
-    /// The parts that were given values that are others by now: another plan gives them those.
-    pub stale: Vec<ElementName>,
+    /// Who was given values that are others by now: another plan gives them those.
+    pub stale: Stale,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
+}
+
+/// Who was given values that are others by now.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stale {
+    /// The parts that read them.
+    pub parts: Vec<ElementName>,
+    /// The relationships that were made with them.
+    pub pairs: Vec<PairKey>,
+}
+
+impl Stale {
+    /// Tells whether everybody has the values that there are.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.pairs.is_empty()
+    }
 }
 
 impl Ended {
     /// Tells whether the intent goes on by itself, by [`Ask::Retry`]: it was to make all of an assembly as it is described,
     /// and has, but for values that have become others on the way. `left` is what was left of that the time before; it is
     /// done with where nothing has come of it.
-    pub fn goes_on(&self, left: &[ElementName]) -> bool {
+    pub fn goes_on(&self, left: &Stale) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
-        let is_left = !self.stale.is_empty() && self.stale != left;
+        let is_left = !self.stale.is_empty() && self.stale != *left;
         is_whole && is_left && matches!(self.process.intent, Intent::Up | Intent::Rollback(_))
     }
 
@@ -404,9 +420,7 @@ fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     for element in std::mem::take(&mut draft.enrolled) {
         batch = batch.put_element(element);
     }
-    for pair in world.take_parted() {
-        batch = batch.put_pair(pair);
-    }
+    world.note_parted(&mut batch);
     let steps = u32::try_from(draft.plan.work().count()).unwrap_or(u32::MAX);
     let started = Happening::ProcessStarted { intent: draft.intent.clone(), steps };
     batch = batch.put_process(process.clone()).event(event(world, Some(id), now, started));

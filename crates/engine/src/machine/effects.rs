@@ -172,6 +172,7 @@ impl Machine {
             self.change(Change::DropElement(name));
         }
         for key in pairs {
+            self.world.forget_given(&key, &mut self.out.batch);
             self.world.pairs.remove(&key);
             self.change(Change::DropPair(Box::new(key)));
         }
@@ -218,8 +219,12 @@ impl Machine {
 
     pub(super) fn put_pair(&mut self, key: &PairKey, created: Option<bool>, progress: u32) {
         let before = self.world.pairs.get(key).is_some_and(|pair| pair.created);
-        let record =
-            PairRecord { key: key.clone(), created: created.unwrap_or(before), progress, since: self.now };
+        let created = created.unwrap_or(before);
+        if !created && progress == 0 {
+            self.world.forget_given(key, &mut self.out.batch);
+        }
+        let given = self.world.pairs.get(key).and_then(|pair| pair.given.clone());
+        let record = PairRecord { key: key.clone(), created, progress, since: self.now, given };
         self.world.put_pair(record.clone());
         self.change(Change::PutPair(Box::new(record)));
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use windlass_driver::{Binding, Call, Driver, Input, Location, Package, Placement};
 use windlass_model::assembly::Referent;
-use windlass_model::record::{Advance, CallRecord, CallState, Failure, FailureKind, PairKey};
+use windlass_model::record::{Advance, CallRecord, CallState, Failure, FailureKind, PairKey, PairRecord};
 use windlass_model::resolve::text_of;
 use windlass_model::{
     Action, CallId, ElementName, InstanceId, ProcessId, PropertyName, Side, State, StepId, Timestamp,
@@ -27,6 +27,8 @@ pub(super) struct CallSeed {
     pub(super) side: Side,
     pub(super) attempt: u32,
     pub(super) started: Timestamp,
+    /// Whether an earlier process has made it.
+    pub(super) again: bool,
 }
 
 impl CallSeed {
@@ -42,6 +44,7 @@ impl CallSeed {
             side: record.side,
             attempt: record.attempt,
             started: record.started,
+            again: true,
         }
     }
 }
@@ -63,6 +66,7 @@ impl Machine {
         let location = self.location(placement)?;
         let (binding, driver) = self.choose(&package, &seed.action, &location)?;
         let Some(nature) = driver.nature(&package, &seed.action) else { return Ok(None) };
+        let again = seed.again;
         let record = CallRecord {
             id: seed.id,
             process: seed.key.0,
@@ -79,7 +83,7 @@ impl Machine {
             started: seed.started,
             ended: None,
         };
-        let call = self.call(&record, driver.family(), Given { package, binding, location })?;
+        let call = self.call(&record, driver.family(), Found { package, binding, location, again })?;
         Ok(Some(CallRun {
             record,
             call,
@@ -127,6 +131,7 @@ impl Machine {
             side: Side::Installed,
             attempt: 1,
             started: self.now,
+            again: false,
         });
         let ready = match prepared {
             Ok(Some(run)) if run.nature.observable => Ok((Box::new(run.call), run.driver)),
@@ -175,7 +180,7 @@ impl Machine {
         Ok((binding.clone(), driver))
     }
 
-    fn call(&self, record: &CallRecord, family: &str, given: Given) -> Result<Call, Failure> {
+    fn call(&self, record: &CallRecord, family: &str, found: Found) -> Result<Call, Failure> {
         let missing =
             |element: &ElementName| Failure::new(FailureKind::NotFound, format!("`{element}` has no record"));
         let home = self.world.home(&record.element);
@@ -197,8 +202,10 @@ impl Machine {
         if record.state == CallState::Open {
             without_complaint(&mut document);
         }
-        let arguments =
-            record.pair.as_ref().map(|pair| self.world.arguments(pair, record.side, unknown)).transpose()?;
+        let arguments = match &record.pair {
+            Some(pair) => self.arguments(pair, record.side, found.again)?,
+            None => BTreeMap::new(),
+        };
         Ok(Call {
             id: record.id.clone(),
             attempt: record.attempt,
@@ -209,13 +216,29 @@ impl Machine {
             document,
             properties,
             sensitive: sensitive(element),
-            arguments: arguments.unwrap_or_default(),
+            arguments,
             pair: record.pair.clone(),
             private: known.and_then(|known| known.private.get(family)).cloned().unwrap_or_default(),
-            package: given.package,
-            binding: given.binding,
-            location: given.location,
+            package: found.package,
+            binding: found.binding,
+            location: found.location,
         })
+    }
+
+    /// Returns the values that an operation of a relationship is called with: those that it was begun with, also where they are
+    /// others by now; what has not begun is given those that there are.
+    fn arguments(
+        &self,
+        pair: &PairKey,
+        side: Side,
+        again: bool,
+    ) -> Result<BTreeMap<PropertyName, Input>, Failure> {
+        let has_begun = |known: &PairRecord| again || known.created || known.progress > 0;
+        let given = self.world.pairs.get(pair).filter(|known| has_begun(known));
+        match given.and_then(|_| self.world.given(pair)) {
+            Some(given) => Ok(given),
+            None => self.world.arguments(pair, side, Unknown::of(side)),
+        }
     }
 }
 
@@ -240,8 +263,10 @@ fn is_by_queries(package: &Package, action: &Action) -> bool {
 }
 
 /// What was found for a call.
-struct Given {
+struct Found {
     package: Arc<Package>,
     binding: Binding,
     location: Arc<Location>,
+    /// Whether an earlier process has made the call.
+    again: bool,
 }

@@ -14,6 +14,7 @@ use windlass_store::Change;
 use super::prepare::CallSeed;
 use super::{Ack, CallRun, Command, Machine, Planned, PlannedAction, StepKey, StepRun, count};
 use crate::runner::Skipped;
+use crate::world::Unknown;
 
 impl Machine {
     pub(super) fn start(&mut self, step: StepId) {
@@ -48,6 +49,9 @@ impl Machine {
                 let Relate { direction, assembly, relationship, target, sources, side, .. } = &**relate;
                 let made = *direction == Direction::Create;
                 for key in self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side) {
+                    if made {
+                        self.note_given_before(&key);
+                    }
                     self.put_pair(&key, Some(made), 0);
                 }
             }
@@ -145,6 +149,7 @@ impl Machine {
                 side,
                 attempt: 1,
                 started: self.now,
+                again: false,
             };
             let prepared = self.prepare(seed);
             if let Some(run) = self.steps.get_mut(&key) {
@@ -199,6 +204,7 @@ impl Machine {
         let id = call.record.id.clone();
         let waits = call.record.effect == Effect::Once;
         self.change(Change::PutCall(Box::new(call.record.clone())));
+        self.note_given_to(&call);
         self.busy.insert(call.record.element.clone());
         self.active += 1;
         self.calls.insert(id.clone(), call);
@@ -206,6 +212,29 @@ impl Machine {
             self.out.acks.push(Ack::MayPerform(id));
         } else {
             self.perform(&id);
+        }
+    }
+
+    /// Notes what a relationship is made with, when the first of its operations is called.
+    fn note_given_to(&mut self, run: &CallRun) {
+        let Some(pair) = &run.record.pair else { return };
+        let known = self.world.pairs.get(pair);
+        let is_first =
+            known.is_none_or(|known| !known.created && (known.progress == 0 || known.given.is_none()));
+        if is_first {
+            self.world.give(pair, &run.call.arguments, self.now, &mut self.out.batch);
+        }
+    }
+
+    /// Notes what a relationship was made with that exists already and is taken over: what it would be made with now, as
+    /// far as anybody knows.
+    fn note_given_before(&mut self, pair: &PairKey) {
+        let found = self.world.topology().relationship(&pair.assembly, pair.relationship.as_str());
+        if found.is_none_or(|found| found.create.is_empty()) {
+            return;
+        }
+        if let Ok(values) = self.world.arguments(pair, Side::Desired, Unknown::Refused) {
+            self.world.give(pair, &values, self.now, &mut self.out.batch);
         }
     }
 

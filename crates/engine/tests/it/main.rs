@@ -2,6 +2,7 @@
 
 mod changing;
 mod crash;
+mod given;
 mod heals;
 mod intents;
 mod model;

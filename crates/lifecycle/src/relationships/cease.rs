@@ -6,7 +6,7 @@ use windlass_model::template::End;
 use windlass_model::{Element, ElementName, Modifier, Relationship};
 use windlass_plan::{Direction, Relate, Side, Work};
 
-use super::{Node, Relation, is_order_only, listed};
+use super::{Node, Relation, is_order_only, is_outdated, listed};
 use crate::graph::{At, Phase};
 use crate::part::Stance;
 use crate::planner::{Firmness, Planner};
@@ -23,12 +23,15 @@ impl<'a> Planner<'a> {
         let leaving: Vec<&Node<'a>> = sources.iter().filter(|node| !node.stays).collect();
         let mut concerned = vec![false; sources.len()];
         for target in &targets {
-            if target.stays && leaving.is_empty() || target.way.absent {
+            let outdated = self.outdated_at(relation, &target.element.name);
+            if target.stays && leaving.is_empty() && outdated.is_none() || target.way.absent {
                 continue;
             }
             let Some(made) = self.situation.current.made_at(old, &target.element.name) else { continue };
             let ended = |node: &Node<'_>| {
-                (!target.stays || !node.stays) && !node.way.absent && made.contains(&node.element.name)
+                let name = &node.element.name;
+                let stays = target.stays && node.stays && !is_outdated(outdated, name);
+                !stays && !node.way.absent && made.contains(name)
             };
             let ended: Vec<usize> = (0..sources.len()).filter(|at| ended(&sources[*at])).collect();
             if ended.is_empty() {

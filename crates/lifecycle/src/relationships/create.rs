@@ -1,13 +1,14 @@
 //! Making the pairs of a relationship: which, in which phase, and what waits for that.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use windlass_model::assembly::ElementKind;
 use windlass_model::template::End;
-use windlass_model::{ElementName, Modifier, Relationship};
+use windlass_model::{ElementName, Modifier, PropertyName, Relationship};
 use windlass_plan::{Direction, Relate, Side, WaitKind, Why, Work};
 
-use super::{Awaited, Node, Relation, end_properties, is_order_only, listed};
+use super::{Awaited, Node, Relation, end_properties, is_order_only, is_outdated, listed};
+use crate::current::OutdatedTargets;
 use crate::graph::{At, Phase};
 use crate::part::{Stance, Way};
 use crate::planner::{Firmness, Planner};
@@ -23,6 +24,8 @@ struct Making<'a> {
     all_sources: bool,
     /// Whether the pairs of these sources stay, and there were no others.
     sources_settled: bool,
+    /// The pairs that it has and that were made with other values.
+    outdated: Option<&'a OutdatedTargets>,
 }
 
 impl<'a> Planner<'a> {
@@ -86,6 +89,7 @@ impl<'a> Planner<'a> {
             sources_settled: all_stay && sources.iter().all(|source| source.stays),
             sources,
             targets,
+            outdated: self.situation.current.outdated_of(new),
         }
     }
 
@@ -95,10 +99,14 @@ impl<'a> Planner<'a> {
         let made = self.situation.current.made_at(new, &target.element.name).filter(|_| target.stays);
         let Some(made) = made else { return (0..sources.len()).collect() };
         // Where all that can be is made, and nothing of it is ended, no pair is looked at.
-        if making.sources_settled && made.len() == sources.len() {
+        let outdated = making.outdated.and_then(|outdated| outdated.get(&target.element.name));
+        if making.sources_settled && made.len() == sources.len() && outdated.is_none() {
             return Vec::new();
         }
-        let is_open = |source: &Node<'_>| !source.stays || !made.contains(&source.element.name);
+        let is_open = |source: &Node<'_>| {
+            let name = &source.element.name;
+            !source.stays || !made.contains(name) || is_outdated(outdated, name)
+        };
         (0..sources.len()).filter(|at| is_open(&sources[*at])).collect()
     }
 
@@ -170,7 +178,7 @@ impl<'a> Planner<'a> {
             self.hold_whole(target.element, rank::of(state), step, why);
         }
         if let Some(ceased) = ceased {
-            let why = self.because(new, "what it was before is ended first".to_owned());
+            let why = self.because(new, before_it(making, target, open));
             self.graph.need(step, ceased, why);
             self.graph.bring(ceased, step);
             if !target.way.falls() {
@@ -276,6 +284,19 @@ fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
         count += 1;
     }
     count > 1
+}
+
+/// Says why a relationship is ended before it is made at a target.
+fn before_it(making: &Making<'_>, target: &Node<'_>, open: &[usize]) -> String {
+    let outdated = making.outdated.and_then(|outdated| outdated.get(&target.element.name));
+    let with = open.iter().map(|at| &making.sources[*at]).filter(|source| target.stays && source.stays);
+    let values = with.filter_map(|source| outdated?.get(&source.element.name)).flatten();
+    let names: BTreeSet<&PropertyName> = values.map(|value| &value.property).collect();
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => "what it was before is ended first".to_owned(),
+        names => format!("what it was before is ended first: its {} has changed since", names.join(", ")),
+    }
 }
 
 /// Returns the phase in which a relationship is made at a target.

@@ -19,7 +19,8 @@ use windlass_plan::{Reason, Why};
 
 use crate::LifecycleError;
 use crate::ask::Version;
-use crate::diff::{Ends, RelationshipChange, RelationshipChangeKind};
+use crate::current::{Current, OutdatedSources};
+use crate::diff::{Ends, RelationshipChange, RelationshipChangeKind, ValueChange};
 use crate::fate::Later;
 use crate::graph::At;
 use crate::part::{Part, Way};
@@ -174,17 +175,51 @@ impl<'a> Planner<'a> {
             // Nothing is known of another version, so nothing about it has changed.
             None => return,
         };
+        let values = self.other_values(relation);
         let kind = match (&before, &after) {
             (None, Some(_)) => RelationshipChangeKind::Added,
             (Some(_), None) => RelationshipChangeKind::Removed,
             (Some(before), Some(after)) if before != after => RelationshipChangeKind::Moved,
             _ if relation.changed => RelationshipChangeKind::Changed,
+            _ if !values.is_empty() => RelationshipChangeKind::Renewed,
             _ => return,
         };
         let Some(known) = relation.new.or(relation.old) else { return };
         let (assembly, relationship) = (known.assembly.clone(), known.name.clone());
-        self.relationships.push(RelationshipChange { assembly, relationship, kind, before, after });
+        self.relationships.push(RelationshipChange { assembly, relationship, kind, before, after, values });
     }
+
+    /// Returns the sources with which a relationship was made at a target with other values than there are; none where there
+    /// are none. What is no longer wanted is ended whatever it was made with.
+    fn outdated_at(&self, relation: Relation<'a>, target: &ElementName) -> Option<&'a OutdatedSources> {
+        let current: &'a Current = self.situation.current;
+        current.outdated_of(relation.new?)?.get(target)
+    }
+
+    /// Returns the values with which pairs were made that would stay but for those, each once, in the order of the ends.
+    fn other_values(&self, relation: Relation<'a>) -> Vec<ValueChange> {
+        let mut found: Vec<ValueChange> = Vec::new();
+        let outdated = relation.new.and_then(|new| self.situation.current.outdated_of(new));
+        if outdated.is_none() || relation.changed {
+            return found;
+        }
+        let staying = |end| self.old_nodes(relation, end).into_iter().filter(|node| node.stays);
+        let sources: Vec<Node<'a>> = staying(End::Source).collect();
+        for target in staying(End::Target) {
+            let Some(outdated) = self.outdated_at(relation, &target.element.name) else { continue };
+            for value in sources.iter().filter_map(|source| outdated.get(&source.element.name)).flatten() {
+                if !found.contains(value) {
+                    found.push(value.clone());
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Tells whether a relationship was made with other values at the source `name`.
+fn is_outdated(outdated: Option<&OutdatedSources>, name: &ElementName) -> bool {
+    outdated.is_some_and(|outdated| outdated.contains_key(name))
 }
 
 /// Returns the ends of one side of a relationship, and the rank that it asks of them.

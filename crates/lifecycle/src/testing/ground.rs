@@ -6,7 +6,7 @@ use windlass_model::assembly::ElementKind;
 use windlass_model::record::PairKey;
 use windlass_model::resolve::{Answer, Lookup, Output, Resolved, Resolver};
 use windlass_model::{
-    Element, ElementName, InstanceId, Modifier, PropertyName, Relationship, State, Topology,
+    Element, ElementName, InstanceId, Modifier, Part, PropertyName, Relationship, State, Topology, template,
 };
 use windlass_plan::Direction;
 use windlass_secret::{SecretRef, Sensitive};
@@ -34,13 +34,22 @@ pub struct Thing {
 pub struct Ground {
     versions: Vec<Topology>,
     things: BTreeMap<ElementName, Thing>,
-    /// The relationships that are made, each with the version that it was made for.
-    pairs: BTreeMap<PairKey, usize>,
+    /// The relationships that are made.
+    pairs: BTreeMap<PairKey, Bond>,
     /// Those of what was cleared away before they could be ended: an end of them is lower than it must be.
     loose: BTreeSet<PairKey>,
     /// The states in which all was when the process began that runs now.
     before: BTreeMap<ElementName, State>,
     generation: u64,
+}
+
+/// A relationship that is made.
+#[derive(Debug, Clone, Default)]
+struct Bond {
+    /// The version that it was made for.
+    version: usize,
+    /// What it was given as its property `peer`.
+    peer: Option<String>,
 }
 
 /// One end of a relationship.
@@ -70,7 +79,7 @@ impl Ground {
             return;
         };
         let own = |key: &PairKey| key.assembly.assembly().as_str() == root;
-        self.pairs.iter_mut().filter(|(key, _)| own(key)).for_each(|(_, of)| *of = newest);
+        self.pairs.iter_mut().filter(|(key, _)| own(key)).for_each(|(_, bond)| bond.version = newest);
     }
 
     /// Returns how many versions there have been, less one.
@@ -179,13 +188,35 @@ impl Ground {
         self.pairs.contains_key(key)
     }
 
-    /// Makes or ends a relationship.
-    pub fn tie(&mut self, key: &PairKey, direction: Direction) {
+    /// Returns what a relationship that is made was given as its property `peer`.
+    pub fn made_with(&self, key: &PairKey) -> Option<&String> {
+        self.pairs.get(key)?.peer.as_ref()
+    }
+
+    /// Returns what a relationship would be given as its property `peer` by now; none where it has none, or it is not known.
+    pub fn peer(&self, topology: &Topology, key: &PairKey) -> Option<String> {
+        let relationship = topology.relationship(&key.assembly, key.relationship.as_str())?;
+        let mut read = None;
+        relationship.properties.get(&property("peer"))?.value.as_ref()?.for_each_part(&mut |part| {
+            if let Part::End { end, property } = part {
+                read = Some((*end, property.clone()));
+            }
+        });
+        let (end, property) = read?;
+        let of = if end == template::End::Source { &key.source } else { &key.target };
+        match Resolver::new(topology, self).property(of, &property) {
+            Ok(Answer::Known(known)) => Some(known.value.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Makes or ends a relationship; it is made with a value of its property `peer`.
+    pub fn tie(&mut self, key: &PairKey, direction: Direction, peer: Option<String>) {
         match direction {
             Direction::Create => {
                 let root = key.assembly.assembly();
                 let of = self.versions.iter().rposition(|version| *version.name() == root);
-                self.pairs.insert(key.clone(), of.unwrap_or_default());
+                self.pairs.insert(key.clone(), Bond { version: of.unwrap_or_default(), peer });
             }
             Direction::Cease => drop(self.pairs.remove(key)),
         }
@@ -329,7 +360,8 @@ impl Ground {
         };
         let declared: Vec<&Relationship> = of.iter().filter_map(find).collect();
         // What came to an end later had no part in what was made before.
-        let made = self.pairs.get(key).filter(|_| direction == Direction::Cease).or(of.first());
+        let made = self.pairs.get(key).filter(|_| direction == Direction::Cease).map(|bond| &bond.version);
+        let made = made.or(of.first());
         let leaves = |end: &ElementName| -> BTreeSet<ElementName> {
             let all = made.map(|at| self.versions[*at].leaves(end)).unwrap_or_default();
             all.into_iter().map(|leaf| leaf.name.clone()).collect()
@@ -351,8 +383,8 @@ impl Ground {
     }
 
     /// Returns what is seen from outside of an assembly, that should be as `desired`: states, whether values are up to
-    /// date, types, relationships.
-    pub fn seen(&self, desired: &Topology) -> (BTreeMap<String, String>, BTreeSet<PairKey>) {
+    /// date, types; relationships, and whether they were made with the values that there are.
+    pub fn seen(&self, desired: &Topology) -> (BTreeMap<String, String>, BTreeMap<PairKey, &'static str>) {
         let own = |name: &ElementName| name.assembly() == *desired.name();
         let mut things = BTreeMap::new();
         for (name, thing) in self.things.iter().filter(|(name, _)| own(name)) {
@@ -360,15 +392,20 @@ impl Ground {
             let fresh = if now.is_some() && now == thing.input { "up to date" } else { "stale" };
             things.insert(name.to_string(), format!("{} {fresh} {}", thing.state, thing.kind));
         }
-        (things, self.pairs.keys().filter(|key| own(&key.assembly)).cloned().collect())
+        let pairs = self.pairs.iter().filter(|(key, _)| own(&key.assembly)).map(|(key, bond)| {
+            let fresh = if self.peer(desired, key) == bond.peer { "up to date" } else { "stale" };
+            (key.clone(), fresh)
+        });
+        (things, pairs.collect())
     }
 
     /// Returns what should be seen once everything has gone well.
-    pub fn expected(desired: &Topology) -> (BTreeMap<String, String>, BTreeSet<PairKey>) {
+    pub fn expected(desired: &Topology) -> (BTreeMap<String, String>, BTreeMap<PairKey, &'static str>) {
         let resources = desired.elements().iter().filter(|e| e.kind == ElementKind::Resource);
         let things = resources.map(|e| (e.name.to_string(), format!("Active up to date {}", e.descriptor)));
         let calling = desired.relationships().iter().filter(|relationship| !relationship.create.is_empty());
-        (things.collect(), calling.flat_map(|relationship| all_pairs(desired, relationship)).collect())
+        let pairs = calling.flat_map(|relationship| all_pairs(desired, relationship));
+        (things.collect(), pairs.map(|key| (key, "up to date")).collect())
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Tie {
     pub modifiers: (bool, bool),
     /// Which operations it calls: none (0), of its target (1), or of its source (2).
     pub operations: u8,
-    /// Whether it reads a value of its source: not when 0.
+    /// What it reads of its source: nothing (0), its value (1), or what it publishes (2), as far as it does.
     pub reads: u8,
 }
 
@@ -343,8 +343,12 @@ fn relationship(assembly: &str, own: &str, ends: (&str, &str), tie: &Tie) -> Rel
     let end = |at: &str| vec![Endpoint { element: name(at), capability: None }];
     let state = |rank: u8| State::LADDER[usize::from(rank)];
     let mut properties = IndexMap::new();
+    // What a source publishes is known once it is installed; assemblies publish nothing.
+    let early = tie.modifiers.0 && tie.states.0 == 2;
+    let publishes = ends.0.rsplit("__").next().is_some_and(|own| own.starts_with(['c', 's', 'p']));
     if tie.reads > 0 {
-        let part = Part::End { end: End::Source, property: property("in") };
+        let read = if tie.reads == 2 && publishes && !early { "out" } else { "in" };
+        let part = Part::End { end: End::Source, property: property(read) };
         let value = Some(Template::Text(vec![part]));
         properties.insert(property("peer"), Property { value, ..Property::default() });
     }

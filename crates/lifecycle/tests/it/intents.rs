@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use insta::assert_snapshot;
 use windlass_lifecycle::{
-    Current, ElementNow, LifecycleError, Options, Planned, Scale, Situation, Version, healable, plan, scaled,
+    Current, ElementNow, LifecycleError, Options, Planned, Scale, Shown, Situation, ValueChange, Version,
+    healable, plan, scaled,
 };
+use windlass_model::record::PairKey;
 use windlass_model::resolve::{Lookup, NothingYet, Output, Resolved};
 use windlass_model::{ElementName, InstanceId, PropertyName, State, Topology};
 use windlass_secret::{SecretRef, Sensitive};
@@ -310,6 +312,150 @@ fn a_target_brings_only_what_it_needs() {
     ");
     let options = Options { target: [name("t__x")].into(), ..Options::default() };
     assert_snapshot!(plan(&situation, &options).unwrap_err().to_string(), @"there is no element `t__x`; there are `a`, `b`, `c`");
+}
+
+/// Two sources and two targets, all related to each other by `rel`.
+fn crossed(target_state: &str, a: &str) -> Topology {
+    web(&format!(
+        "composition:
+  a: {{type: resource::{a}::1.0, quantity: 2}}
+  b: {{type: resource::r::1.0, quantity: 2}}
+relationships:
+  rel:
+    source-capabilities: [a.cap]
+    target-requirements: [b.req]
+    source-state: Active
+    target-state: {target_state}
+    properties: {{peer: {{value: '${{source.out}}'}}}}
+    lifecycle: {{Create: [target.Join], Cease: [target.Leave]}}
+"
+    ))
+}
+
+/// Notes that a pair was made with another value of `peer`.
+fn outdated(current: &mut Current, source: &str, target: &str, before: &str) {
+    let key = PairKey {
+        assembly: name("t"),
+        relationship: "rel".parse().expect("valid"),
+        source: name(source),
+        target: name(target),
+    };
+    let value = |text: &str| Shown::of(&Resolved::plain(text));
+    let change =
+        ValueChange { property: "peer".parse().expect("valid"), before: value(before), after: value("new") };
+    current.outdated(key, vec![change]);
+}
+
+#[test]
+fn pairs_that_were_made_with_other_values_are_made_anew_where_they_are() {
+    let topology = crossed("Active", "r");
+    let mut current = all_up(&topology);
+    outdated(&mut current, "t__a__2", "t__b__1", "old");
+    outdated(&mut current, "t__a__2", "t__b__2", "old");
+    let at =
+        |current: &Current, options: &Options| change_from(current, &topology, &topology, options).unwrap();
+    assert_snapshot!(show(&at(&current, &Options::default())), @"
+    ~ relationship rel made anew (a to b)
+        peer: old → new
+
+    b__1 Cease rel: target.Leave | b__2 Cease rel: target.Leave
+    b__1 Create rel: target.Join | b__2 Create rel: target.Join
+    ");
+    outdated(&mut current, "t__a__1", "t__b__2", "older");
+    assert_snapshot!(show(&at(&current, &Options::default())), @"
+    ~ relationship rel made anew (a to b)
+        peer: old → new
+        peer: older → new
+
+    b__1 Cease rel: target.Leave | b__2 Cease rel: target.Leave × 2
+    b__1 Create rel: target.Join | b__2 Create rel: target.Join × 2
+    ");
+    assert_snapshot!(crate::support::show(&at(&current, &Options::default()).plan), @"
+    s1 b__1 Cease rel: target.Leave
+    s2 b__2 Cease rel: target.Leave × 2
+    s3 b__1 Create rel: target.Join
+        needs rel: what it was before is ended first: its `peer` has changed since
+    s4 b__2 Create rel: target.Join × 2
+        needs rel: what it was before is ended first: its `peer` has changed since
+    ");
+    // An end that goes takes its pairs along, whatever they were made with; the others are made anew all the same.
+    let replace = Options { replace: [name("t__a__2")].into(), ..Options::default() };
+    assert_snapshot!(show(&at(&current, &replace)), @"
+    ~ a__2 reinstalled
+    ~ relationship rel made anew (a to b)
+        peer: older → new
+
+    b__1 Cease rel: target.Leave | b__2 Cease rel: target.Leave × 2
+    a__2 Stop
+    a__2 Uninstall
+    a__2 Install
+    a__2 Configure
+    a__2 Start
+    b__1 Create rel: target.Join | b__2 Create rel: target.Join × 2
+    ");
+    // What is healed takes its pairs along, and what is made anew at their targets in the same steps.
+    assert_snapshot!(show(&at(&current, &Options::heal([name("t__a__1")]))), @"
+    ~ a__1 healed
+    ~ relationship rel made anew (a to b)
+        peer: old → new
+
+    b__1 Cease rel: target.Leave × 2 | b__2 Cease rel: target.Leave × 2
+    a__1 Stop
+    a__1 Start
+    b__1 Create rel: target.Join × 2 | b__2 Create rel: target.Join × 2
+    ");
+    let down = Situation {
+        current: &current,
+        installed: Some(Version { topology: &topology, lookup: &Published }),
+        desired: None,
+    };
+    assert_snapshot!(waves(&plan(&down, &Options::default()).unwrap().plan), @"
+    b__1 Cease rel: target.Leave × 2 | b__2 Cease rel: target.Leave × 2
+    b__1 Stop | b__2 Stop | a__1 Stop | a__2 Stop
+    a__1 Uninstall | a__2 Uninstall | b__1 Uninstall | b__2 Uninstall
+    ");
+}
+
+/// The target need not come down to be related anew, also where it was related before it became what it is.
+#[test]
+fn a_target_stays_where_it_is_while_it_is_related_anew() {
+    let topology = crossed("Inactive", "r");
+    let mut current = all_up(&topology);
+    outdated(&mut current, "t__a__1", "t__b__1", "old");
+    let planned = change_from(&current, &topology, &topology, &Options::default()).unwrap();
+    assert_snapshot!(show(&planned), @"
+    ~ relationship rel made anew (a to b)
+        peer: old → new
+
+    b__1 Cease rel: target.Leave
+    b__1 Create rel: target.Join
+    ");
+}
+
+/// What is related anew in any case is not told of twice.
+#[test]
+fn a_relationship_that_changes_by_itself_is_told_of_as_that() {
+    let (before, after) = (crossed("Active", "r"), crossed("Active", "r"));
+    let other = web("composition:
+  a: {type: resource::r::1.0, quantity: 2}
+  b: {type: resource::r::1.0, quantity: 2}
+relationships:
+  rel:
+    source-capabilities: [a.cap]
+    target-requirements: [b.req]
+    source-state: Active
+    target-state: Active
+    properties: {peer: {value: 'at ${source.out}'}}
+    lifecycle: {Create: [target.Join], Cease: [target.Leave]}
+");
+    let mut current = all_up(&before);
+    outdated(&mut current, "t__a__1", "t__b__1", "old");
+    let planned = |after| change_from(&current, &before, after, &Options::default()).unwrap();
+    assert_snapshot!(planned(&other).diff.to_string(), @"~ relationship rel changed (a to b)");
+    assert_snapshot!(planned(&after).diff.to_string(), @"
+    ~ relationship rel made anew (a to b)
+        peer: old → new
+    ");
 }
 
 #[test]

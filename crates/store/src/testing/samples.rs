@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 use windlass_model::assembly::{PackageDigest, Topology};
 use windlass_model::record::{
-    AssemblyRecord, CallRecord, CallState, Effect, ElementRecord, Event, EventDraft, InstanceRecord, Intent,
-    JobRecord, PackageFile, PackageRecord, PairKey, PairRecord, PlanText, ProcessRecord, ProcessStatus,
-    Severity, StepRecord, StepState, VersionRecord,
+    AssemblyRecord, CallRecord, CallState, Effect, ElementRecord, Event, EventDraft, Given, InstanceRecord,
+    Intent, JobRecord, PackageFile, PackageRecord, PairKey, PairRecord, PlanText, ProcessRecord,
+    ProcessStatus, Severity, StepRecord, StepState, VersionRecord,
 };
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{
@@ -102,7 +102,10 @@ pub fn pair(assembly: &AssemblyName, source: &str, target: &str) -> PairRecord {
         source: part(assembly, source),
         target: part(assembly, target),
     };
-    PairRecord { key, created: false, progress: 0, since: TIME }
+    let secret: SecretRef = format!("{assembly}:given/{source}-{target}").parse().expect(VALID);
+    let given = [("at", Given::Plain(json!("10.0.0.5"))), ("token", Given::Secret(secret))];
+    let given = given.map(|(name, value)| (name.parse().expect(VALID), value));
+    PairRecord { key, created: false, progress: 0, since: TIME, given: Some(given.into()) }
 }
 
 /// A request that nobody has begun.

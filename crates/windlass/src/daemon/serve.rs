@@ -1,7 +1,7 @@
 //! What the long-running mode does beside watching: what others ask, and what was left unfinished.
 
 use futures::FutureExt as _;
-use windlass_engine::{Ask, Ended};
+use windlass_engine::{Ask, Ended, Stale};
 use windlass_model::AssemblyName;
 use windlass_model::record::ProcessRecord;
 use windlass_model::request::RequestRecord;
@@ -86,7 +86,7 @@ impl<'a> Daemon<'a> {
         let (windlass, stop) = (self.windlass, self.stop.clone());
         let carry_out = async move {
             let mut ended = intent.await;
-            let mut left = Vec::new();
+            let mut left = Stale::default();
             while let Ok(Some(before)) = &ended
                 && before.goes_on(&left)
             {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use windlass_engine::{Answer, Ask, Desired, EngineError, Manner, Stop};
+use windlass_engine::{Answer, Ask, Desired, EngineError, Manner, Stale, Stop};
 use windlass_lifecycle::LifecycleError;
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{Assumption, CallRecord, Effect, ProcessStatus, StepEnd, StepState};
@@ -86,7 +86,7 @@ impl Session {
         let (name, stop) = (assembly_name(root), Stop::default());
         let heals = matches!(ask, Ask::Heal(_));
         let whole = Box::pin(async {
-            let (mut ask, mut left) = (ask, Vec::new());
+            let (mut ask, mut left) = (ask, Stale::default());
             loop {
                 let prepared = match engine.prepare(&name, ask, &holder, &stop).await {
                     Ok(prepared) => prepared,

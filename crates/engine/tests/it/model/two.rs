@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use windlass_engine::{Ask, EngineError};
 use windlass_lifecycle::testing::{Spec, few, has_order, versions};
 use windlass_model::assembly::{
-    Element, ElementKind, Endpoint, Operation, OperationCall, Referent, Relationship,
+    Element, ElementKind, Endpoint, Operation, OperationCall, Property, Referent, Relationship,
 };
 use windlass_model::record::ProcessStatus;
 use windlass_model::template::End;
-use windlass_model::{Modifier, OperationName, State, Topology};
+use windlass_model::{Modifier, OperationName, Part, State, Template, Topology};
 use windlass_store::StoreError;
 
 use super::session::{Death, Fate, Session};
@@ -36,6 +36,8 @@ fn linked(spec: &Spec, other: &Topology, pre: bool) -> Option<Topology> {
     let call = |operation: &str| {
         vec![OperationCall { end: End::Source, operation: operation.parse().expect("valid") }]
     };
+    let read = Part::End { end: End::Target, property: "in".parse().expect("valid") };
+    let peer = Property { value: Some(Template::Text(vec![read])), ..Property::default() };
     let link = Relationship {
         name: "link".parse().expect("valid"),
         assembly: element("t"),
@@ -45,7 +47,7 @@ fn linked(spec: &Spec, other: &Topology, pre: bool) -> Option<Topology> {
         source_modifier: Modifier::Post,
         target_state: State::Active,
         target_modifier: if pre { Modifier::Pre } else { Modifier::Post },
-        properties: indexmap::IndexMap::new(),
+        properties: [("peer".parse().expect("valid"), peer)].into_iter().collect(),
         create: call("Join1"),
         cease: call("Leave1"),
         origin: None,

@@ -9,7 +9,8 @@ use windlass_driver::Call;
 use windlass_executor::Job;
 use windlass_lifecycle::testing::{Ground, Luck};
 use windlass_model::record::{Assumption, Effect, ElementRecord, PairKey};
-use windlass_model::{Action, AssemblyName, ElementName, State, Topology, Transition};
+use windlass_model::template::End;
+use windlass_model::{Action, AssemblyName, ElementName, Part, State, Topology, Transition};
 use windlass_plan::Direction;
 use windlass_store::Snapshot;
 
@@ -335,7 +336,11 @@ impl Inner {
                 return Err(format!("{key:?} is made with {}, which is {state}", call.element));
             }
         }
-        let peer = call.arguments.iter().find(|(name, _)| name.as_str() == "peer");
+        let peer = peer_of(call);
+        if !made && self.ground.made_with(key) != peer.as_ref() {
+            let before = self.ground.made_with(key);
+            return Err(format!("{key:?} is ended with {peer:?}, and was made with {before:?}"));
+        }
         // A source that waits for a newer value is related anew when it has it.
         let newest = |input: &&String| {
             let desired = self.desired.get(&key.source.assembly());
@@ -345,13 +350,27 @@ impl Inner {
         let source = self.ground.things().get(&key.source).and_then(|thing| thing.input.as_ref());
         let source = source.filter(newest);
         match (peer, source) {
-            (Some((_, peer)), Some(input)) if made => {
-                let given = peer.value.to_string();
-                let wrong = || format!("{key:?} is made with {given}, and its source has {input}");
-                if given == *input { Ok(()) } else { Err(wrong()) }
+            (Some(given), Some(input)) if made && self.reads(key, "in") && given != *input => {
+                Err(format!("{key:?} is made with {given}, and its source has {input}"))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Tells whether a relationship that is wanted reads a property of its source.
+    fn reads(&self, key: &PairKey, property: &str) -> bool {
+        let desired = self.desired.get(&key.assembly.assembly());
+        let found = desired.and_then(|it| it.relationship(&key.assembly, key.relationship.as_str()));
+        let mut reads = false;
+        for template in
+            found.iter().flat_map(|found| found.properties.values()).filter_map(|p| p.value.as_ref())
+        {
+            template.for_each_part(&mut |part| {
+                let source = End::Source;
+                reads |= matches!(part, Part::End { end, property: read } if *end == source && read.as_str() == property);
+            });
+        }
+        reads
     }
 
     /// Returns the driver's id of a resource, if there is anything of it.
@@ -378,7 +397,8 @@ impl Inner {
         let out = match deed {
             Deed::Move(element, transition) if !done => self.moves(&element, transition, id, well),
             Deed::Tie(key, direction) if !done && well => {
-                self.ground.tie(&key, direction);
+                let peer = peer_of(&known.call);
+                self.ground.tie(&key, direction, peer);
                 None
             }
             _ => None,
@@ -453,6 +473,12 @@ impl Inner {
         }
         published(&self.ground, element)
     }
+}
+
+/// Returns what an operation of a relationship is given as `peer`.
+fn peer_of(call: &Call) -> Option<String> {
+    let peer = call.arguments.iter().find(|(name, _)| name.as_str() == "peer");
+    peer.map(|(_, input)| input.value.to_string())
 }
 
 /// The kind of resource that declares Create.

@@ -16,7 +16,7 @@ use windlass_executor::Runtime;
 use windlass_model::assembly::{
     Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
 };
-use windlass_model::record::{Assumption, Effect};
+use windlass_model::record::{Assumption, Effect, PairRecord};
 use windlass_model::template::End;
 use windlass_model::{
     AssemblyName, Clock, ElementName, Modifier, OperationName, Part, State, Template, Timestamp, Transition,
@@ -24,7 +24,7 @@ use windlass_model::{
 };
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::testing::{CountingEntropy, Cut, Graveyard, MemoryStore};
-use windlass_store::{Holder, Snapshot, Store};
+use windlass_store::{Batch, Holder, Snapshot, Store};
 
 use self::puppet::{Puppet, Strings};
 use self::runtime::{Jobs, World};
@@ -179,6 +179,18 @@ impl Rig {
     /// Goes on with what was asked.
     pub(crate) async fn retry(&self, name: &str, assume: Option<Assumption>) -> Result<Ended, EngineError> {
         self.ask(name, Ask::Retry { assume: assume.map(Answer::of_all) }).await
+    }
+
+    /// Takes from the records of an assembly what relationships were made with, as an older windlass left them.
+    pub(crate) async fn forget_given(&self, name: &str) {
+        let holder = Holder::current("test");
+        let lease = self.store.lease(&assembly_name(name), &holder).await.expect("nobody has it");
+        let mut batch = Batch::new();
+        for pair in self.look(name).await.pairs.into_values() {
+            batch = batch.put_pair(PairRecord { given: None, ..pair });
+        }
+        self.store.commit(&lease, batch).await.expect("the store is well");
+        self.store.release(lease).await.expect("the store is well");
     }
 
     /// Lets a holder be dead.
@@ -347,6 +359,15 @@ impl Sketch {
     pub(crate) fn made_at(mut self, state: State) -> Self {
         let last = self.relationships.last_mut().expect("there is one");
         (last.source_state, last.target_state, last.target_modifier) = (state, state, Modifier::Post);
+        self
+    }
+
+    /// Lets the last relationship tell its operations what a property of its source is.
+    pub(crate) fn told(mut self, property: &str) -> Self {
+        let part = Part::End { end: End::Source, property: property.parse().expect("valid") };
+        let value = Some(Template::Text(vec![part]));
+        let last = self.relationships.last_mut().expect("there is one");
+        last.properties.insert("peer".parse().expect("valid"), Property { value, ..Property::default() });
         self
     }
 

@@ -14,6 +14,7 @@ use windlass_executor::Job;
 use windlass_model::Action;
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure, FailureKind};
+use windlass_model::resolve::text_of;
 use windlass_source::Diagnostic;
 
 /// What a call does, once.
@@ -43,6 +44,7 @@ struct State {
     acts: BTreeMap<String, VecDeque<Act>>,
     sights: BTreeMap<String, VecDeque<Observation>>,
     calls: Vec<String>,
+    told: Vec<String>,
     at_once: usize,
     most_at_once: usize,
     observable: bool,
@@ -72,6 +74,11 @@ impl Strings {
         self.lock().calls.clone()
     }
 
+    /// Returns what operations were told so far, in order: `b Join`, with the values.
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.lock().told.clone()
+    }
+
     /// Returns how many calls ran at once at most.
     pub(crate) fn most_at_once(&self) -> usize {
         self.lock().most_at_once
@@ -96,6 +103,9 @@ impl Puppet {
             let attempt =
                 if call.attempt > 1 { format!(" (attempt {})", call.attempt) } else { String::new() };
             state.calls.push(format!("{title}{attempt}"));
+            for input in call.arguments.values() {
+                state.told.push(format!("{title} {}", text_of(&input.value)));
+            }
             state.at_once += 1;
             state.most_at_once = state.most_at_once.max(state.at_once);
         }

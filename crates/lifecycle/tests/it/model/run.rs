@@ -223,11 +223,25 @@ impl<'a> Run<'a> {
                 let (direction, keys) = self.keys(work);
                 let some_are_left = self.leaves_some_out(work);
                 for key in if well || some_are_left { keys } else { Vec::new() } {
-                    self.world.ground.tie(&key, direction);
+                    let peer = self.peer(&key, direction);
+                    self.world.ground.tie(&key, direction, peer);
                 }
             }
             _ => {}
         }
+    }
+
+    /// Returns what a relationship that is made is given; it is known by now.
+    fn peer(&self, key: &PairKey, direction: Direction) -> Option<String> {
+        let desired = self.desired.as_ref().filter(|_| direction == Direction::Create)?;
+        let made = desired.relationship(&key.assembly, key.relationship.as_str())?;
+        let peer = self.world.ground.peer(desired, key);
+        assert_eq!(
+            peer.is_some(),
+            !made.properties.is_empty(),
+            "{key:?} is made before its values are known"
+        );
+        peer
     }
 
     fn move_element(
@@ -257,6 +271,9 @@ impl<'a> Run<'a> {
             } else if calls.contains(Transition::Reconfigure) {
                 (record.configured_by, record.version) = (process, version);
                 self.world.ground.give(element, input);
+                if self.luck.one_of(2) {
+                    self.world.ground.republish(element);
+                }
             }
         }
         let state = failed.unwrap_or(to);

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use windlass_lifecycle::testing::{Ground, Luck};
 use windlass_lifecycle::{
-    Current, ElementNow, LifecycleError, Options, Planned, Situation, Version, merged, plan,
+    Current, ElementNow, LifecycleError, Options, Planned, Shown, Situation, ValueChange, Version, merged,
+    plan,
 };
-use windlass_model::{ElementName, State, Topology};
+use windlass_model::record::PairKey;
+use windlass_model::resolve::Resolved;
+use windlass_model::{ElementName, PropertyName, State, Topology};
 
 use super::run::Run;
 
@@ -36,19 +40,53 @@ fn bytes(planned: &Planned) -> [String; 2] {
 }
 
 impl World {
-    fn current(&self) -> Current {
+    fn current(&self, desired: Option<&Topology>) -> Current {
+        let installed = self.installed();
         let mut current = Current::default();
         for (name, thing) in self.ground.things() {
             let record = self.records.get(name).cloned().unwrap_or_default();
             let now = ElementNow {
                 installed_by: record.installed_by,
                 configured_by: record.configured_by,
+                stale: self.stale(installed.as_ref(), name),
                 ..ElementNow::new(thing.state, record.present)
             };
             current.element(name.clone(), now);
         }
         self.ground.pairs().for_each(|key| current.pair(key.clone()));
+        for (key, values) in self.outdated(desired) {
+            current.outdated(key, values);
+        }
         current
+    }
+
+    /// Returns what a resource was given and is another by now, because of what it reads.
+    fn stale(
+        &self,
+        installed: Option<&Topology>,
+        name: &ElementName,
+    ) -> BTreeMap<PropertyName, Option<Value>> {
+        let given = self.ground.things().get(name).and_then(|thing| thing.input.clone());
+        let now = installed.and_then(|installed| self.ground.value(installed, name).ok());
+        match (given, now) {
+            (Some(given), Some(now)) if given != now => {
+                BTreeMap::from([("in".parse().expect("valid"), Some(Value::from(given)))])
+            }
+            _ => BTreeMap::new(),
+        }
+    }
+
+    /// Returns the relationships that were made with other values than there are.
+    fn outdated(&self, desired: Option<&Topology>) -> Vec<(PairKey, Vec<ValueChange>)> {
+        let Some(desired) = desired else { return Vec::new() };
+        let change = |key: &PairKey| {
+            let (before, after) = (self.ground.made_with(key)?.clone(), self.ground.peer(desired, key)?);
+            let shown = |text: &str| Shown::of(&Resolved::plain(text));
+            let property = "peer".parse().expect("valid");
+            let change = ValueChange { property, before: shown(&before), after: shown(&after) };
+            (before != after).then(|| (key.clone(), vec![change]))
+        };
+        self.ground.pairs().filter_map(change).collect()
     }
 
     fn installed(&self) -> Option<Topology> {
@@ -66,14 +104,33 @@ impl World {
         options: &Options,
     ) -> Result<Planned, LifecycleError> {
         let installed = self.installed();
-        let current = self.current();
+        let current = self.current(desired);
         let version = |topology| Version { topology, lookup: &self.ground };
         let installed = installed.as_ref().map(version);
         plan(&Situation { current: &current, installed, desired: desired.map(version) }, options)
     }
 
-    /// Plans and carries out. Tells whether everything went well.
+    /// Plans and carries out, and goes on until all have the values that there are. Tells whether everything went well.
     pub(super) fn go(&mut self, desired: Option<&Topology>, options: &Options, luck: Luck) -> bool {
+        let mut well = self.go_once(desired, options, luck);
+        for round in 1.. {
+            let is_left = || {
+                let installed = self.installed();
+                let mut names = self.ground.things().keys();
+                names.any(|name| !self.stale(installed.as_ref(), name).is_empty())
+                    || !self.outdated(desired).is_empty()
+            };
+            if !well || desired.is_none() || !options.target.is_empty() || !is_left() {
+                break;
+            }
+            assert!(round < 100, "there is no end to it");
+            well = self.go_once(desired, &Options::goal(options.goal), luck);
+        }
+        well
+    }
+
+    /// Plans and carries out.
+    fn go_once(&mut self, desired: Option<&Topology>, options: &Options, luck: Luck) -> bool {
         self.ground.forget("t");
         let planned = self.plan(desired, options).unwrap_or_else(|error| panic!("{error}"));
         // The same once more, with all that is hashed in another order: the same bytes come of it.

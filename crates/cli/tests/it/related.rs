@@ -1,0 +1,263 @@
+//! What a relationship was made with becomes something else while both of its ends stay: it is ended with what it was made
+//! with, and made with what there is.
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+
+const SCRIPTS: &str = "shop/Contains/part/Lifecycle/script/scripts";
+
+/// A database that publishes where it is, by its port, when it is installed, reconfigured and, with the file `start`, started; an
+/// application that is told of it by the relationship `serves`, and related to it by `knows`, which reads nothing that changes.
+fn shop(kind: &str) -> TestEnv {
+    let env = TestEnv::new();
+    env.write(
+        "shop/assembly.yaml",
+        "name: assembly::shop::1.0
+properties: {port: {default: '1'}, secret: {type: password, default: ''}}
+composition:
+  db: {type: resource::part::1.0, properties: {port: {value: '${port}'}, secret: {value: '${secret}'}}}
+  app: {type: resource::part::1.0}
+relationships:
+  serves:
+    source-capabilities: [db.cap]
+    target-requirements: [app.req]
+    source-state: Inactive
+    target-state: Inactive
+    properties: {peer: {value: 'at ${source.address}'}}
+    lifecycle: {Create: [target.Join], Cease: [target.Leave]}
+  knows:
+    source-capabilities: [db.cap]
+    target-requirements: [app.req]
+    source-state: Inactive
+    target-state: Inactive
+    properties: {peer: {value: '${source.name}'}}
+    lifecycle: {Create: [target.Join], Cease: [target.Leave]}
+",
+    );
+    env.write(
+        "shop/Contains/part/resource.yaml",
+        format!(
+            "name: resource::part::1.0
+properties:
+  port: {{volatile: true, default: none}}
+  secret: {{volatile: true, type: password, default: ''}}
+  address: {{read-only: true{kind}}}
+lifecycle: [Install, Configure, Start, Reconfigure, Stop, Uninstall]
+operations: {{Join: {{}}, Leave: {{}}}}
+default-driver: {{script: {{properties: {{effect: repeatable}}}}}}
+"
+        ),
+    );
+    let reads = r#"#!/bin/sh
+set -eu
+input=$(cat)
+trace=$(printf '%s\n' "$input" | sed -n 's/^ *location.trace: "\(.*\)"$/\1/p')
+id=$(printf '%s\n' "$input" | sed -n '/^launch:$/{n;s/^ *\([a-z0-9]*\):.*/\1/p;};/^instances:$/{n;s/^ *"\{0,1\}\([a-z0-9]*\)"\{0,1\}:.*/\1/p;}')
+port=$(printf '%s\n' "$input" | sed -n 's/^ *properties.port: "\(.*\)"$/\1/p')
+secret=$(printf '%s\n' "$input" | sed -n 's/^ *properties.secret: "\(.*\)"$/\1/p')
+peer=$(printf '%s\n' "$input" | sed -n 's/^ *peer: "\(.*\)"$/\1/p')
+name=${0##*/}
+name=${name%.sh}
+"#;
+    let publish = r#"printf 'instances:\n  "%s":\n    instanceId: "%s"\n    interfaces:\n      properties:\n        signals:\n          address: "%s"\n' "$id" "$id" "host:$port$secret"
+"#;
+    for transition in ["Install", "Reconfigure"] {
+        env.script(&format!("{SCRIPTS}/{transition}.sh"), format!("{reads}{publish}"));
+    }
+    let starts = "[ \"$port\" != none ] && [ -e \"$WINDLASS_VOLUME_STATE/start\" ] || exit 0\nport=$(cat \"$WINDLASS_VOLUME_STATE/start\")\n";
+    env.script(&format!("{SCRIPTS}/Start.sh"), format!("{reads}{starts}{publish}"));
+    for transition in ["Configure", "Stop", "Uninstall"] {
+        env.script(&format!("{SCRIPTS}/{transition}.sh"), reads);
+    }
+    for operation in ["Join", "Leave"] {
+        let fails = format!("if [ -e \"$WINDLASS_VOLUME_STATE/{operation}\" ]; then exit 1; fi\n");
+        let script = format!("{reads}echo \"$name $peer\" >>\"$trace\"\n{fails}");
+        env.script(&format!("{SCRIPTS}/{operation}.sh"), script);
+    }
+    env
+}
+
+/// Nothing is left to do, and asking for it calls nobody.
+fn is_settled(env: &TestEnv, args: &[&str]) {
+    env.clear_trace();
+    let up: Vec<&str> = ["up", "shop"].iter().chain(args).copied().collect();
+    let again = env.ok(&up);
+    assert!(again.stdout.contains("nothing to call"), "{again}");
+    assert_eq!(env.trace(), [""; 0]);
+}
+
+#[test]
+fn one_up_makes_it_anew_with_what_its_end_publishes() {
+    let env = shop("");
+    env.ok(&["up", "shop"]);
+    let mut made = env.trace();
+    made.sort();
+    assert_eq!(made, ["Join at host:1", "Join shop__db"]);
+    env.clear_trace();
+    assert_snapshot!(env.ok(&["up", "shop", "-p", "port=2"]).out(), @"
+      ~ db reconfigured
+          port: 1 → 2
+    shop: 1 step, up to 1 at once (p2 up)
+       s1 db Reconfigure
+
+    ok        db Reconfigure LONG
+
+    done: shop is Active (LONG)
+    going on: serves was made with what has changed since
+      ~ relationship serves made anew (db to app)
+          peer: at host:1 → at host:2
+    shop: 2 steps, up to 1 at once (p3 up)
+       s1 app Cease serves: target.Leave
+       s2 app Create serves: target.Join
+
+    ok        app Cease serves: target.Leave LONG
+    ok        app Create serves: target.Join LONG
+
+    done: shop is Active (LONG)
+    ");
+    assert_eq!(env.trace(), ["Leave at host:1", "Join at host:2"]);
+    is_settled(&env, &["-p", "port=2"]);
+    // The next one is ended with what this one was made with.
+    env.ok(&["up", "shop", "-p", "port=3"]);
+    assert_eq!(env.trace(), ["Leave at host:2", "Join at host:3"]);
+    env.clear_trace();
+    env.ok(&["down", "shop"]);
+    let mut ended = env.trace();
+    ended.sort();
+    assert_eq!(ended, ["Leave at host:3", "Leave shop__db"]);
+}
+
+/// Other intents leave it alone, and say what is to be done; a plan says why.
+#[test]
+fn what_is_found_by_another_intent_is_told_of() {
+    let env = shop("");
+    env.ok(&["up", "shop"]);
+    env.clear_trace();
+    env.write(".windlass/volumes/state/start", "7");
+    assert_snapshot!(env.ok(&["heal", "shop", "db"]).out(), @"
+      ~ db healed
+    shop: 2 steps, up to 1 at once (p2 heal db)
+       s1 db Stop
+       s2 db Start
+
+    ok        db Stop LONG
+    ok        db Start LONG
+
+    done: shop is Active (LONG)
+      serves was made with what has changed since; `windlass retry shop` sees to that
+    ");
+    assert_eq!(env.trace(), [""; 0]);
+    assert_snapshot!(env.ok(&["plan", "shop"]).out(), @"
+      ~ relationship serves made anew (db to app)
+          peer: at host:1 → at host:7
+    shop: 2 steps, up to 1 at once
+       s1 app Cease serves: target.Leave
+       s2 app Create serves: target.Join
+          needs serves: what it was before is ended first: its `peer` has changed since (shop/assembly.yaml:7:3)
+    longest chain: s1 → s2
+    ");
+    assert_snapshot!(env.ok(&["plan", "shop", "--why", "s2"]).out(), @"
+    s2 app Create serves: target.Join
+      needs s1 app Cease serves: target.Leave: serves: what it was before is ended first: its `peer` has changed since (shop/assembly.yaml:7:3)
+    ");
+    let changes = env.json(&["plan", "shop"])["changes"]["relationships"].clone();
+    assert_snapshot!(serde_json::to_string_pretty(&changes).unwrap(), @r#"
+    [
+      {
+        "after": {
+          "sources": [
+            "shop__db"
+          ],
+          "targets": [
+            "shop__app"
+          ]
+        },
+        "assembly": "shop",
+        "before": {
+          "sources": [
+            "shop__db"
+          ],
+          "targets": [
+            "shop__app"
+          ]
+        },
+        "kind": "renewed",
+        "relationship": "serves",
+        "values": [
+          {
+            "after": {
+              "value": "at host:7"
+            },
+            "before": {
+              "value": "at host:1"
+            },
+            "property": "peer"
+          }
+        ]
+      }
+    ]
+    "#);
+    // What is as it was before, is nobody's affair.
+    env.write(".windlass/volumes/state/start", "1");
+    assert!(!env.ok(&["heal", "shop", "db"]).stdout.contains("has changed"));
+    assert!(env.ok(&["plan", "shop"]).stdout.contains("nothing to do"));
+    env.write(".windlass/volumes/state/start", "7");
+    env.ok(&["heal", "shop", "db"]);
+    assert_eq!(env.trace(), [""; 0]);
+    env.ok(&["retry", "shop"]);
+    assert_eq!(env.trace(), ["Leave at host:1", "Join at host:7"]);
+    is_settled(&env, &[]);
+}
+
+/// What can't be ended or made is tried again with the same values.
+#[test]
+fn what_fails_on_the_way_is_gone_on_with() {
+    let env = shop("");
+    env.ok(&["up", "shop"]);
+    for fails in ["Leave", "Join"] {
+        let file = format!(".windlass/volumes/state/{fails}");
+        env.write(&file, "");
+        env.clear_trace();
+        let run = env.run(&["up", "shop", "-p", "port=2"]);
+        assert_eq!(run.code(), Some(1), "{run}");
+        std::fs::remove_file(env.path(&file)).unwrap();
+        let expected: &[&str] = match fails {
+            "Leave" => &["Leave at host:1"],
+            _ => &["Leave at host:1", "Join at host:2"],
+        };
+        assert_eq!(env.trace(), expected, "{run}");
+    }
+    env.clear_trace();
+    env.ok(&["up", "shop", "-p", "port=2"]);
+    assert_eq!(env.trace(), ["Join at host:2"]);
+    is_settled(&env, &["-p", "port=2"]);
+}
+
+/// It is ended with a secret that it was made with and nobody has any more, and none lies open.
+#[test]
+fn a_secret_that_it_was_made_with_is_kept_unseen() {
+    let env = shop(", type: password");
+    env.write("one", "hunter22");
+    env.write("two", "hunter33");
+    env.ok(&["up", "shop", "-p", "secret=@one"]);
+    env.clear_trace();
+    let run = env.ok(&["up", "shop", "-p", "secret=@two"]);
+    assert_eq!(env.trace(), ["Leave at host:1hunter22", "Join at host:1hunter33"]);
+    assert!(run.stdout.contains("peer: *** → ***") && !run.stdout.contains("hunter"), "{run}");
+    let bytes = std::fs::read(env.path(".windlass/state.db")).unwrap();
+    assert!(!bytes.windows(6).any(|window| window == b"hunter"), "nothing lies open in the store");
+    is_settled(&env, &["-p", "secret=@two"]);
+}
+
+/// Going back is a change like any other.
+#[test]
+fn going_back_makes_it_as_it_was() {
+    let env = shop("");
+    env.ok(&["up", "shop"]);
+    env.ok(&["up", "shop", "-p", "port=2"]);
+    env.clear_trace();
+    env.ok(&["rollback", "shop"]);
+    assert_eq!(env.trace(), ["Leave at host:2", "Join at host:1"]);
+    is_settled(&env, &[]);
+}

@@ -1,0 +1,187 @@
+//! What relationships were made with: they are ended with the same, and made anew where that is something else by now.
+
+use std::time::Duration;
+
+use serde_json::json;
+use windlass_engine::{Ask, Desired, Stale};
+use windlass_model::State;
+use windlass_model::assembly::Property;
+use windlass_model::record::{Assumption, Effect, Given, ProcessStatus};
+
+use crate::support::puppet::Act;
+use crate::support::{Rig, Sketch, element, literal};
+
+/// `a` is reconfigured with its size and publishes `out`, which its relationship with `b` is told of: `b` joins first, then `a`.
+fn related(size: &str) -> Sketch {
+    let volatile = Property { volatile: true, ..literal(size) };
+    let output = Property { read_only: true, ..Property::default() };
+    let sketch = Sketch::new(&["a", "b"]).property("a", "size", volatile).property("a", "out", output);
+    sketch.reconfigurable("a").relate("a", "b").made_at(State::Inactive).told("out")
+}
+
+/// Lets `a` publish 1 when it is installed and 2 when it is reconfigured, also when either is taken up again.
+fn rig(effect: Effect) -> Rig {
+    let rig = Rig::new(effect);
+    for _ in 0..5 {
+        rig.strings.act("a Install", Act::Publish(json!({"out": "1"})));
+        rig.strings.act("a Reconfigure", Act::Publish(json!({"out": "2"})));
+    }
+    rig
+}
+
+/// Asks for it, and goes on as the command line does. Returns how many processes that took.
+async fn up(rig: &Rig, desired: Desired) -> u32 {
+    let (mut left, mut processes) = (Stale::default(), 1);
+    let mut ended = rig.up(desired).await.expect("nothing stands against it");
+    while ended.goes_on(&left) {
+        left = ended.stale;
+        ended = rig.retry("t", None).await.expect("nothing stands against it");
+        processes += 1;
+    }
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    assert_eq!(ended.stale, Stale::default());
+    processes
+}
+
+/// Returns what operations were told, in order; one that was taken up again counts once.
+fn told(rig: &Rig) -> Vec<String> {
+    let mut told = rig.strings.told();
+    told.dedup();
+    told
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_ended_with_the_old_value_and_made_with_the_new_one() {
+    let rig = rig(Effect::Once);
+    up(&rig, related("1").desired()).await;
+    assert_eq!(told(&rig), ["b Join 1", "a Join 1"]);
+    let made = rig.look("t").await.pairs.into_values().next().unwrap();
+    let given = made.given.unwrap();
+    assert_eq!(given.into_values().collect::<Vec<_>>(), [Given::Plain("1".into())]);
+    assert_eq!(up(&rig, related("2").desired()).await, 2);
+    assert_eq!(told(&rig)[2..], ["b Leave 1", "b Join 2", "a Join 2"]);
+    // Nothing has changed since: nobody is called.
+    let calls = rig.strings.calls().len();
+    assert_eq!(up(&rig, related("2").desired()).await, 1);
+    assert_eq!(rig.strings.calls().len(), calls);
+    rig.down("t").await.unwrap();
+    assert_eq!(told(&rig)[5..], ["b Leave 2"]);
+}
+
+/// Killed at any moment, it is ended once and made once, each with the value that it should be.
+#[tokio::test(start_paused = true)]
+async fn a_process_that_makes_it_anew_and_is_killed_is_gone_on_with() {
+    let mut killed = 0;
+    for after in 0..40 {
+        let rig = rig(Effect::Once);
+        rig.up(related("1").desired()).await.unwrap();
+        let ended = rig.up(related("2").desired()).await.unwrap();
+        assert!(ended.goes_on(&Stale::default()));
+        let retry = Ask::Retry { assume: None };
+        killed += u32::from(rig.ask_until_killed("t", retry, Duration::from_millis(after)).await);
+        up(&rig, related("2").desired()).await;
+        let expected = ["b Join 1", "a Join 1", "b Leave 1", "b Join 2", "a Join 2"];
+        assert_eq!(told(&rig), expected, "killed after {after} ms");
+        let effects = rig.jobs.effects();
+        let count = |what: &str| effects.iter().filter(|effect| *effect == what).count();
+        assert_eq!(
+            (count("b Leave"), count("b Join"), count("a Join")),
+            (1, 2, 2),
+            "killed after {after} ms"
+        );
+    }
+    assert!(killed > 20, "{killed}");
+}
+
+/// What was begun with a value is finished with it, and only then made anew: it is never ended with one that nobody was
+/// told.
+#[tokio::test(start_paused = true)]
+async fn half_of_it_is_finished_with_what_it_was_begun_with() {
+    let mut half = 0;
+    // What is Active is reconfigured, and not made anew: only then half of it is left.
+    let related = |size| related(size).made_at(State::Active).desired();
+    for after in 0..120 {
+        let rig = rig(Effect::Once);
+        rig.up_until_killed(related("1"), Duration::from_millis(after)).await;
+        let begun = told(&rig);
+        up(&rig, related("2")).await;
+        let told = told(&rig);
+        let once = ["b Join 1", "a Join 1"];
+        let anew = ["b Join 1", "a Join 1", "b Leave 1", "b Join 2", "a Join 2"];
+        let first = ["b Join 2", "a Join 2"];
+        assert!(told == once || told == anew || told == first, "killed after {after} ms: {told:?}");
+        if begun == once[..1] {
+            half += 1;
+            assert_eq!(told, anew, "killed after {after} ms");
+        }
+        let now = rig.look("t").await.instances[&element("t__a")].document.clone();
+        let now = now["interfaces"]["properties"]["signals"]["out"].as_str().unwrap().to_owned();
+        assert_eq!(told.last(), Some(&format!("a Join {now}")), "killed after {after} ms");
+    }
+    assert!(half > 0);
+}
+
+/// Where making it fails, the next attempt is with what there is.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_failed_leaves_no_values_behind() {
+    let rig = rig(Effect::Once);
+    rig.strings.act("a Join", Act::Fail);
+    rig.up(related("1").desired()).await.unwrap();
+    let pair = rig.look("t").await.pairs.into_values().next().unwrap();
+    assert_eq!((pair.created, pair.given), (false, None));
+    up(&rig, related("2").desired()).await;
+    let told = told(&rig);
+    assert_eq!(told[..2], ["b Join 1", "a Join 1"]);
+    assert_eq!(told[told.len() - 1], "a Join 2");
+}
+
+/// A person who says that it was done says so of the value that it was told.
+#[tokio::test(start_paused = true)]
+async fn what_a_person_says_was_done_was_done_with_what_it_was_told() {
+    let rig = rig(Effect::Once);
+    rig.jobs.lose("a Join");
+    rig.up(related("1").desired()).await.unwrap();
+    rig.retry("t", Some(Assumption::Done)).await.unwrap();
+    up(&rig, related("2").desired()).await;
+    assert_eq!(told(&rig)[2..], ["b Leave 1", "b Join 2", "a Join 2"]);
+}
+
+/// What is taken over counts as made with what there is then.
+#[tokio::test(start_paused = true)]
+async fn what_was_adopted_is_made_anew_when_its_values_change() {
+    let rig = rig(Effect::Once);
+    rig.strings.act("a Adopt", Act::Publish(json!({"out": "1"})));
+    let mut desired = related("1").adoptable().desired();
+    desired.manner.adopt = true;
+    rig.up(desired).await.unwrap();
+    assert!(told(&rig).is_empty());
+    up(&rig, related("2").adoptable().desired()).await;
+    assert_eq!(told(&rig), ["b Leave 1", "b Join 2", "a Join 2"]);
+}
+
+/// A record of an older windlass has no values: it stays as it is, and is ended with what is known.
+#[tokio::test(start_paused = true)]
+async fn a_record_without_values_is_gone_on_with() {
+    let rig = rig(Effect::Once);
+    up(&rig, related("1").desired()).await;
+    rig.forget_given("t").await;
+    assert_eq!(up(&rig, related("2").desired()).await, 1);
+    assert_eq!(told(&rig).len(), 2);
+    rig.down("t").await.unwrap();
+    assert_eq!(told(&rig)[2..], ["b Leave 2"]);
+}
+
+/// Operations that change what they are told: that has an end.
+#[tokio::test(start_paused = true)]
+async fn what_is_never_done_is_let_be() {
+    let rig = rig(Effect::Once);
+    for number in 2..10 {
+        rig.strings.act("a Join", Act::PublishMore("out", number.to_string().into()));
+    }
+    let first = rig.up(related("1").desired()).await.unwrap();
+    assert!(first.goes_on(&Stale::default()));
+    let again = rig.retry("t", None).await.unwrap();
+    assert_eq!(again.stale.pairs.len(), 1);
+    assert!(!again.goes_on(&first.stale));
+    assert_eq!(told(&rig), ["b Join 1", "a Join 1", "b Leave 1", "b Join 2", "a Join 2"]);
+}
