@@ -193,6 +193,12 @@ impl Ground {
         self.pairs.get(key)?.peer.as_ref()
     }
 
+    /// Tells whether a relationship is described as having the property `peer`.
+    pub fn has_peer(topology: &Topology, key: &PairKey) -> bool {
+        let relationship = topology.relationship(&key.assembly, key.relationship.as_str());
+        relationship.is_some_and(|relationship| !relationship.properties.is_empty())
+    }
+
     /// Returns what a relationship would be given as its property `peer` by now; none where it has none, or it is not known.
     pub fn peer(&self, topology: &Topology, key: &PairKey) -> Option<String> {
         let relationship = topology.relationship(&key.assembly, key.relationship.as_str())?;

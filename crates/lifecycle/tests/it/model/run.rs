@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use windlass_lifecycle::testing::Luck;
+use windlass_lifecycle::testing::{Ground, Luck};
 use windlass_model::assembly::Element;
 use windlass_model::record::PairKey;
 use windlass_model::{ElementName, State, StepId, Topology, Transition, Transitions};
@@ -159,9 +159,16 @@ impl<'a> Run<'a> {
         (*direction, open.filter(|key| !made || !self.is_stuck(key)).collect())
     }
 
-    /// Tells whether the source of a relationship has not got where it was to get, and is too low for it.
+    /// Tells whether the source of a relationship has not got where it was to get, and is too low for it, or does not have what
+    /// is read of it: the engine refuses that.
     fn is_stuck(&self, key: &PairKey) -> bool {
-        self.stuck.contains(&key.source) && self.world.ground.check_tie(key, Direction::Create).is_err()
+        let ground = &self.world.ground;
+        let lacks = || {
+            self.desired
+                .as_ref()
+                .is_some_and(|it| Ground::has_peer(it, key) && ground.peer(it, key).is_none())
+        };
+        self.stuck.contains(&key.source) && (ground.check_tie(key, Direction::Create).is_err() || lacks())
     }
 
     /// Tells whether a relationship with several sources is not made with some of them.
@@ -234,11 +241,10 @@ impl<'a> Run<'a> {
     /// Returns what a relationship that is made is given; it is known by now.
     fn peer(&self, key: &PairKey, direction: Direction) -> Option<String> {
         let desired = self.desired.as_ref().filter(|_| direction == Direction::Create)?;
-        let made = desired.relationship(&key.assembly, key.relationship.as_str())?;
         let peer = self.world.ground.peer(desired, key);
         assert_eq!(
             peer.is_some(),
-            !made.properties.is_empty(),
+            Ground::has_peer(desired, key),
             "{key:?} is made before its values are known"
         );
         peer

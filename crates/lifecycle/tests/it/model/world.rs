@@ -80,11 +80,14 @@ impl World {
     fn outdated(&self, desired: Option<&Topology>) -> Vec<(PairKey, Vec<ValueChange>)> {
         let Some(desired) = desired else { return Vec::new() };
         let change = |key: &PairKey| {
-            let (before, after) = (self.ground.made_with(key)?.clone(), self.ground.peer(desired, key)?);
-            let shown = |text: &str| Shown::of(&Resolved::plain(text));
+            let (before, after) = (self.ground.made_with(key).cloned(), self.ground.peer(desired, key));
+            // What is not known now is no other value.
+            if before == after || after.is_none() && Ground::has_peer(desired, key) {
+                return None;
+            }
+            let shown = |text: Option<String>| Shown::of(&Resolved::plain(text));
             let property = "peer".parse().expect("valid");
-            let change = ValueChange { property, before: shown(&before), after: shown(&after) };
-            (before != after).then(|| (key.clone(), vec![change]))
+            Some((key.clone(), vec![ValueChange { property, before: shown(before), after: shown(after) }]))
         };
         self.ground.pairs().filter_map(change).collect()
     }
