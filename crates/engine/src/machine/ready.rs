@@ -1,7 +1,7 @@
 //! With whom a relationship is made that has several sources: one that fails does not keep the others from the target.
 
 use windlass_model::assembly::ElementKind;
-use windlass_model::record::{Failure, FailureKind, PairKey};
+use windlass_model::record::{ElementRecord, Failure, FailureKind, PairKey};
 use windlass_model::{Modifier, Side, State};
 use windlass_plan::{Direction, Work};
 
@@ -34,8 +34,15 @@ impl Machine {
     pub(super) fn not_made_with(&self, left: &[PairKey]) -> Option<Failure> {
         const NAMED: usize = 3;
         let state = |pair: &PairKey| {
-            let state = self.world.elements.get(&pair.source).map(|record| record.state).unwrap_or_default();
-            format!("`{}`, which is {state}", pair.source.local())
+            let (source, record) = (pair.source.local(), self.world.elements.get(&pair.source));
+            match record {
+                Some(record) if is_in_doubt(record) => {
+                    format!("`{source}`, of which nobody knows what it did")
+                }
+                _ => {
+                    format!("`{source}`, which is {}", record.map(|record| record.state).unwrap_or_default())
+                }
+            }
         };
         let mut named: Vec<String> = left.iter().take(NAMED).map(state).collect();
         if left.len() > NAMED {
@@ -65,6 +72,11 @@ impl Machine {
         };
         // Without Created there is nothing below Installed.
         let is_nothing = Some(least) == State::Created.rank() && !source.has_created();
-        is_nothing || record.state.rank().is_some_and(|rank| rank >= least)
+        is_nothing || !is_in_doubt(record) && record.state.rank().is_some_and(|rank| rank >= least)
     }
+}
+
+/// Tells whether nobody knows what a call has made of a part: the state on record is the one before it.
+fn is_in_doubt(record: &ElementRecord) -> bool {
+    record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Lost)
 }

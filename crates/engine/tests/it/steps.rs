@@ -71,6 +71,34 @@ async fn a_source_that_fails_does_not_keep_the_others_from_the_target() {
     assert_eq!(rig.states("t").await, "lb Active, web__1 Active, web__2 Active, web__3 Active");
 }
 
+/// The state on record of a source of which nobody knows whether it was stopped is the one before that.
+#[tokio::test(start_paused = true)]
+async fn a_source_in_doubt_is_not_related() {
+    let rig = Rig::new(Effect::Once);
+    let cluster = Cluster { minimum: 1, maximum: None, increment: 1 };
+    let sized = |size| {
+        let sketch = Sketch::new(&["lb"]).group("web", 2, cluster).relate("web", "lb").made_at(State::Active);
+        ["web__1", "web__2"].iter().fold(sketch, |sketch, web| sketch.property(web, "size", literal(size)))
+    };
+    rig.up(sized("1").desired()).await.unwrap();
+    let before = rig.strings.calls().len();
+    rig.jobs.lose("web__2 Stop");
+    rig.up(sized("2").desired()).await.unwrap();
+    let calls = rig.strings.calls();
+    let joins: Vec<&String> = calls[before..].iter().filter(|call| call.ends_with("Join")).collect();
+    assert_eq!(joins, ["lb Join", "web__1 Join"]);
+    let history = rig.store.history(&assembly_name("t")).await.unwrap();
+    let told: Vec<String> = history.processes[1]
+        .steps
+        .iter()
+        .filter_map(|step| match &step.state {
+            StepState::Done(StepEnd::Failed(failure)) => Some(failure.message.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, ["it is not made with `web__2`, of which nobody knows what it did"]);
+}
+
 /// What must be related before it becomes Active is not started before it is related to all.
 #[tokio::test(start_paused = true)]
 async fn a_target_that_comes_after_its_relationship_waits_for_all_of_it() {
