@@ -18,7 +18,8 @@
 //! | [`engine`] | intents: prepare, run |
 //! | `machine` | the pure machine that executes a plan |
 //! | `runner` | which step may start |
-//! | `world` | the assembly in memory: resolving, applying reports, sealing secrets |
+//! | `world` | the assembly in memory: who is there, and what values there are |
+//! | `report` | what drivers say of it: applying, sealing secrets |
 //! | `stale`, `given` | who was given values that are others by now: parts, and relationships |
 //! | [`host`] | the only place that waits: commits, drivers, timers, stop |
 //! | `journal` | jobs that are written down before and after |
@@ -35,6 +36,7 @@ mod journal;
 mod machine;
 pub mod monitor;
 pub mod places;
+mod report;
 mod runner;
 mod stale;
 mod world;

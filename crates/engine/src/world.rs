@@ -1,30 +1,28 @@
-//! An assembly in memory: what is wanted, how far everything has come, what drivers report.
+//! An assembly in memory: what is wanted, how far everything has come, what values there are.
 //!
 //! Every change is made here first and answered with the changes to commit, so that memory and store can't drift.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-use windlass_driver::{Call, Input, Package, Placement, Report, texts};
+use serde_json::Value;
+use windlass_driver::{Input, Package, Placement};
 use windlass_lifecycle::{Current, ElementNow};
 use windlass_model::assembly::{ElementKind, OperationCall, PackageDigest};
 use windlass_model::id::Entropy;
-use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, shape, take_log};
+use windlass_model::instance::InstanceView;
 use windlass_model::record::{
     AssemblyRecord, ElementRecord, Failure, FailureKind, InstanceRecord, PairKey, PairRecord,
 };
-use windlass_model::resolve::{Answer, Lookup, MAX_VALUE, Output, ResolveError, Resolved, Resolver};
+use windlass_model::resolve::{Answer, Lookup, Output, ResolveError, Resolved, Resolver};
 use windlass_model::template::{End, InstanceField};
 use windlass_model::{
-    Action, AssemblyName, DescriptorName, Element, ElementName, InstanceId, OperationName, Part,
-    PropertyName, Side, State, Template, Timestamp, Topology, Transition,
+    AssemblyName, DescriptorName, Element, ElementName, InstanceId, OperationName, Part, PropertyName, Side,
+    State, Template, Timestamp, Topology,
 };
-use windlass_secret::{Redactor, SecretRef, Sensitive};
+use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Snapshot};
-use windlass_update_ops::Update;
 
-use crate::engine::Told;
 use crate::stale::Readers;
 
 /// Another assembly, on whose parts operations are called.
@@ -100,18 +98,10 @@ impl World {
     pub(crate) fn load(snapshot: Snapshot) -> Self {
         let mut world = Self {
             secrets: Self::texts(&snapshot),
-            assembly: snapshot.assembly,
-            installed: None,
-            former: HashMap::new(),
             elements: snapshot.elements,
             instances: snapshot.instances,
             pairs: snapshot.pairs,
-            tied: HashMap::new(),
-            parted: Vec::new(),
-            packages: HashMap::new(),
-            limited: false,
-            guests: BTreeMap::new(),
-            readers: None,
+            ..Self::new(snapshot.assembly)
         };
         world.part_from_what_is_gone();
         world
@@ -249,6 +239,11 @@ impl World {
     /// Returns a secret that may be opened.
     pub(crate) fn opened(&self, secret: &SecretRef) -> Option<&str> {
         self.secrets.get(secret).map(|value| value.expose().as_str())
+    }
+
+    /// Returns all secrets.
+    pub(crate) fn all_opened(&self) -> Vec<String> {
+        self.secrets.values().map(|secret| secret.expose().clone()).collect()
     }
 
     /// Keeps a secret, or forgets it.
@@ -466,155 +461,6 @@ impl World {
         known.collect()
     }
 
-    /// Puts a report into the instance document.
-    ///
-    /// Returns what belongs into the activity log. Values of sensitive properties, and values that hold a secret of the
-    /// call, become secrets here.
-    pub(crate) fn apply(
-        &mut self,
-        call: &Call,
-        family: &str,
-        report: Report,
-        batch: &mut Batch,
-    ) -> Result<Vec<LogEntry>, Failure> {
-        let parsed = Update::parse(&report.updates, shape()).map_err(|errors| {
-            let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            Failure::new(FailureKind::Protocol, format!("its updates are not valid: {}", all.join("; ")))
-        })?;
-        let (update, mut log) = take_log(parsed.update);
-        log.extend(report.log);
-        let mut record = self.instance_of(&call.element);
-        update.apply(&mut record.document).map_err(|error| {
-            Failure::new(FailureKind::Protocol, format!("its updates can't be applied: {error}"))
-        })?;
-        too_much(&record.document)?;
-        if report.natural.is_some() {
-            record.natural = report.natural;
-        }
-        record.revision += 1;
-        let before = self.published(&call.element);
-        let secrets = self.seal(&call.element, &call.instance, call.secrets(), &mut record, batch);
-        let redactor = Redactor::new(&secrets);
-        for entry in &mut log {
-            entry.message = redactor.mask_str(&entry.message);
-        }
-        batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
-        self.instances.insert(call.element.clone(), record);
-        self.note_readers(&call.action, &before, batch);
-        if let Some(private) = report.private {
-            self.note(call, family, private, batch);
-        }
-        Ok(log)
-    }
-
-    /// Puts what a person says that an element publishes into its document, as its report would have: secrets are sealed,
-    /// and who reads something else is noted. What was published before it was installed once more is no longer known.
-    pub(crate) fn publish(
-        &mut self,
-        element: &ElementName,
-        action: &Action,
-        published: &Told,
-        batch: &mut Batch,
-    ) {
-        let mut record = self.instance_of(element);
-        let mut known = record.document.pointer_mut(&format!("/interfaces/{OUTPUTS}/signals"));
-        let former = known.as_mut().and_then(|outputs| outputs.as_object_mut());
-        let former = former.filter(|_| *action == Action::Transition(Transition::Install));
-        let forgets = former.map(std::mem::take).is_some_and(|outputs| !outputs.is_empty());
-        let says = forgets || !published.0.is_empty();
-        let Some(instance) = self.instance_id(element).filter(|_| says) else { return };
-        for (name, value) in &published.0 {
-            record.document["interfaces"][OUTPUTS]["signals"][name.as_str()] = value.clone();
-        }
-        record.revision += 1;
-        let before = self.published(element);
-        // What a part was given may come back as what it publishes.
-        let known: Vec<String> = self.secrets.values().map(|secret| secret.expose().clone()).collect();
-        self.seal(element, &instance, known, &mut record, batch);
-        batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
-        self.instances.insert(element.clone(), record);
-        self.note_readers(action, &before, batch);
-    }
-
-    /// Returns what is on record of an element's instance, or a record of which nothing is known.
-    fn instance_of(&self, element: &ElementName) -> InstanceRecord {
-        self.instances.get(element).cloned().unwrap_or_else(|| InstanceRecord {
-            element: element.clone(),
-            natural: None,
-            document: json!({}),
-            revision: 0,
-        })
-    }
-
-    fn note(&mut self, call: &Call, family: &str, private: Value, batch: &mut Batch) {
-        if let Some(record) = self.elements.get_mut(&call.element) {
-            record.private.insert(family.to_owned(), private);
-            batch.push(windlass_store::Change::PutElement(Box::new(record.clone())));
-        }
-    }
-
-    /// Replaces secret values in a document by markers: those of sensitive properties, and what holds one of them or of the
-    /// secrets that are `known`. Returns all of these.
-    fn seal(
-        &mut self,
-        element: &ElementName,
-        instance: &InstanceId,
-        known: Vec<String>,
-        record: &mut InstanceRecord,
-        batch: &mut Batch,
-    ) -> Vec<String> {
-        let sensitive: BTreeSet<PropertyName> =
-            self.element(element, Side::Desired).map(sensitive).unwrap_or_default();
-        let mut secrets = known;
-        if secrets.is_empty() && sensitive.is_empty() {
-            return secrets;
-        }
-        let is_sensitive = |name: &str| sensitive.iter().any(|property| property.as_str() == name);
-        let mut sealed = Vec::new();
-        if let Some(outputs) = record.document["interfaces"][OUTPUTS]["signals"].as_object_mut() {
-            // What an earlier report has published is sealed already, and keeps its name.
-            let taken: BTreeSet<SecretRef> = outputs.values().filter_map(SecretRef::from_value).collect();
-            let is_new = |value: &Value| !value.is_null() && SecretRef::from_value(value).is_none();
-            let said = outputs.iter().filter(|(name, value)| is_sensitive(name) && is_new(value));
-            secrets.extend(said.flat_map(|(_, value)| texts(value)).filter(|text| !text.is_empty()));
-            let redactor = Redactor::new(&secrets);
-            let id = |number: usize| format!("{}:published/{instance}/{number}", element.assembly());
-            let names = (0..).map_while(|number| id(number).parse::<SecretRef>().ok());
-            let mut names = names.filter(|name| !taken.contains(name));
-            let is_secret =
-                |name: &str, value: &Value| is_sensitive(name) || holds_secret(value, &secrets, &redactor);
-            for (name, value) in outputs.iter_mut() {
-                if is_new(value)
-                    && is_secret(name, value)
-                    && let Some(secret) = names.next()
-                {
-                    sealed.push((secret.clone(), windlass_model::resolve::text_of(value)));
-                    *value = secret.to_value();
-                }
-            }
-        }
-        for (secret, text) in sealed {
-            let bytes = Sensitive::new(text.clone().into_bytes());
-            let assembly = self.assembly.name.clone();
-            batch.push(windlass_store::Change::PutSecret { secret: secret.clone(), assembly, value: bytes });
-            self.secrets.insert(secret, Sensitive::new(text));
-        }
-        mask_texts(&mut record.document, &Redactor::new(&secrets));
-        secrets
-    }
-
-    /// Forgets that an element has said that it failed, or is on its way: a transition begins, and says itself how it went.
-    pub(crate) fn forget_complaint(&mut self, element: &ElementName) {
-        if let Some(record) = self.instances.get_mut(element) {
-            without_complaint(&mut record.document);
-        }
-    }
-
-    /// Returns the status that an element reports.
-    pub(crate) fn status(&self, element: &ElementName) -> windlass_model::instance::Status {
-        self.instances.get(element).map(|i| InstanceView::new(&i.document).status()).unwrap_or_default()
-    }
-
     /// Returns the package of an element.
     pub(crate) fn package(&self, element: &Element, side: Side) -> Result<Arc<Package>, Failure> {
         let former = match side {
@@ -641,18 +487,6 @@ impl World {
     pub(crate) fn pinned(&self) -> HashMap<DescriptorName, Arc<Package>> {
         let pins = self.assembly.packages.iter();
         pins.filter_map(|(name, digest)| Some((name.clone(), self.former.get(digest)?.clone()))).collect()
-    }
-}
-
-/// Takes from a document that the instance has failed or is on its way, and what it said of that.
-pub(crate) fn without_complaint(document: &mut Value) {
-    let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else { return };
-    let flags = status.get_mut("flags").and_then(Value::as_object_mut);
-    let taken = flags.into_iter().flatten().filter(|(name, value)| {
-        matches!(name.as_str(), "failed" | "converging") && **value == Value::Bool(true)
-    });
-    if taken.map(|(_, value)| *value = Value::Bool(false)).count() > 0 {
-        status.remove("message");
     }
 }
 
@@ -683,22 +517,6 @@ fn enclosing(name: &ElementName) -> impl Iterator<Item = ElementName> {
     let parent = |name: &str| name.rfind("__").map(|at| name[..at].to_owned());
     let names = std::iter::successors(parent(name.as_str()), move |name| parent(name));
     names.filter_map(|name| name.parse().ok())
-}
-
-/// Refuses outputs that are larger than a value may be.
-fn too_much(document: &Value) -> Result<(), Failure> {
-    for (name, value) in InstanceView::new(document).outputs().into_iter().flatten() {
-        let large = match value {
-            Value::String(text) => text.len() > MAX_VALUE,
-            Value::Array(_) | Value::Object(_) => value.to_string().len() > MAX_VALUE,
-            _ => false,
-        };
-        if large {
-            let message = format!("it publishes more than {} MiB as `{name}`", MAX_VALUE >> 20);
-            return Err(Failure::new(FailureKind::Protocol, message));
-        }
-    }
-    Ok(())
 }
 
 /// Resolves a value of a relationship for one pair.
@@ -743,32 +561,6 @@ fn not_known(name: &PropertyName, missing: &windlass_model::resolve::Awaited) ->
     )
 }
 
-/// Tells whether a value is, or contains, one of the secrets. Short ones are found where they are a whole value.
-fn holds_secret(value: &Value, secrets: &[String], redactor: &Redactor) -> bool {
-    let is_secret =
-        |text: &str| redactor.mask_str(text) != text || secrets.iter().any(|secret| secret == text);
-    match value {
-        Value::Null | Value::Bool(_) => false,
-        Value::Number(number) => is_secret(&number.to_string()),
-        Value::String(text) => is_secret(text),
-        Value::Array(items) => items.iter().any(|item| holds_secret(item, secrets, redactor)),
-        Value::Object(entries) => entries.values().any(|entry| holds_secret(entry, secrets, redactor)),
-    }
-}
-
-/// Masks every text of a document, outside of markers.
-fn mask_texts(value: &mut Value, redactor: &Redactor) {
-    if SecretRef::from_value(value).is_some() {
-        return;
-    }
-    match value {
-        Value::String(text) => *text = redactor.mask_str(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| mask_texts(item, redactor)),
-        Value::Object(entries) => entries.values_mut().for_each(|entry| mask_texts(entry, redactor)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
 impl Lookup for World {
     fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
         let published = self
@@ -798,25 +590,5 @@ impl Lookup for World {
 
     fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>> {
         self.secrets.get(secret).cloned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_secret_is_found_wherever_it_is_in_a_value() {
-        let secrets = ["hunter22".to_owned(), "abc".to_owned(), "4711".to_owned()];
-        let redactor = Redactor::new(&secrets);
-        let holds = |value| holds_secret(&value, &secrets, &redactor);
-        for secret in
-            [json!("x-hunter22"), json!(["a", {"b": "hunter22"}]), json!({"port": 4711}), json!("abc")]
-        {
-            assert!(holds(secret.clone()), "{secret}");
-        }
-        for plain in [json!("abcd"), json!(4712), json!(["a", null, true])] {
-            assert!(!holds(plain.clone()), "{plain}");
-        }
     }
 }

@@ -11,7 +11,7 @@ use windlass_store::Change;
 
 use super::{Ack, CallRun, Command, Machine};
 use crate::engine::Told;
-use crate::world::without_complaint;
+use crate::report::without_complaint;
 
 impl Machine {
     pub(super) fn perform(&mut self, id: &CallId) {

@@ -14,7 +14,8 @@ use windlass_model::{
 
 use super::{CallRun, Machine, StepKey};
 use crate::engine::{ByQueries, Look};
-use crate::world::{Unknown, sensitive, without_complaint};
+use crate::report::without_complaint;
+use crate::world::{Unknown, sensitive};
 
 /// A call as a step wants it.
 pub(super) struct CallSeed {
