@@ -124,6 +124,11 @@ impl Ground {
         self.pairs.retain(|key, _| !gone.contains(key));
     }
 
+    /// Forgets a resource that came to nothing. What was related to it before it came stays so: as far as it came, nothing has changed.
+    pub fn clear(&mut self, name: &ElementName) {
+        self.things.remove(name);
+    }
+
     /// Forgets the relationships that an assembly has with what is not there: one that is made before its end is installed may be left of a
     /// process that got no further.
     pub fn forget(&mut self, root: &str) {

@@ -214,7 +214,7 @@ impl Inner {
         let nothing =
             failed.map(|(name, _)| name.clone()).filter(|name| !self.present.contains(name) && known(name));
         for name in nothing.collect::<Vec<ElementName>>() {
-            self.ground.set(&name, State::Absent);
+            self.ground.clear(&name);
         }
     }
 
