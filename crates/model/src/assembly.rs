@@ -257,6 +257,31 @@ pub struct Relationship {
     pub origin: Option<Origin>,
 }
 
+impl Relationship {
+    /// Returns what undoes an operation of `create`, given by its place: those operations of `cease` that belong to it.
+    ///
+    /// Operations of one end belong together in the order in which they are listed, where `create` and `cease` have as many
+    /// of that end. Where they have not, those of `cease` undo all of that end's together, and where an end has operations in
+    /// `cease` only, these undo all of `create`. What undoes several operations belongs to the first of them, which is undone
+    /// last.
+    pub fn undo_of(&self, at: usize) -> Vec<OperationCall> {
+        let of_end = |list: &[OperationCall], end: End| -> Vec<usize> {
+            list.iter().enumerate().filter(|(_, call)| call.end == end).map(|(at, _)| at).collect()
+        };
+        let first_undone = |place: usize| {
+            let end = self.cease[place].end;
+            let (made, ended) = (of_end(&self.create, end), of_end(&self.cease, end));
+            if made.len() == ended.len() {
+                ended.iter().position(|ended| *ended == place).map_or(0, |nth| made[nth])
+            } else {
+                made.first().copied().unwrap_or(0)
+            }
+        };
+        let own = (0..self.cease.len()).filter(|place| first_undone(*place) == at);
+        own.map(|place| self.cease[place].clone()).collect()
+    }
+}
+
 /// One end of a relationship, as the descriptor names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
@@ -485,5 +510,52 @@ impl Topology {
             }
         }
         leaves
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls(list: &[&str]) -> Vec<OperationCall> {
+        let call = |text: &&str| {
+            let (end, operation) = text.split_once('.').unwrap();
+            let end = if end == "source" { End::Source } else { End::Target };
+            OperationCall { end, operation: operation.parse().unwrap() }
+        };
+        list.iter().map(call).collect()
+    }
+
+    fn undo(create: &[&str], cease: &[&str]) -> Vec<String> {
+        let relationship = Relationship {
+            name: "r".parse().unwrap(),
+            assembly: "t".parse().unwrap(),
+            sources: Vec::new(),
+            targets: Vec::new(),
+            source_state: State::Active,
+            source_modifier: Modifier::Post,
+            target_state: State::Active,
+            target_modifier: Modifier::Pre,
+            properties: IndexMap::new(),
+            create: calls(create),
+            cease: calls(cease),
+            origin: None,
+        };
+        let of = |at| -> Vec<String> { relationship.undo_of(at).iter().map(ToString::to_string).collect() };
+        (0..create.len()).map(|at| of(at).join(" ")).collect()
+    }
+
+    #[test]
+    fn what_undoes_an_operation_is_of_its_end_and_at_its_place() {
+        assert_eq!(
+            undo(&["target.Add", "source.Add"], &["target.Remove", "source.Remove"]),
+            ["target.Remove", "source.Remove"]
+        );
+        assert_eq!(undo(&["target.A", "target.B"], &["target.X", "target.Y"]), ["target.X", "target.Y"]);
+        assert_eq!(undo(&["source.A", "target.B"], &["target.Y"]), ["", "target.Y"]);
+        assert_eq!(undo(&["source.A", "target.B"], &["target.X", "target.Y"]), ["", "target.X target.Y"]);
+        assert_eq!(undo(&["target.A", "target.B"], &["target.Z"]), ["target.Z", ""]);
+        assert_eq!(undo(&["source.A"], &["target.Z"]), ["target.Z"]);
+        assert_eq!(undo(&["source.A"], &[]), [""]);
     }
 }

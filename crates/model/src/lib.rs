@@ -51,6 +51,7 @@ pub mod record;
 mod references;
 pub mod request;
 pub mod resolve;
+pub mod retention;
 pub mod state;
 pub mod template;
 pub mod version;

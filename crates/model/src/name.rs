@@ -28,6 +28,17 @@ pub const RESERVED: [&str; 3] = ["instance", "source", "target"];
 static WORD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$").expect("the pattern is fixed"));
 
+/// The most characters of a name that a message repeats.
+const SHOWN: usize = 200;
+
+/// Returns what is shown of a name: it may be as long as its document.
+fn beginning(name: &str) -> String {
+    match name.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
 /// A name that breaks its rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -39,7 +50,7 @@ pub enum NameError {
         kind: &'static str,
     },
     /// The name is longer than [`MAX_NAME`].
-    #[error("the {kind} name `{name}` has {length} characters, {MAX_NAME} are allowed")]
+    #[error("the {kind} name `{}` has {length} characters, {MAX_NAME} are allowed", beginning(name))]
     TooLong {
         /// What the name names.
         kind: &'static str,
@@ -50,7 +61,8 @@ pub enum NameError {
     },
     /// The name holds a character, or a first or last one, that is not allowed.
     #[error(
-        "the {kind} name `{name}` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`"
+        "the {kind} name `{}` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`",
+        beginning(name)
     )]
     Form {
         /// What the name names.
@@ -59,7 +71,10 @@ pub enum NameError {
         name: String,
     },
     /// The name holds `__`.
-    #[error("the {kind} name `{name}` has `__`, which separates the parts of an instance's name")]
+    #[error(
+        "the {kind} name `{}` has `__`, which separates the parts of an instance's name",
+        beginning(name)
+    )]
     Separator {
         /// What the name names.
         kind: &'static str,
@@ -75,7 +90,7 @@ pub enum NameError {
         name: String,
     },
     /// The name holds a blank or a control character.
-    #[error("the {kind} name `{name}` has blanks or control characters")]
+    #[error("the {kind} name `{}` has blanks or control characters", beginning(name))]
     Blank {
         /// What the name names.
         kind: &'static str,
@@ -83,10 +98,10 @@ pub enum NameError {
         name: String,
     },
     /// A descriptor's name has not the three parts `kind::name::version`.
-    #[error("`{0}` is not of the form `kind::name::version`, as `assembly::shop::1.0` is")]
+    #[error("`{}` is not of the form `kind::name::version`, as `assembly::shop::1.0` is", beginning(.0))]
     Parts(String),
     /// A descriptor's name has an unknown kind.
-    #[error("`{0}` is neither `assembly` nor `resource`")]
+    #[error("`{}` is neither `assembly` nor `resource`", beginning(.0))]
     Kind(String),
     /// A descriptor's name has a bad version.
     #[error(transparent)]
@@ -380,6 +395,22 @@ mod tests {
     )]
     fn bad_names(#[case] name: &str, #[case] message: &str) {
         assert_eq!(name.parse::<AssemblyName>().unwrap_err().to_string(), message);
+    }
+
+    /// A name may be as long as its document, and a message must not.
+    #[test]
+    fn a_message_repeats_the_beginning_of_a_long_name() {
+        for name in ["a", "é", "a__", "a "] {
+            let name = name.repeat(1_000_000);
+            let errors = [
+                name.parse::<AssemblyName>().unwrap_err().to_string(),
+                name.parse::<DescriptorName>().unwrap_err().to_string(),
+                format!("{name}::a::1.0").parse::<DescriptorName>().unwrap_err().to_string(),
+            ];
+            for error in errors {
+                assert!(error.chars().count() < 400 && error.contains('…'), "{error}");
+            }
+        }
     }
 
     #[test]

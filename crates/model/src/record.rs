@@ -19,11 +19,11 @@ pub use self::call::{
 };
 pub use self::event::{Event, EventDraft, EventRecord, Severity};
 pub use self::process::{Intent, PlanText, ProcessRecord, ProcessStatus, StepEnd, StepRecord, StepState};
-use crate::assembly::{PackageDigest, Topology};
+use crate::assembly::{OperationCall, PackageDigest, Topology};
 use crate::clock::Timestamp;
 use crate::id::{InstanceId, ProcessId};
 use crate::name::{AssemblyName, DescriptorName, ElementName, PropertyName, RelationshipName};
-use crate::state::State;
+use crate::state::{State, Transition};
 
 /// An assembly in the store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,6 +94,10 @@ pub struct ElementRecord {
     pub private: BTreeMap<String, Value>,
     /// Why its last step failed, until one succeeds.
     pub failure: Option<Failure>,
+    /// The transition that failed or was cut after it may have begun to act: what it did may still be there, and is
+    /// undone before the next attempt and by `down`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempted: Option<Transition>,
     /// What it was made from; none for what is not there.
     #[serde(default)]
     pub made: Option<Made>,
@@ -129,10 +133,20 @@ pub struct InstanceRecord {
     pub element: ElementName,
     /// The driver's id of it, once the driver has chosen one.
     pub natural: Option<String>,
+    /// The driver's id where a secret is in it; then [`natural`](Self::natural) is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed_natural: Option<SecretRef>,
     /// The document; see [`crate::instance`]. Sensitive values are markers of secrets.
     pub document: Value,
     /// How often it has changed.
     pub revision: u64,
+}
+
+impl InstanceRecord {
+    /// Tells whether its driver has chosen an id.
+    pub fn has_natural(&self) -> bool {
+        self.natural.is_some() || self.sealed_natural.is_some()
+    }
 }
 
 /// Which two elements a relationship joins.
@@ -148,6 +162,13 @@ pub struct PairKey {
     pub target: ElementName,
 }
 
+impl PairKey {
+    /// Names it for people: the relationship, its source and its target.
+    pub fn named(&self) -> String {
+        format!("{}, {} → {}", self.relationship, self.source.local(), self.target.local())
+    }
+}
+
 /// One relationship between two nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairRecord {
@@ -157,12 +178,57 @@ pub struct PairRecord {
     pub created: bool,
     /// How many operations of the next create or cease have ended well already.
     pub progress: u32,
+    /// The operations that were called to make it while it is not made, in the order of the calls: what has been done is
+    /// undone from the last to the first, or gone on with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub begun: Vec<Begun>,
+    /// Whether the last operation that was called failed or was cut after it may have begun to act: of what is not made, the
+    /// last of `begun`; of what is made, the next that ends it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_doubt: bool,
+    /// The operations that end it, as the version has them for which it was made; none where that was not recorded, and of what
+    /// is not made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cease: Option<Vec<OperationCall>>,
     /// Since when.
     pub since: Timestamp,
     /// The values of the relationship that the operations were called with that make it; it is ended with the same. None
     /// where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<BTreeMap<PropertyName, Given>>,
+}
+
+impl PairRecord {
+    /// Makes the record of a relationship of which nothing has been done.
+    pub fn new(key: PairKey, since: Timestamp) -> Self {
+        let (begun, in_doubt) = (Vec::new(), false);
+        Self { key, created: false, progress: 0, begun, in_doubt, cease: None, since, given: None }
+    }
+
+    /// Tells whether some of what makes it has been done, or may have been, and it is not made.
+    pub fn is_half_made(&self) -> bool {
+        !self.created && (self.progress > 0 || !self.begun.is_empty())
+    }
+
+    /// Tells whether some of what ends it has been done, or may have been, and it is not ended.
+    pub fn is_half_ended(&self) -> bool {
+        self.created && (self.progress > 0 || self.in_doubt)
+    }
+
+    /// Tells whether anything of it may be there.
+    pub fn is_there(&self) -> bool {
+        self.created || self.is_half_made()
+    }
+}
+
+/// An operation that was called to make a relationship.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun {
+    /// The operation.
+    pub operation: OperationCall,
+    /// What is still to be called, in order, to undo it: the operations of the version that it was called for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undo: Vec<OperationCall>,
 }
 
 /// A value that somebody was given.
@@ -206,13 +272,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_element_of_an_older_windlass_is_read_and_has_attempted_nothing() {
+        let old = json!({
+            "name": "t__a", "id": "abcdefghijkmnpqrstuvwxyz", "state": "Failed", "since": 0, "progress": 0,
+            "private": {}, "failure": null, "made": null,
+        });
+        let element: ElementRecord = serde_json::from_value(old.clone()).unwrap();
+        assert_eq!(element.attempted, None);
+        assert_eq!(serde_json::to_value(&element).unwrap(), old);
+    }
+
+    #[test]
     fn a_pair_of_an_older_windlass_is_read_and_says_nothing_of_its_values() {
         let old = json!({
             "key": {"assembly": "t", "relationship": "r", "source": "t__a", "target": "t__b"},
             "created": true, "progress": 0, "since": 0,
         });
         let pair: PairRecord = serde_json::from_value(old.clone()).unwrap();
-        assert_eq!(pair.given, None);
+        assert_eq!((&pair.given, pair.in_doubt, pair.begun.len()), (&None, false, 0));
         assert_eq!(serde_json::to_value(&pair).unwrap(), old);
     }
 }

@@ -7,6 +7,7 @@
 
 mod known;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -196,7 +197,13 @@ pub enum ResolveError {
     /// Values that double each other grow without end.
     #[error("the value would have more than {} MiB, with all that it reads", MAX_VALUE >> 20)]
     TooLong,
+    /// Values that wait for what others wait for, and for more each time, take memory without end.
+    #[error("the values wait for more than {MAX_AWAITED} outputs, with all that they read")]
+    TooManyAwaited,
 }
+
+/// The most outputs that values may wait for which are made of several, counted for each.
+pub const MAX_AWAITED: usize = 1 << 21;
 
 /// The most bytes that text may have with all that it reads, published or not.
 pub const MAX_VALUE: usize = 4 << 20;
@@ -207,6 +214,8 @@ pub struct Resolver<'a> {
     lookup: &'a dyn Lookup,
     known: Known,
     visits: Vec<Visit>,
+    /// How many outputs values that are made of several wait for.
+    awaited: Cell<usize>,
 }
 
 /// The properties that a template reads, in its order; none for what isn't declared.
@@ -224,7 +233,7 @@ enum Visit {
 impl<'a> Resolver<'a> {
     /// Makes a resolver that has found nothing yet.
     pub fn new(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
-        Self { topology, lookup, known: Known::few(), visits: Vec::new() }
+        Self { topology, lookup, known: Known::few(), visits: Vec::new(), awaited: Cell::new(0) }
     }
 
     /// Makes a resolver of which most elements will be asked for: it has room for all of them.
@@ -457,27 +466,47 @@ impl<'a> Resolver<'a> {
             Template::Text(parts) => self.fill_text(parts, read),
             Template::List(items) => {
                 let answers: Result<Vec<_>, _> = items.iter().map(|item| self.fill(item, read)).collect();
-                Ok(gather(answers?, Value::Array))
+                self.gather(answers?, Value::Array)
             }
             Template::Map(entries) => {
                 let entry = |entry: &Template| self.fill(entry, read);
                 let answers: Result<Vec<_>, _> = entries.values().map(entry).collect();
                 let keys = entries.keys().cloned();
-                Ok(gather(answers?, |values| Value::Object(keys.zip(values).collect())))
+                self.gather(answers?, |values| Value::Object(keys.zip(values).collect()))
             }
         }
+    }
+
+    /// Joins answers, unless there is more to wait for than there is room for.
+    fn gather(
+        &self,
+        answers: Vec<Answer>,
+        join: impl FnOnce(Vec<Value>) -> Value,
+    ) -> Result<Answer, ResolveError> {
+        let awaited = answers.iter().map(|answer| match answer {
+            Answer::Waiting(missing) => missing.len(),
+            Answer::Known(_) => 0,
+        });
+        let awaited = self.awaited.get().saturating_add(awaited.sum());
+        self.awaited.set(awaited);
+        if awaited > MAX_AWAITED { Err(ResolveError::TooManyAwaited) } else { Ok(gather(answers, join)) }
     }
 
     fn fill_text(&self, parts: &[Part], read: &mut Read<'_>) -> Result<Answer, ResolveError> {
         if let [part] = parts {
             return self.fill_part(part, read);
         }
-        let answers: Result<Vec<_>, _> = parts.iter().map(|part| self.fill_part(part, read)).collect();
-        let answers = answers?;
-        if answers.iter().map(length).sum::<usize>() > MAX_VALUE {
-            return Err(ResolveError::TooLong);
+        let mut answers = Vec::with_capacity(parts.len());
+        let mut bytes = 0;
+        for part in parts {
+            let answer = self.fill_part(part, read)?;
+            bytes += length(&answer);
+            if bytes > MAX_VALUE {
+                return Err(ResolveError::TooLong);
+            }
+            answers.push(answer);
         }
-        Ok(gather(answers, |values| Value::from(values.iter().map(text_of).collect::<String>())))
+        self.gather(answers, |values| Value::from(values.iter().map(text_of).collect::<String>()))
     }
 
     fn fill_part(&self, part: &Part, read: &mut Read<'_>) -> Result<Answer, ResolveError> {

@@ -257,6 +257,8 @@ impl DiskCatalog {
     fn add(&mut self, file: &Path, overlay: &Overlay) -> Option<Diagnostic> {
         let source = match overlay.source(file) {
             Ok(source) => source,
+            // Somebody meant a descriptor to be there; other files may be no business of this project's.
+            Err(diagnostic) if file.is_symlink() && !file.exists() => return Some(*diagnostic),
             Err(diagnostic) => return Some(as_warning(*diagnostic)),
         };
         let Read { descriptor, diagnostics } = read_in(&source, &surroundings(file));

@@ -6,7 +6,7 @@ windlass_source::codes! {
     UNREADABLE = "WL0301", "file can't be read",
         "The file or folder is there, and the system refuses to read it. The message has the system's words. Often the permissions are missing: `ls -l` shows them.";
     TOO_LARGE = "WL0302", "file is too large",
-        "A document of more than 48 MiB is not read: no descriptor made by people comes near, and what is given is probably something else.";
+        "A document of more than 16 MiB is not read: no descriptor made by people comes near, and what is given is probably something else. `--max-size` allows more.";
     NO_DESCRIPTOR = "WL0303", "folder without an assembly",
         "The folder has none of `assembly.yaml`, `assembly.yml`, `Descriptor/assembly.yml` and `Descriptor/assembly.yaml`. Name the folder of the assembly, or the file itself.";
     MANY_DESCRIPTORS = "WL0304", "folder with several assemblies",
@@ -78,6 +78,7 @@ version: 1
 locations:
   here:
     runtime: docker
+    image: demo:1
     volumes: {/srv/state: /var/lib/demo}
 ```
 
@@ -93,6 +94,15 @@ existing:
 ```";
     FILE_NAME = "WL0318", "project file with another name",
         "The project file is called `windlass.yaml`. One with another ending would be passed over in silence, and the folder above it would become the project.";
+    BAD_LIMIT = "WL0319", "bad limit",
+        r"`limits` says how much assemblies may grow. `nodes` is how many elements may come of `quantity`, `cluster` and nested
+assemblies together: 10 000 where nothing is said, 200 000 at most.
+
+```yaml
+version: 1
+limits:
+  nodes: many
+```";
     UNKNOWN_LOCATION = "WL0320", "unknown location",
         "The component's `deploymentLocation` is not a key of `locations` in `windlass.yaml`. Where the file has no `locations` at all, every location is the local process runtime.\n\n```yaml\nlocations:\n  admin@local:\n    runtime: process\n```";
     WRONG_MANAGER = "WL0321", "location of another resource manager",
@@ -100,11 +110,30 @@ existing:
     BAD_ENGINE = "WL0322", "bad engine",
         "`engine` says which engine makes the containers of a location: `docker` (what the Docker client would use: `DOCKER_HOST`, its current context, the usual socket), `podman`, `context:NAME`, or an address.\n\n```yaml\nruntime: docker\nengine: ssh://build@machine\n```";
     BAD_POOL = "WL0323", "bad pool",
-        "`pool` is how many warm containers are kept for short jobs that can be repeated, from 1 to 256. A job that is given a secret gets a container of its own all the same (`pool-secrets: fresh`, which is the default), unless the jobs of the location may trust each other (`pool-secrets: shared`).\n\n```yaml\nruntime: docker\npool: 4\npool-secrets: shared\n```";
+        "`pool` is how many warm containers are kept for short jobs that can be repeated, from 1 to 256. A job that is given a secret gets a container of its own all the same (`pool-secrets: fresh`, which is the default), unless the jobs of the location may trust each other (`pool-secrets: shared`). Nor does a job with `volumes` run in one, so that `pool` does nothing beside them.\n\n```yaml\nruntime: docker\npool: 4\npool-secrets: shared\n```";
     OTHER_RUNTIME = "WL0324", "key of another runtime",
         "The key means something for other runtimes only, so what it says would not be done: `engine` and `pool` are for `runtime: docker`, `image` and a `network` other than the host's for `sandbox` and `docker`.";
     BAD_NETWORK = "WL0325", "bad network",
         "`network` is `none`, `bridge`, `host`, or the name of a network of the engine: letters, digits, `_`, `.` and `-`, the first a letter or digit. A sandbox has `none` or `host`.";
+    BAD_RETENTION = "WL0326", "bad retention",
+        "`retention` says how much of the past of an assembly is kept: the newest `keep` processes and versions, and all that is younger than `older`. What is neither is removed by `windlass prune`, and once a day by `windlass run`.\n\n```yaml\nretention:\n  keep: 50\n  older: 90d\n```";
+    NO_IMAGE = "WL0327", "location without an image",
+        "Scripts of a location with the runtime `sandbox` or `docker` run in an image, which the location names. Without one `up` refuses every component that has a script there.\n\n```yaml\nlocations:\n  here: {runtime: docker, image: 'demo:1'}\n```";
+    BAD_JOB_LIMIT = "WL0328", "bad limit of jobs",
+        "`limits` of a location, or of the driver properties of a resource, says what a job may use at the most: `memory` (bytes, as `512M`), `processes` (a number), `cpu` (processors, as `1.5`) and `open-files` (a number). Of both the stricter counts. What the place can't enforce is an error when a job comes.\n\n```yaml\nlocations:\n  here:\n    limits: {memory: 512M, processes: 64, cpu: 1.5, open-files: 1024}\n```";
+    CLEAR_SECRET = "WL0329", "secret in clear",
+        r"The name of the property says that its value is a secret, and the value stands in the file, which is read by many and
+kept for ever in a repository. The value is masked in logs all the same.
+
+```yaml
+version: 1
+locations:
+  here:
+    properties: {password: hunter2}
+```
+
+Write `password: {file: PATH}`, from the folder of the file, or `password: {env: VARIABLE}`. The value is read when a
+script needs it.";
     TWO_FILES = "WL0330", "one name in two files",
         "Two descriptors that can be reached have the same name, so it is not clear which is meant. Remove one, or give one of them another version. Versions that differ only in zeros at the end, as `1.0` and `1.0.0`, are the same.";
     UNNAMED = "WL0331", "descriptor without a usable name",

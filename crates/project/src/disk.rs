@@ -1,19 +1,18 @@
 //! The only door to the disk: every error carries the path, and paths are shown as people write them.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use windlass_descriptor::{Read, read_in};
+use windlass_source::files::{self, MAX_SIZE, ReadError};
 use windlass_source::{Diagnostic, Source};
 
 use crate::codes;
 use crate::lmproject::surroundings;
-
-/// The most bytes that a document may have: what its reader takes.
-pub const MAX_DOCUMENT: u64 = 48 << 20;
+use crate::output::{Draft, Mode};
 
 /// Puts a text in the place of the one that a file has: whole or not at all, with the file's mode.
 ///
@@ -36,17 +35,10 @@ pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnos
             "copy it first",
         );
     }
-    if fs::read(path).map_err(|error| unreadable(path, &error))? != before.as_bytes() {
+    if files::read(path, before.len()).ok().as_deref() != Some(before.as_bytes()) {
         return refuse("somebody else has changed it meanwhile", "run the same command again");
     }
-    let write = || {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new().prefix(".windlass-").tempfile_in(folder)?;
-        file.write_all(after.as_bytes())?;
-        file.as_file().set_permissions(metadata.permissions())?;
-        file.as_file().sync_all()?;
-        file.persist(path).map(drop).map_err(|error| error.error)
-    };
+    let write = || Draft::new(path, after.as_bytes(), Mode::Exact(metadata.permissions()))?.replace(path);
     write().or_else(|error: io::Error| refuse(&in_words(&error), "make its folder writable"))
 }
 
@@ -68,23 +60,38 @@ pub fn load(path: &Path) -> Read {
 /// Reads the text of a file, under the name that [`shown`] gives it.
 ///
 /// # Errors
-/// When the file isn't there, can't be read, has more than [`MAX_DOCUMENT`] bytes or isn't UTF-8.
+/// When the file isn't there, is no regular file, can't be read, has more than [`MAX_SIZE`] bytes or isn't UTF-8.
 pub fn source(path: &Path) -> Result<Arc<Source>, Box<Diagnostic>> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| {
-        // What is known to be too long isn't read; what is no file has no length.
-        let length = file.metadata()?.len();
-        if length <= MAX_DOCUMENT {
-            file.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes)?;
+    source_within(path, MAX_SIZE)
+}
+
+/// Reads the text of a file as [`source`] does, of at most `limit` bytes.
+///
+/// # Errors
+/// Those of [`source`].
+pub fn source_within(path: &Path, limit: usize) -> Result<Arc<Source>, Box<Diagnostic>> {
+    let bytes = files::read(path, limit).map_err(|error| refused(&shown(path), path, error))?;
+    Source::from_bytes_with_limit(shown(path), bytes, limit)
+}
+
+/// Says why a file is not read. `shown` is what it is called.
+fn refused(shown: &str, path: &Path, error: ReadError) -> Box<Diagnostic> {
+    Box::new(match error {
+        ReadError::Io(error) => return unreadable(path, &error),
+        ReadError::Folder => {
+            Diagnostic::error(codes::UNREADABLE, format!("`{shown}` is a folder, and a file is needed"))
         }
-        Ok(length)
-    });
-    let length = read.map_err(|error| unreadable(path, &error))?;
-    if length > MAX_DOCUMENT || u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_DOCUMENT) {
-        let message = format!("`{}` has more than {} MiB", shown(path), MAX_DOCUMENT >> 20);
-        return Err(Box::new(Diagnostic::error(codes::TOO_LARGE, message)));
-    }
-    Source::from_bytes(shown(path), bytes)
+        ReadError::TooLarge { .. } => too_large(shown, &error),
+        _ => Diagnostic::error(codes::UNREADABLE, format!("`{shown}` can't be read: {error}")),
+    })
+}
+
+/// Says that a text is too long. `what` it is, as a noun.
+pub fn too_large(what: &str, error: &ReadError) -> Diagnostic {
+    let fragment = error.to_string();
+    let fragment = fragment.strip_prefix("it ").unwrap_or(&fragment);
+    Diagnostic::error(codes::TOO_LARGE, format!("`{what}` {fragment}"))
+        .help("name another file, or allow more by `--max-size`, as `--max-size 64MiB`")
 }
 
 /// Returns a path for people: relative to the working folder where that is shorter to write, without needless dots.
@@ -114,6 +121,11 @@ fn relative_to(folder: &Path, path: &Path) -> Option<PathBuf> {
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
     let shown = shown(path);
     Box::new(match error.kind() {
+        io::ErrorKind::NotFound if path.is_symlink() => {
+            let target = path.read_link().unwrap_or_default();
+            let message = format!("`{shown}` is a link to `{}`, which is not there", target.display());
+            Diagnostic::error(codes::NO_SUCH_FILE, message)
+        }
         io::ErrorKind::NotFound => {
             let diagnostic =
                 Diagnostic::error(codes::NO_SUCH_FILE, format!("there is no file or folder `{shown}`"));

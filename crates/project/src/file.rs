@@ -1,22 +1,26 @@
 //! `windlass.yaml`, the document of a project: the places where parts go, and what exists beside them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde_json::Value;
+use windlass_descriptor::compose::MAX_ELEMENTS;
 use windlass_descriptor::{Existing, Offered};
 use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
 use windlass_driver::{Location, PoolSecrets};
-use windlass_executor::VolumeName;
+use windlass_executor::{Bounds, VolumeName};
 use windlass_model::DescriptorName;
+use windlass_model::retention::Retention;
 use windlass_source::{
-    Diagnostic, Diagnostics, Entry, LoadOptions, Mapping, Node, Place, Reading, Source, Span, load_one,
-    suggest,
+    Diagnostic, Diagnostics, Entry, Limits, LoadOptions, Mapping, Node, Place, Reading, Source, Span,
+    load_one, suggest,
 };
 
 use crate::codes;
 use crate::reader::{Reader, listed};
+use crate::secret::{SecretSource, names_a_secret};
 
 /// The name of the file.
 pub const FILE_NAME: &str = "windlass.yaml";
@@ -30,11 +34,20 @@ const LATER: &str = "kubernetes";
 /// The most warm containers of a location.
 pub(crate) const POOL_LIMIT: u16 = 256;
 
+/// The most nodes of the document: what properties of locations and existing things become is larger than they are.
+const MOST_NODES: usize = 500_000;
+
 /// The version of the document that is read.
 const VERSION: &str = "1";
 
 /// The keys of the document; the schema lists the same.
-pub(crate) const ROOT_KEYS: [&str; 3] = ["version", "locations", "existing"];
+pub(crate) const ROOT_KEYS: [&str; 5] = ["version", "locations", "existing", "retention", "limits"];
+
+/// The keys of `retention`.
+pub(crate) const RETENTION_KEYS: [&str; 2] = ["keep", "older"];
+
+/// The keys of `limits`.
+pub(crate) const LIMITS_KEYS: [&str; 1] = ["nodes"];
 
 /// The keys of an entry of `existing`.
 pub(crate) const EXISTING_KEYS: [&str; 4] = ["type", "name", "properties", "package"];
@@ -48,6 +61,10 @@ pub(crate) struct ProjectFile {
     pub(crate) existing: Vec<Existing>,
     /// The packages of some of them.
     pub(crate) packages: Vec<PackageOf>,
+    /// How much of the past is kept.
+    pub(crate) retention: Retention,
+    /// How many elements may come of `quantity`, `cluster` and nested assemblies.
+    pub(crate) nodes: Option<usize>,
 }
 
 /// Where the package of something that exists is.
@@ -65,12 +82,15 @@ pub(crate) struct PackageOf {
 #[derive(Debug, Clone)]
 pub(crate) struct Declared {
     pub(crate) location: Location,
+    /// Where the values of its secret properties are that the file doesn't hold.
+    pub(crate) sources: BTreeMap<String, SecretSource>,
     pub(crate) place: Place,
 }
 
 /// Reads a `windlass.yaml`; all that is wrong with it is reported at once.
 pub(crate) fn read(source: &Arc<Source>) -> (ProjectFile, Diagnostics) {
-    let loaded = load_one(source, &LoadOptions::default());
+    let limits = Limits { nodes: MOST_NODES, ..Limits::default() };
+    let loaded = load_one(source, &LoadOptions { limits, ..LoadOptions::default() });
     let mut diagnostics = loaded.diagnostics;
     let mut reader = Reader { source, diagnostics: &mut diagnostics };
     let file = loaded.root.as_ref().map(|root| read_root(&mut reader, root));
@@ -90,7 +110,42 @@ fn read_root(reader: &mut Reader<'_>, root: &Node) -> ProjectFile {
     let locations = locations.map(Mapping::entries).unwrap_or_default();
     let locations = locations.iter().filter_map(|entry| location(reader, entry)).collect();
     let (existing, packages) = root.get("existing").map(|node| existing(reader, node)).unwrap_or_default();
-    ProjectFile { locations, existing, packages }
+    let retention = root.get("retention").map(|node| retention(reader, node)).unwrap_or_default();
+    let nodes = root.get("limits").and_then(|node| limits(reader, node));
+    ProjectFile { locations, existing, packages, retention, nodes }
+}
+
+/// Reads how much of the past is kept.
+fn retention(reader: &mut Reader<'_>, node: &Node) -> Retention {
+    let usual = Retention::default();
+    let Some(body) = reader.mapping(node, "`retention`", &RETENTION_KEYS) else { return usual };
+    let keep = limit(reader, body, "keep", "a number");
+    let older = limit(reader, body, "older", "a number with a unit, as `90d`, `12h` or `30m`");
+    Retention { keep: keep.unwrap_or(usual.keep), older: older.unwrap_or(usual.older) }
+}
+
+fn limit<T: FromStr>(reader: &mut Reader<'_>, body: &Mapping, key: &str, expected: &str) -> Option<T> {
+    let node = body.get(key).filter(|node| !node.is_null())?;
+    let text = reader.text(node, &format!("`{key}`"))?;
+    let limit = text.parse().ok();
+    if limit.is_none() {
+        let message = format!("`{key}` is {expected}, and this is `{text}`");
+        reader.error(codes::BAD_RETENTION, node.span(), message);
+    }
+    limit
+}
+
+/// Reads `limits`.
+fn limits(reader: &mut Reader<'_>, node: &Node) -> Option<usize> {
+    let body = reader.mapping(node, "`limits`", &LIMITS_KEYS)?;
+    let node = body.get("nodes").filter(|node| !node.is_null())?;
+    let text = reader.text(node, "`nodes`")?;
+    let number = text.parse().ok().filter(|number| (1..=MAX_ELEMENTS).contains(number));
+    if number.is_none() {
+        let message = format!("`nodes` is a whole number from 1 to {MAX_ELEMENTS}, and `{text}` is none");
+        reader.error(codes::BAD_LIMIT, node.span(), message);
+    }
+    number
 }
 
 fn version(reader: &mut Reader<'_>, root: &Mapping) {
@@ -116,7 +171,7 @@ fn missing_version(reader: &mut Reader<'_>, span: Span) {
     reader.diagnostics.push(diagnostic);
 }
 
-pub(crate) const LOCATION_KEYS: [&str; 10] = [
+pub(crate) const LOCATION_KEYS: [&str; 11] = [
     "resource-manager",
     "infrastructure-type",
     "runtime",
@@ -126,6 +181,7 @@ pub(crate) const LOCATION_KEYS: [&str; 10] = [
     "volumes",
     "image",
     "network",
+    "limits",
     "properties",
 ];
 
@@ -154,11 +210,12 @@ fn location(reader: &mut Reader<'_>, entry: &Entry) -> Option<(String, Declared)
     location.network = field("network").and_then(|node| network(reader, node));
     if known {
         of_runtime(reader, &location.runtime, field);
+        has_image(reader, entry, &location);
     }
     location.volumes = field("volumes").map(|node| volumes(reader, node)).unwrap_or_default();
-    location.properties =
-        field("properties").map(|node| properties(reader, node, Reading::Script)).unwrap_or_default();
-    Some((name, Declared { location, place: reader.place(entry.key.span()) }))
+    location.limits = field("limits").map(|node| job_limits(reader, node)).unwrap_or_default();
+    let sources = field("properties").map(|node| configure(reader, node, &mut location)).unwrap_or_default();
+    Some((name, Declared { location, sources, place: reader.place(entry.key.span()) }))
 }
 
 /// The runtime of a location that names none: what its other keys need. An image without an engine needs none.
@@ -263,6 +320,14 @@ fn of_runtime<'n>(reader: &mut Reader<'_>, runtime: &str, field: impl Fn(&str) -
         ("image", isolates),
         ("network", field("network").and_then(Node::as_str).is_none_or(network)),
     ];
+    if let (Some(node), Some(_)) = (field("pool"), field("volumes")) {
+        let message =
+            "`pool` keeps warm containers for jobs without volumes, so nothing would run in one here";
+        let diagnostic = Diagnostic::warning(codes::BAD_POOL, message)
+            .at(reader.place(node.span()))
+            .help("remove `pool`, or declare the parts that need `volumes` in a location of their own");
+        reader.diagnostics.push(diagnostic);
+    }
     for (key, _) in fits.into_iter().filter(|(_, fits)| !fits) {
         let Some(node) = field(key) else { continue };
         let (message, help) = match key {
@@ -283,6 +348,37 @@ fn of_runtime<'n>(reader: &mut Reader<'_>, runtime: &str, field: impl Fn(&str) -
             Diagnostic::error(codes::OTHER_RUNTIME, message).at(reader.place(node.span())).help(help);
         reader.diagnostics.push(diagnostic);
     }
+}
+
+/// Warns of a location in whose runtime no script could run. A driver may bring an image along, so it is no error.
+fn has_image(reader: &mut Reader<'_>, entry: &Entry, location: &Location) {
+    if location.runtime == "process" || location.image.is_some() {
+        return;
+    }
+    let Location { name, runtime, .. } = location;
+    let message =
+        format!("the location `{name}` has the runtime `{runtime}` and no `image` to run scripts in");
+    let diagnostic = Diagnostic::warning(codes::NO_IMAGE, message)
+        .at(reader.place(entry.key.span()))
+        .help("name one as `image: NAME:TAG`, or set `runtime: process`");
+    reader.diagnostics.push(diagnostic);
+}
+
+/// Reads `limits`: what each job may use.
+fn job_limits(reader: &mut Reader<'_>, node: &Node) -> Bounds {
+    let mut bounds = Bounds::default();
+    let Some(body) = reader.mapping(node, "`limits`", &Bounds::KEYS) else { return bounds };
+    for entry in body.entries() {
+        let key = entry.key.text();
+        if !Bounds::KEYS.contains(&key) || entry.value.is_null() {
+            continue;
+        }
+        let Some(text) = reader.text(&entry.value, &format!("`{key}`")) else { continue };
+        if let Err(error) = bounds.set(key, text) {
+            reader.error(codes::BAD_JOB_LIMIT, entry.value.span(), error.to_string());
+        }
+    }
+    bounds
 }
 
 /// Reads `volumes`: names and the absolute paths where container runtimes mount them.
@@ -321,6 +417,55 @@ fn is_mount_path(path: &str) -> bool {
 fn properties(reader: &mut Reader<'_>, node: &Node, reading: Reading) -> BTreeMap<String, Value> {
     let entries = reader.any_mapping(node, "`properties`").map(Mapping::entries).unwrap_or_default();
     entries.iter().map(|entry| (entry.key.text().to_owned(), entry.value.to_value(reading))).collect()
+}
+
+/// Reads the properties of a location. Returns where those are that the file doesn't hold.
+fn configure(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    location: &mut Location,
+) -> BTreeMap<String, SecretSource> {
+    let mut sources = BTreeMap::new();
+    let entries = reader.any_mapping(node, "`properties`").map(Mapping::entries).unwrap_or_default();
+    for entry in entries {
+        let name = entry.key.text().to_owned();
+        if let Some((key, value)) = reference(&entry.value) {
+            if let Some(source) = source_of(reader, key, value) {
+                location.secret.insert(name.clone());
+                sources.insert(name, source);
+            }
+            continue;
+        }
+        if names_a_secret(&name) && !entry.value.is_null() {
+            let message = format!("`{name}` of the location `{}` stands here in clear", location.name);
+            let help = format!("write `{name}: {{file: PATH}}` or `{name}: {{env: VARIABLE}}`");
+            let place = reader.place(entry.key.span());
+            reader.diagnostics.push(Diagnostic::warning(codes::CLEAR_SECRET, message).at(place).help(help));
+            location.secret.insert(name.clone());
+        }
+        location.properties.insert(name, entry.value.to_value(Reading::Script));
+    }
+    sources
+}
+
+/// Returns the only entry of a mapping that is `file` or `env`.
+fn reference(node: &Node) -> Option<(&str, &Node)> {
+    let [entry] = node.as_mapping()?.entries() else { return None };
+    ["file", "env"].contains(&entry.key.text()).then(|| (entry.key.text(), &entry.value))
+}
+
+fn source_of(reader: &mut Reader<'_>, key: &str, node: &Node) -> Option<SecretSource> {
+    let text = reader.text(node, &format!("`{key}`"))?;
+    if key == "file" {
+        return Some(SecretSource::File(text.into()));
+    }
+    let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !text.starts_with(|c: char| c.is_ascii_digit());
+    if !is_name {
+        reader.error(codes::WRONG_SORT, node.span(), format!("`{text}` can't be the name of a variable"));
+        return None;
+    }
+    Some(SecretSource::Env(text.to_owned()))
 }
 
 /// Reads `existing`, and refuses entries that no reference could tell apart.

@@ -28,14 +28,20 @@ pub(crate) const INNER: [&str; 4] = ["Definitions", "Descriptor", "Lifecycle", "
 
 /// Returns the descriptors of a package folder: those of `layouts` that are there.
 pub(crate) fn descriptors_in(folder: &Path, layouts: &[&str]) -> Vec<PathBuf> {
-    layouts.iter().map(|layout| folder.join(layout)).filter(|file| file.is_file()).collect()
+    layouts.iter().map(|layout| folder.join(layout)).filter(|file| is_there(file)).collect()
 }
 
 /// Returns the descriptor of a resource in the layout of old packages, `web/descriptor/web.yml`.
 pub(crate) fn old_descriptor_in(folder: &Path) -> Option<PathBuf> {
     let name = folder.file_name()?.to_str()?;
     let files = ["yml", "yaml"].map(|ending| folder.join("descriptor").join(format!("{name}.{ending}")));
-    files.into_iter().find(|file| file.is_file())
+    files.into_iter().find(|file| is_there(file))
+}
+
+/// Tells whether something has the name of a file. What can't be read is met when it is read: nobody is to wonder why it
+/// was passed over.
+fn is_there(file: &Path) -> bool {
+    file.symlink_metadata().is_ok() && !file.is_dir()
 }
 
 /// Returns the package folder that a descriptor's file belongs to.

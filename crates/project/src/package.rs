@@ -4,8 +4,7 @@
 //! name begins with a dot, `_lmctl`, `__pycache__`, and `Contains` at the top, which has packages of its own. A link
 //! may lead to a file of the same package; it is kept as a file.
 
-use std::fs::{self, File, Metadata};
-use std::io::Read as _;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +13,7 @@ use windlass_descriptor::resource::{ActionDecl, DriverDecl};
 use windlass_driver::{Binding, Bindings, Package};
 use windlass_model::DescriptorName;
 use windlass_model::record::PackageFile;
-use windlass_source::{Code, Diagnostic, Diagnostics};
+use windlass_source::{Code, Diagnostic, Diagnostics, files};
 
 use crate::codes;
 use crate::disk::{shown, unreadable};
@@ -135,14 +134,13 @@ impl Reader<'_> {
         if self.files.len() == MAX_FILES || self.bytes > MAX_BYTES {
             return self.too_large(path);
         }
-        let mut content = Vec::new();
-        match File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut content)) {
-            Ok(_) => self.files.push(PackageFile {
+        match files::read(path, usize::try_from(MAX_BYTES).unwrap_or(usize::MAX)) {
+            Ok(content) => self.files.push(PackageFile {
                 path: name.to_owned(),
                 executable: metadata.permissions().mode() & 0o111 != 0,
                 content,
             }),
-            Err(error) => self.diagnostics.push(unreadable(path, &error)),
+            Err(error) => self.diagnostics.push(unreadable(path, &error.into())),
         }
     }
 

@@ -7,6 +7,7 @@ use thiserror::Error;
 use windlass_descriptor::{Descriptor, Existing};
 use windlass_driver::{Location, Placement};
 use windlass_model::DescriptorName;
+use windlass_model::retention::Retention;
 use windlass_source::{Diagnostic, Diagnostics, Place, suggest};
 
 use crate::codes;
@@ -15,6 +16,7 @@ use crate::file::{Declared, FILE_NAME, PackageOf, ProjectFile, read};
 use crate::layout::{RESOURCE, descriptors_in, old_descriptor_in};
 use crate::overlay::Overlay;
 use crate::reader::listed;
+use crate::secret::SecretError;
 
 /// The folder of the state, below the root.
 const STATE_FOLDER: &str = ".windlass";
@@ -30,6 +32,8 @@ pub struct Project {
     locations: IndexMap<String, Declared>,
     existing: Vec<Existing>,
     packages: Vec<PathBuf>,
+    retention: Retention,
+    nodes: Option<usize>,
     warnings: Diagnostics,
     overlay: Overlay,
 }
@@ -58,7 +62,7 @@ impl Project {
 
     fn read(file: PathBuf, overlay: Overlay) -> Result<Self, Diagnostics> {
         let source = overlay.source(&file).map_err(|diagnostic| Diagnostics::from(vec![*diagnostic]))?;
-        let (ProjectFile { locations, existing, packages }, mut warnings) = read(&source);
+        let (ProjectFile { locations, existing, packages, retention, nodes }, mut warnings) = read(&source);
         let root = file.parent().unwrap_or(&file).to_path_buf();
         let mut folders = Vec::new();
         for package in packages {
@@ -70,7 +74,8 @@ impl Project {
         if warnings.has_errors() {
             return Err(warnings);
         }
-        Ok(Self { root, file: Some(file), locations, existing, packages: folders, warnings, overlay })
+        let (file, packages) = (Some(file), folders);
+        Ok(Self { root, file, locations, existing, packages, retention, nodes, warnings, overlay })
     }
 
     fn without_file(root: PathBuf) -> Self {
@@ -80,6 +85,8 @@ impl Project {
             locations: IndexMap::new(),
             existing: Vec::new(),
             packages: Vec::new(),
+            retention: Retention::default(),
+            nodes: None,
             warnings: Diagnostics::new(),
             overlay: Overlay::default(),
         }
@@ -93,6 +100,11 @@ impl Project {
     /// Returns the folder of the state. It need not exist.
     pub fn state_dir(&self) -> PathBuf {
         self.root.join(STATE_FOLDER)
+    }
+
+    /// Returns how much of the past is kept.
+    pub fn retention(&self) -> Retention {
+        self.retention
     }
 
     /// Returns the path of the `windlass.yaml`, if there is one.
@@ -118,6 +130,11 @@ impl Project {
     /// Returns what references may resolve to: the entries of `existing`.
     pub fn existing(&self) -> &[Existing] {
         &self.existing
+    }
+
+    /// Returns how many elements of an assembly may come of `quantity`, `cluster` and nested assemblies, if that is said.
+    pub fn nodes(&self) -> Option<usize> {
+        self.nodes
     }
 
     /// Returns the folders with the packages of what references may resolve to.
@@ -149,6 +166,27 @@ impl Project {
             }),
             _ => Ok(declared.location.clone()),
         }
+    }
+
+    /// Reads the secrets of a location that the file only names; `variables` is the environment.
+    ///
+    /// # Errors
+    /// When one of them can't be had.
+    pub fn with_secrets(
+        &self,
+        mut location: Location,
+        variables: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Location, SecretError> {
+        let declared = self.locations.get(&location.name);
+        for (property, source) in declared.iter().flat_map(|declared| &declared.sources) {
+            let value = source.read(&self.root, variables).map_err(|why| SecretError {
+                location: location.name.clone(),
+                property: property.clone(),
+                why,
+            })?;
+            location.properties.insert(property.clone(), value.into());
+        }
+        Ok(location)
     }
 
     fn unknown(&self, name: &str) -> PlacementError {
@@ -241,11 +279,12 @@ pub(crate) fn real(path: &Path) -> Result<PathBuf, Diagnostics> {
 fn find_file(start: &Path) -> Result<Option<PathBuf>, Diagnostics> {
     for folder in start.ancestors() {
         let file = folder.join(FILE_NAME);
-        if file.is_file() {
+        // Whatever has the name is meant, also what can't be read: reading it says so.
+        if file.symlink_metadata().is_ok() {
             return Ok(Some(file));
         }
         let other = folder.join("windlass.yml");
-        if other.is_file() {
+        if other.symlink_metadata().is_ok() {
             let message = format!("`{}` is not read: a project file is called `{FILE_NAME}`", shown(&other));
             let diagnostic =
                 Diagnostic::error(codes::FILE_NAME, message).help(format!("rename it to `{FILE_NAME}`"));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windlass_source::{
-    Code, Diagnostic, Diagnostics, Fix, Mapping, Node, Place, Source, Span, suggest, suggest_unique,
+    Code, Diagnostic, Diagnostics, Fix, Mapping, Node, Place, Severity, Source, Span, suggest, suggest_unique,
 };
 
 use crate::codes;
@@ -28,7 +28,7 @@ impl Reader<'_> {
         let mapping = self.any_mapping(node, what)?;
         for entry in mapping {
             let key = entry.key.text();
-            if !known.contains(&key) {
+            if !known.contains(&key) && !self.diagnostics.leaves_out(Severity::Error) {
                 let message = format!("{what} has no key `{key}`");
                 let mut diagnostic =
                     Diagnostic::error(codes::UNKNOWN_KEY, message).at(self.place(entry.key.span()));

@@ -11,6 +11,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
+use windlass_descriptor::compose::MAX_ELEMENTS;
+
 use crate::file::{POOL_LIMIT, RUNTIMES};
 
 /// Returns the schema of `windlass.yaml`, of the draft 2020-12.
@@ -31,6 +33,47 @@ struct ProjectFile {
     locations: Option<BTreeMap<String, Option<Location>>>,
     /// What references may resolve to, beside assemblies.
     existing: Option<Vec<Existing>>,
+    /// How much of the past of each assembly is kept.
+    retention: Option<Retention>,
+    /// How much assemblies may grow.
+    limits: Option<Limits>,
+}
+
+/// How much of the past of each assembly is kept. What is neither among the newest nor young is removed by `windlass prune`,
+/// and once a day by `windlass run`.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Retention {
+    /// How many of the newest processes and versions are kept; 50 where nothing is said.
+    keep: Option<u64>,
+    /// What is younger is kept, too: a number with a unit, as `90d`, `12h` or `30m`; `90d` where nothing is said.
+    older: Option<Age>,
+}
+
+/// A number with a unit of time.
+struct Age;
+
+impl JsonSchema for Age {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Age".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": "^[0-9]+[smhd]$"})
+    }
+}
+
+/// How much assemblies may grow.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Limits {
+    /// How many elements of an assembly may come of `quantity`, `cluster` and nested assemblies; 10 000 where nothing is
+    /// said, 200 000 at most.
+    nodes: Option<Nodes>,
 }
 
 fn version(_: &mut SchemaGenerator) -> Schema {
@@ -59,7 +102,9 @@ struct Location {
     image: Option<Text>,
     /// The network of containers: `none`, `bridge`, `host`, or the name of one.
     network: Option<Text>,
-    /// Handed to the drivers as their configuration.
+    /// What each job may use at the most.
+    limits: Option<JobLimits>,
+    /// Handed to the drivers as their configuration. `{file: PATH}` and `{env: VARIABLE}` stand for secrets.
     properties: Option<BTreeMap<String, Value>>,
 }
 
@@ -91,6 +136,18 @@ impl JsonSchema for Engine {
     }
 }
 
+struct Nodes;
+
+impl JsonSchema for Nodes {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Nodes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["integer", "string", "null"], "minimum": 1, "maximum": MAX_ELEMENTS, "pattern": "^[1-9][0-9]*$"})
+    }
+}
+
 struct Pool;
 
 impl JsonSchema for Pool {
@@ -112,6 +169,56 @@ impl JsonSchema for PoolSecrets {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"enum": ["fresh", "shared", null]})
+    }
+}
+
+/// What a job may use at the most.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", deny_unknown_fields)]
+struct JobLimits {
+    /// Bytes: `512M`, `2G`.
+    memory: Option<Memory>,
+    /// Processes at a time.
+    processes: Option<Count>,
+    /// Processors: `2`, `0.5`.
+    cpu: Option<Processors>,
+    /// Open files of each process.
+    open_files: Option<Count>,
+}
+
+struct Memory;
+
+impl JsonSchema for Memory {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Memory".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["integer", "string", "null"], "minimum": 4_194_304, "pattern": "^[0-9]+([KkMGT]i?B?)?$"})
+    }
+}
+
+struct Count;
+
+impl JsonSchema for Count {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Count".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["integer", "string", "null"], "minimum": 1, "pattern": "^[1-9][0-9]*$"})
+    }
+}
+
+struct Processors;
+
+impl JsonSchema for Processors {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Processors".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["number", "string", "null"], "minimum": 0.01, "pattern": r"^[0-9]+(\.[0-9]{1,3})?$"})
     }
 }
 
@@ -172,7 +279,7 @@ impl JsonSchema for Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::{EXISTING_KEYS, LOCATION_KEYS, ROOT_KEYS};
+    use crate::file::{EXISTING_KEYS, LIMITS_KEYS, LOCATION_KEYS, RETENTION_KEYS, ROOT_KEYS};
 
     fn is_listed(part: &Value, keys: &[&str]) {
         let mut listed: Vec<&str> =
@@ -189,5 +296,9 @@ mod tests {
         is_listed(&schema, &ROOT_KEYS);
         is_listed(&schema["$defs"]["Location"], &LOCATION_KEYS);
         is_listed(&schema["$defs"]["Existing"], &EXISTING_KEYS);
+        is_listed(&schema["$defs"]["Retention"], &RETENTION_KEYS);
+        assert_eq!(schema["$defs"]["Retention"]["required"], Value::Null, "either key may be left out");
+        is_listed(&schema["$defs"]["Limits"], &LIMITS_KEYS);
+        is_listed(&schema["$defs"]["JobLimits"], &windlass_executor::Bounds::KEYS);
     }
 }

@@ -83,7 +83,7 @@ impl Walk {
         let mut files = descriptors_in(folder, &RESOURCE);
         files.extend(descriptors_in(folder, &ASSEMBLY));
         files.extend(old_descriptor_in(folder));
-        self.files.extend(files.iter().filter_map(|file| file.canonicalize().ok()));
+        self.files.extend(files.iter().map(|file| file.canonicalize().unwrap_or_else(|_| file.clone())));
         !files.is_empty()
     }
 

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    windlass_executor::process::supervise(std::env::args_os().skip(1))
+    windlass_executor::process::supervise()
 }

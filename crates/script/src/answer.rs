@@ -179,6 +179,19 @@ fn answer(natural: Option<String>, update: Update, notes: &[Diagnostic], call: &
 }
 
 impl Answer {
+    /// Adds a warning of processes that the script has left running, and that were ended with it.
+    pub(crate) fn with_left_behind(mut self, script: &str, names: &[String]) -> Self {
+        if !names.is_empty() {
+            let message = format!(
+                "`{script}` left processes running in the background: `{}`. They were ended when it ended; docs/scripts.md, \
+                 \"When it ends\", says who can run them instead",
+                names.join("`, `")
+            );
+            self.report.log.insert(0, LogEntry { severity: Severity::Warning, message });
+        }
+        self
+    }
+
     /// Masks what the script wrote for people. Its updates stay as they are: the engine seals what is secret in them.
     pub(crate) fn masked(mut self, reporter: &Reporter) -> Self {
         for entry in &mut self.report.log {

@@ -4,7 +4,7 @@ use windlass_driver::{Binding, Package};
 use windlass_executor::WorkPath;
 use windlass_model::record::PackageFile;
 use windlass_model::{Action, OperationName, Transition};
-use windlass_source::{Diagnostic, Source, Span, suggest};
+use windlass_source::{Diagnostic, Source, Span, suggest, suggest_within};
 
 use crate::codes;
 use crate::driver::KIND;
@@ -135,15 +135,20 @@ fn check_settings(package: &Package, action: &Action, role: &Role, binding: &Bin
     errors.into_iter().map(|error| setting(package, &error)).collect()
 }
 
+/// The edits by which a misspelt property differs from the right one at most.
+const EDITS: usize = 2;
+
 fn setting(package: &Package, error: &SettingError) -> Diagnostic {
     let message = format!("in `{}`: {error}", package.name());
     match error {
         SettingError::Unknown { name } => {
-            let problem = Diagnostic::warning(codes::DRIVER_PROPERTY, message);
-            match suggest(name, PROPERTIES) {
-                Some(near) => problem.help(format!("did you mean `{near}`?")),
-                None => problem.help("it is ignored; the properties are `effect` and `timeout`"),
+            // What a misspelt property should say is missing: a script that is `once` would be run again.
+            if let Some(near) = suggest_within(name, PROPERTIES, EDITS) {
+                return Diagnostic::error(codes::DRIVER_PROPERTY, message)
+                    .help(format!("did you mean `{near}`?"));
             }
+            Diagnostic::warning(codes::DRIVER_PROPERTY, message)
+                .help("it is ignored; the properties are `effect`, `timeout` and `limits`")
         }
         _ => Diagnostic::error(codes::DRIVER_PROPERTY, message),
     }

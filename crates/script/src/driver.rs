@@ -43,7 +43,8 @@ impl Driver for Script {
         let role = Role::of(package, action)?;
         let (settings, _) = Settings::read(&role, binding);
         let observable = scripts::health_check(package).is_some();
-        Some(Nature { effect: settings.effect, observable, batch: None, timeout: settings.timeout })
+        let names = role == Role::Launch;
+        Some(Nature { effect: settings.effect, observable, batch: None, timeout: settings.timeout, names })
     }
 
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
@@ -64,7 +65,7 @@ impl Driver for Script {
 
     async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure> {
         let Some(script) = scripts::discovery(&query.package) else { return Ok(Vec::new()) };
-        let reporter = Reporter::new(script.name(), &[]);
+        let reporter = Reporter::new(script.name(), &query.location.secrets());
         let (settings, _) = Settings::read(&Role::Discover, &query.binding);
         let job = job::job(script, &query.package, &query.location, settings)
             .map_err(|refusal| refused(&reporter, &refusal))?
@@ -139,7 +140,9 @@ impl Run<'_> {
         self.reporter.check(&outcome, &limits)?;
         let printed = Printed { role: &self.role, call, script: self.script.name() };
         match printed.read(&outcome.stdout) {
-            Ok(answer) => Ok(answer.masked(&self.reporter)),
+            Ok(answer) => {
+                Ok(answer.with_left_behind(self.script.name(), &outcome.left_behind).masked(&self.reporter))
+            }
             Err(problems) => Err(self.reporter.protocol(&problems, &outcome.stderr)),
         }
     }

@@ -54,7 +54,7 @@ impl Reporter {
             End::Lost(_) => FailureKind::Lost,
             _ => FailureKind::Failed,
         };
-        Err(self.failed(kind, &outcome.end.under(limits), &tail(&outcome.stderr)))
+        Err(self.failed(kind, &outcome.end.under(limits), &self.tail(&outcome.stderr)))
     }
 
     /// Returns the failure of the script: `what` goes on from its name.
@@ -74,8 +74,8 @@ impl Reporter {
             0 | 1 => format!("the output of `{}` can't be used: {first}", self.script),
             n => format!("the output of `{}` can't be used: {first} (and {} more)", self.script, n - 1),
         };
-        let mut detail: String = problems.iter().map(described).collect();
-        let stderr = tail(stderr);
+        let mut detail: String = problems.iter().map(|problem| self.described(problem)).collect();
+        let stderr = self.tail(stderr);
         if !stderr.trim().is_empty() {
             detail.push_str("stderr:\n");
             detail.push_str(&stderr);
@@ -84,35 +84,38 @@ impl Reporter {
     }
 }
 
-/// A diagnostic as plain text: the line of the output below it, and what to do.
-fn described(problem: &Diagnostic) -> String {
-    let line = problem.place().and_then(line_of).map(|line| format!("| {line}"));
-    let related = problem.related.iter().map(|label| format!("{}: {}", label.place, label.text));
-    let help = problem.help.iter().map(|help| format!("help: {help}"));
-    let more: Vec<_> =
-        line.into_iter().chain(related).chain(help).map(|line| format!("    {line}\n")).collect();
-    format!("{problem}\n{}", more.concat())
-}
-
-fn line_of(place: &Place) -> Option<String> {
-    let line = place.source().line(place.start().line)?;
-    let text = place.source().slice(line);
-    let shown: String = text.chars().take(LINE_CHARS).collect();
-    (!shown.trim().is_empty()).then(|| if shown.len() < text.len() { format!("{shown}…") } else { shown })
-}
-
-/// The end of a stream, from the beginning of a line where that is near.
-fn tail(stream: &Captured) -> String {
-    let text = stream.text();
-    let text = text.trim_end();
-    let cut = text.len().saturating_sub(TAIL_BYTES);
-    if cut == 0 {
-        return text.to_owned();
+impl Reporter {
+    /// A diagnostic as plain text: the line of the output below it, and what to do.
+    fn described(&self, problem: &Diagnostic) -> String {
+        let line = problem.place().and_then(|place| self.line_of(place)).map(|line| format!("| {line}"));
+        let related = problem.related.iter().map(|label| format!("{}: {}", label.place, label.text));
+        let help = problem.help.iter().map(|help| format!("help: {help}"));
+        let more: Vec<_> =
+            line.into_iter().chain(related).chain(help).map(|line| format!("    {line}\n")).collect();
+        format!("{problem}\n{}", more.concat())
     }
-    let start = (cut..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
-    let rest = &text[start..];
-    let rest = rest.split_once('\n').map_or(rest, |(_, lines)| lines);
-    format!("[…]\n{rest}")
+
+    /// The line of a place, masked before it is cut.
+    fn line_of(&self, place: &Place) -> Option<String> {
+        let line = place.source().line(place.start().line)?;
+        let text = self.mask(place.source().slice(line));
+        let shown: String = text.chars().take(LINE_CHARS).collect();
+        (!shown.trim().is_empty()).then(|| if shown.len() < text.len() { format!("{shown}…") } else { shown })
+    }
+
+    /// The end of a stream, from the beginning of a line where that is near. It is masked before it is cut.
+    fn tail(&self, stream: &Captured) -> String {
+        let text = stream.masked(&self.redactor);
+        let text = text.trim_end();
+        let cut = text.len().saturating_sub(TAIL_BYTES);
+        if cut == 0 {
+            return text.to_owned();
+        }
+        let start = (cut..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+        let rest = &text[start..];
+        let rest = rest.split_once('\n').map_or(rest, |(_, lines)| lines);
+        format!("[…]\n{rest}")
+    }
 }
 
 #[cfg(test)]
@@ -122,7 +125,7 @@ mod tests {
     #[test]
     fn a_tail_begins_with_a_line() {
         let lines: Vec<_> = (0..2000).map(|n| format!("line {n}\n")).collect();
-        let tail = tail(&Captured::whole(lines.concat()));
+        let tail = Reporter::new("x", &[]).tail(&Captured::whole(lines.concat()));
         assert!(tail.starts_with("[…]\nline "), "{tail}");
         assert!(tail.ends_with("line 1999"));
         assert!(tail.len() <= TAIL_BYTES + 8);
@@ -130,7 +133,23 @@ mod tests {
 
     #[test]
     fn a_tail_of_one_long_line_is_cut_between_characters() {
-        let tail = tail(&Captured::whole("é".repeat(TAIL_BYTES)));
+        let tail = Reporter::new("x", &[]).tail(&Captured::whole("é".repeat(TAIL_BYTES)));
         assert!(tail.ends_with('é') && tail.len() <= TAIL_BYTES + 8);
+    }
+
+    #[test]
+    fn a_secret_across_a_cut_is_masked() {
+        let secret = "hunter2-Tr0ub4dor&3".to_owned();
+        let reporter = Reporter::new("x", std::slice::from_ref(&secret));
+        for left in 0..=secret.len() {
+            let rest = "x".repeat(TAIL_BYTES - left);
+            let tail = reporter.tail(&Captured::whole(format!("{rest}{secret}{rest}")));
+            assert!(!tail.contains(|c: char| !"[…]\n*x".contains(c)), "{left}: {tail}");
+
+            let line = format!("{}{secret}", "x".repeat(LINE_CHARS - left));
+            let source = windlass_source::Source::new("stdout", line);
+            let shown = reporter.line_of(&source.place(windlass_source::Span::empty(0))).unwrap();
+            assert!(!shown.contains(|c: char| !"…*x".contains(c)), "{left}: {shown}");
+        }
     }
 }

@@ -55,7 +55,8 @@ pub(crate) fn job(
     if !script.file.executable {
         return Err(JobRefusal::NotExecutable { path: script.path.to_owned() });
     }
-    let job = Job::command(script.path).timeout(settings.timeout).network(network(location));
+    let mut job = Job::command(script.path).timeout(settings.timeout).network(network(location));
+    job.limits = job.limits.within(&location.limits).within(&settings.bounds);
     let job = with_files(job, package)?;
     let job = with_volumes(job, location)?;
     Ok(match &location.image {

@@ -26,8 +26,22 @@ pub(crate) fn secrets(stdout: &Captured, sensitive: &BTreeSet<PropertyName>) -> 
         }
         _ => sensitive.iter().for_each(|name| found.extend(after(&text, name.as_str()))),
     }
+    if stdout.omitted() > 0 {
+        found = found.iter().flat_map(|secret| halves(secret)).collect();
+    }
     found.retain(|secret| !secret.is_empty());
     found
+}
+
+/// Returns what is left of a value of which the middle was not kept: both ends, without the note between them.
+fn halves(secret: &str) -> Vec<String> {
+    let parts = secret
+        .split_once("[… ")
+        .and_then(|(head, rest)| Some((head, rest.split_once(" bytes left out …]")?.1)));
+    match parts {
+        Some((head, tail)) => vec![head.to_owned(), tail.to_owned()],
+        None => vec![secret.to_owned()],
+    }
 }
 
 fn below(node: &Node, sensitive: &BTreeSet<PropertyName>, found: &mut Vec<String>) {
@@ -52,18 +66,63 @@ fn is_or_ends_with(key: &str, name: &str) -> bool {
     key.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
-/// Returns what follows a name and a colon in a text that can't be read: up to the closing quote, else to what ends a plain
-/// scalar on its line.
+/// Returns what follows a name and a colon in a text that can't be read: up to the closing quote, else the block below, else
+/// up to what ends a plain scalar on its line. What is escaped is returned as it is written and as it is meant.
 fn after(text: &str, name: &str) -> Vec<String> {
-    let value = |(at, _): (usize, &str)| {
+    let values = |(at, _): (usize, &str)| {
         let rest = text[at + name.len()..].trim_start_matches(['"', '\'']).trim_start_matches(' ');
         let rest = rest.strip_prefix(':')?.trim_start_matches(' ');
-        let line = rest.lines().next()?;
-        let quoted = |quote: char| Some(line.strip_prefix(quote)?.split(quote).next()?.to_owned());
-        let plain = || line.split([',', '}']).next().map(|value| value.trim().to_owned());
-        quoted('"').or_else(|| quoted('\'')).or_else(plain)
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let key = text[..at].lines().last().filter(|_| !text[..at].ends_with('\n')).map_or(0, indent);
+        Some(match rest.chars().next()? {
+            '"' => double_quoted(&rest[1..]),
+            '\'' => single_quoted(&rest[1..]),
+            '|' | '>' => {
+                let below = rest.lines().skip(1);
+                let block: Vec<&str> = below
+                    .take_while(|line| line.trim().is_empty() || indent(line) > key)
+                    .map(str::trim)
+                    .collect();
+                std::iter::once(block.join("\n")).chain(block.iter().map(|line| (*line).to_owned())).collect()
+            }
+            _ => rest
+                .lines()
+                .next()?
+                .split([',', '}'])
+                .next()
+                .map(|value| value.trim().to_owned())
+                .into_iter()
+                .collect(),
+        })
     };
-    text.match_indices(name).filter_map(value).collect()
+    text.match_indices(name).filter_map(values).flatten().collect()
+}
+
+/// Returns the text up to the quote that ends it, as it is written and as it is meant.
+fn double_quoted(text: &str) -> Vec<String> {
+    let mut is_escaped = false;
+    let end = text.find(|c: char| {
+        let ends = c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        ends
+    });
+    let written = text[..end.unwrap_or(text.len())].lines().next().unwrap_or_default();
+    let meant = serde_json::from_str::<String>(&format!("\"{written}\"")).ok();
+    meant.into_iter().chain([written.to_owned()]).collect()
+}
+
+/// Returns the text up to the quote that ends it, as it is written and as it is meant.
+fn single_quoted(text: &str) -> Vec<String> {
+    let line = text.lines().next().unwrap_or_default();
+    let mut end = 0;
+    while let Some(found) = line[end..].find('\'') {
+        end += found;
+        if !line[end + 1..].starts_with('\'') {
+            return vec![line[..end].replace("''", "'"), line[..end].to_owned()];
+        }
+        end += 2;
+    }
+    vec![line.to_owned()]
 }
 
 #[cfg(test)]
@@ -90,6 +149,13 @@ mod tests {
     }
 
     #[test]
+    fn both_ends_are_found_of_one_that_was_cut() {
+        let sensitive = ["token"].map(|name| name.parse().unwrap()).into();
+        let cut = Captured::new(*b"i: {token: hunter", *b"dor, url: x}", 1_000);
+        assert_eq!(secrets(&cut, &sensitive), ["hunter", "dor"]);
+    }
+
+    #[test]
     fn is_found_in_what_is_no_yaml() {
         for (stdout, expected) in [
             ("made it\ninstances:\n  i: {signals: {token: hunter2, url: x}}\n", "hunter2"),
@@ -97,7 +163,20 @@ mod tests {
             ("made it\ninstances:\n  token: 'it {is'\n", "it {is"),
             ("made it\ninstances:\n  token: é\u{fffd} \n", "é\u{fffd}"),
         ] {
-            assert_eq!(found(stdout), [expected], "{stdout}");
+            assert!(found(stdout).iter().any(|found| found == expected), "{stdout}");
+        }
+    }
+
+    #[test]
+    fn is_found_as_it_is_meant_in_what_is_no_yaml() {
+        for (stdout, expected) in [
+            (r#"} "token": "a\"b\\c\u00e9", x"#, "a\"b\\cé"),
+            ("} token: 'it''s', x", "it's"),
+            ("}\n  token: |\n    two\n    lines\n  url: x\n", "two\nlines"),
+            ("} token: \"never closed\nurl: x", "never closed"),
+        ] {
+            assert!(found(stdout).iter().any(|found| found == expected), "{stdout}: {:?}", found(stdout));
+            assert!(!found(stdout).iter().any(|found| found.contains("url")), "{stdout}");
         }
     }
 }

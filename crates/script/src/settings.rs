@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use thiserror::Error;
 use windlass_driver::{Binding, Effect};
+use windlass_executor::{BoundError, Bounds};
 
 use crate::role::Role;
 
@@ -15,10 +16,12 @@ pub(crate) struct Settings {
     pub effect: Effect,
     /// How long it may run, and how long the instance may take to settle.
     pub timeout: Duration,
+    /// What the machine may be used for at the most.
+    pub bounds: Bounds,
 }
 
 /// The names of the properties.
-pub(crate) const PROPERTIES: [&str; 2] = ["effect", "timeout"];
+pub(crate) const PROPERTIES: [&str; 3] = ["effect", "timeout", "limits"];
 
 /// A driver property that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -42,6 +45,17 @@ pub(crate) enum SettingError {
         /// The text as given.
         found: String,
     },
+    /// The limits are no mapping.
+    #[error(
+        "the driver property `limits` is a mapping such as `{{memory: 512M, processes: 64}}`, not `{found}`"
+    )]
+    Limits {
+        /// The value as given.
+        found: String,
+    },
+    /// One of the limits can't be read.
+    #[error("the driver property `limits` can't be used: {0}")]
+    Limit(#[from] BoundError),
 }
 
 impl Settings {
@@ -56,7 +70,7 @@ impl Settings {
             Role::Discover => (Effect::Repeatable, minutes(10)),
             _ => (Effect::Once, minutes(60)),
         };
-        Self { effect, timeout }
+        Self { effect, timeout, bounds: Bounds::default() }
     }
 
     /// Returns what a descriptor sets, and all that is wrong with it; what is wrong is taken as not set.
@@ -85,6 +99,12 @@ impl Settings {
                 Some(timeout) => self.timeout = timeout,
                 None => return Err(SettingError::Timeout { found: text }),
             },
+            "limits" => {
+                let limits = value.as_object().ok_or(SettingError::Limits { found: text })?;
+                for (key, value) in limits {
+                    self.bounds.set(key, &self::text(scalar(value)))?;
+                }
+            }
             _ => return Err(SettingError::Unknown { name: name.to_owned() }),
         }
         Ok(())
@@ -152,7 +172,11 @@ mod tests {
 
     #[test]
     fn a_property_is_a_scalar_or_declared_like_others() {
-        let set = Settings { effect: Effect::Repeatable, timeout: Duration::from_secs(600) };
+        let set = Settings {
+            effect: Effect::Repeatable,
+            timeout: Duration::from_secs(600),
+            bounds: Bounds::default(),
+        };
         for properties in [
             json!({"effect": "repeatable", "timeout": "10m"}),
             json!({"effect": {"value": "repeatable"}, "timeout": {"type": "string", "default": "10m"}}),

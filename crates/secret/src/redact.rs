@@ -30,6 +30,7 @@ use crate::spelling::{Spellings, spell};
 #[derive(Clone)]
 pub struct Redactor {
     automaton: Arc<Automaton>,
+    spellings: Arc<Spellings>,
     too_short: usize,
 }
 
@@ -40,7 +41,7 @@ impl Redactor {
         let masked = values.into_iter().map(|value| spell(value.as_ref(), &mut spellings));
         let too_short = masked.filter(|&masked| !masked).count();
         let automaton = Arc::new(Automaton::new(spellings.iter().map(|spelling| spelling.as_slice())));
-        Self { automaton, too_short }
+        Self { automaton, spellings: Arc::new(spellings), too_short }
     }
 
     /// How many values were too short to be masked, to warn about.
@@ -62,6 +63,32 @@ impl Redactor {
             Ok(masked) => masked,
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         }
+    }
+
+    /// Masks the two ends of a stream whose middle was not kept.
+    ///
+    /// A value that lies across the cut is in neither end as a whole. So the bytes before the cut that may begin a value
+    /// are masked, and the bytes after it that may end one. Every byte that [`mask`](Self::mask) would mask in the
+    /// uncut stream is masked here too.
+    ///
+    /// ```
+    /// let redactor = windlass_secret::Redactor::new(["hunter22"]);
+    /// let (head, tail) = redactor.mask_cut(b"password=hunt", b"r22, done");
+    /// assert_eq!((head.as_slice(), tail.as_slice()), (&b"password=***"[..], &b"***, done"[..]));
+    /// ```
+    pub fn mask_cut(&self, head: &[u8], tail: &[u8]) -> (Vec<u8>, Vec<u8>) {
+        let mut before = self.stream();
+        let mut masked_head = before.push(head);
+        before.cover_start_of_secret();
+        masked_head.append(&mut before.finish());
+        let mut after = self.stream();
+        let ends = self.spellings.iter().map(|spelling| end_of(spelling, tail)).max().unwrap_or(0);
+        if ends > 0 {
+            after.found.push_back((0, ends));
+        }
+        let mut masked_tail = after.push(tail);
+        masked_tail.append(&mut after.finish());
+        (masked_head, masked_tail)
     }
 
     /// Starts masking a stream.
@@ -131,12 +158,21 @@ impl RedactedStream {
         self.give_out(self.read)
     }
 
-    /// Notes a range to be masked; none ends before an earlier one.
-    fn cover(&mut self, mut start: usize, end: usize) {
+    /// Notes that the bytes at the end, as far as they may begin a secret, are to be masked.
+    fn cover_start_of_secret(&mut self) {
+        let depth = self.automaton.depth(self.state);
+        if depth > 0 {
+            self.cover(self.read - depth, self.read);
+        }
+    }
+
+    /// Notes a range to be masked, and unites it with those that it touches.
+    fn cover(&mut self, mut start: usize, mut end: usize) {
         while let Some(&(last_start, last_end)) = self.found.back()
             && start <= last_end
         {
             start = start.min(last_start);
+            end = end.max(last_end);
             self.found.pop_back();
         }
         self.found.push_back((start, end));
@@ -177,4 +213,21 @@ impl fmt::Debug for RedactedStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedactedStream").field("read", &self.read).finish_non_exhaustive()
     }
+}
+
+/// Returns how many bytes at the start of a text are the end of a pattern, the most that are.
+fn end_of(pattern: &[u8], text: &[u8]) -> usize {
+    let text = &text[..text.len().min(pattern.len().saturating_sub(1))];
+    // The automaton of Knuth, Morris and Pratt for the text, run over the pattern.
+    let mut borders = vec![0; text.len() + 1];
+    let next = |borders: &[usize], mut at: usize, byte: u8| {
+        while at > 0 && (at == text.len() || text[at] != byte) {
+            at = borders[at];
+        }
+        at + usize::from(text.get(at) == Some(&byte))
+    };
+    for (at, &byte) in text.iter().enumerate().skip(1) {
+        borders[at + 1] = next(&borders, borders[at], byte);
+    }
+    pattern.iter().skip(1).fold(0, |at, &byte| next(&borders, at, byte))
 }

@@ -40,6 +40,8 @@ pub(crate) fn spell(value: &[u8], out: &mut Spellings) -> bool {
     for spelling in base64(value) {
         add(spelling.into_bytes());
     }
+    add(hex::encode(value).into_bytes());
+    add(hex::encode_upper(value).into_bytes());
     true
 }
 

@@ -1,9 +1,10 @@
-//! What is said about a document: one problem ([`Diagnostic`]) and all of them ([`Diagnostics`]).
+//! One problem of a document: [`Diagnostic`].
 
 use std::fmt;
 
 use serde::Serialize;
 
+use crate::diagnostics::Rest;
 use crate::{Code, Fix, Place};
 
 /// How bad it is.
@@ -71,6 +72,9 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Edits that repair it; alternatives, of which the first is the best.
     pub fixes: Vec<Fix>,
+    /// What it counts instead of a problem of its own; nothing unless it is the note of [`Diagnostics`].
+    #[serde(skip)]
+    pub(crate) rest: Rest,
 }
 
 impl Diagnostic {
@@ -92,7 +96,16 @@ impl Diagnostic {
     /// A diagnostic of a severity that is known at run time only.
     pub fn new(severity: Severity, code: Code, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { code, severity, message, primary: None, related: Vec::new(), help: None, fixes: Vec::new() }
+        Self {
+            code,
+            severity,
+            message,
+            primary: None,
+            related: Vec::new(),
+            help: None,
+            fixes: Vec::new(),
+            rest: Rest::default(),
+        }
     }
 
     /// Says where; keeps a label given before.
@@ -159,107 +172,8 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// All that is said about one or more documents.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Diagnostics(Vec<Diagnostic>);
-
-impl Diagnostics {
-    /// An empty collection.
-    pub const fn new() -> Self {
-        Self(Vec::new())
-    }
-
-    /// Adds one.
-    pub fn push(&mut self, diagnostic: impl Into<Diagnostic>) {
-        self.0.push(diagnostic.into());
-    }
-
-    /// Whether one of them is an error.
-    pub fn has_errors(&self) -> bool {
-        self.0.iter().any(Diagnostic::is_error)
-    }
-
-    /// How many have this severity.
-    pub fn count(&self, severity: Severity) -> usize {
-        self.0.iter().filter(|diagnostic| diagnostic.severity == severity).count()
-    }
-
-    /// Puts them in the order of the text: by file, offset, severity, code; those without a place first.
-    pub fn sort(&mut self) {
-        self.0.sort_by(|a, b| {
-            let key = |d: &Diagnostic| (d.severity, d.code);
-            a.place()
-                .cmp(&b.place())
-                .then_with(|| key(a).cmp(&key(b)))
-                .then_with(|| a.message.cmp(&b.message))
-        });
-    }
-
-    /// The first fix of each.
-    pub fn fixes(&self) -> impl Iterator<Item = &Fix> {
-        self.0.iter().filter_map(|diagnostic| diagnostic.fixes.first())
-    }
-
-    /// The diagnostics as a vector.
-    pub fn into_vec(self) -> Vec<Diagnostic> {
-        self.0
-    }
-}
-
 impl From<Box<Diagnostic>> for Diagnostic {
     fn from(boxed: Box<Self>) -> Self {
         *boxed
-    }
-}
-
-impl std::ops::Deref for Diagnostics {
-    type Target = [Diagnostic];
-
-    fn deref(&self) -> &[Diagnostic] {
-        &self.0
-    }
-}
-
-impl From<Vec<Diagnostic>> for Diagnostics {
-    fn from(diagnostics: Vec<Diagnostic>) -> Self {
-        Self(diagnostics)
-    }
-}
-
-impl FromIterator<Diagnostic> for Diagnostics {
-    fn from_iter<I: IntoIterator<Item = Diagnostic>>(iter: I) -> Self {
-        Self(iter.into_iter().collect())
-    }
-}
-
-impl Extend<Diagnostic> for Diagnostics {
-    fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, iter: I) {
-        self.0.extend(iter);
-    }
-}
-
-impl IntoIterator for Diagnostics {
-    type Item = Diagnostic;
-    type IntoIter = std::vec::IntoIter<Diagnostic>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
-    }
-}
-
-impl<'a> IntoIterator for &'a Diagnostics {
-    type Item = &'a Diagnostic;
-    type IntoIter = std::slice::Iter<'a, Diagnostic>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
-    }
-}
-
-/// One diagnostic a line.
-impl fmt::Display for Diagnostics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|diagnostic| writeln!(f, "{diagnostic}"))
     }
 }

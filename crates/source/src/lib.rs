@@ -52,6 +52,7 @@
 //! | you want | look at |
 //! |---|---|
 //! | text, places | [`Source`], [`Span`], [`Place`] |
+//! | the bytes of a file that somebody names | [`files`] |
 //! | to read a document | [`load_one`], [`load()`], [`LoadOptions`], [`Limits`] |
 //! | to walk it | [`Node`], [`Mapping`], [`Scalar`] |
 //! | data, typed documents | [`Node::to_value`], [`Node::parse`], [`Reading`] |
@@ -71,7 +72,9 @@
 mod code;
 pub mod codes;
 mod diagnostic;
+mod diagnostics;
 mod emit;
+pub mod files;
 mod fix;
 mod inside;
 mod invisible;
@@ -91,7 +94,8 @@ mod text;
 mod readme {}
 
 pub use code::{Code, CodeInfo, code_problems};
-pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
+pub use diagnostic::{Diagnostic, Label, Severity};
+pub use diagnostics::Diagnostics;
 pub use emit::{EmitStyle, emit, quote};
 pub use fix::{Edit, Fix, apply_fixes};
 pub use inside::Inside;
@@ -100,5 +104,5 @@ pub use node::{Entry, Key, Kind, Mapping, Node, Scalar, Style};
 pub use parse::Located;
 pub use reading::Reading;
 pub use spiff::SpiffScalar;
-pub use suggest::{nearest, suggest, suggest_unique};
+pub use suggest::{nearest, suggest, suggest_unique, suggest_within};
 pub use text::{Place, Position, Source, Span};

@@ -30,19 +30,67 @@ pub fn suggest_unique<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     nearest(name, candidates).filter(|&(_, unique)| unique).map(|(candidate, _)| candidate)
 }
 
+/// The most bytes of a name that is compared: who has written more has mistyped something else.
+const LONGEST: usize = 200;
+
+/// What a search may cost: bytes that are looked at, and pairs of bytes that are compared.
+const EFFORT: usize = 1 << 18;
+
+/// What a candidate costs by itself.
+const LOOK: usize = 2;
+
 /// As [`suggest`], with whether no other candidate is as near: both in one search.
 ///
-/// It takes a fraction of a microsecond a candidate, so that many wrong names among many right ones are told in time.
+/// It takes a fraction of a microsecond a candidate, and some milliseconds at most: after that the nearest so far is
+/// taken, and another may be as near. Names of more than 200 bytes are near to nothing.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, bool)> {
+    nearest_within(name, candidates, usize::MAX)
+}
+
+/// As [`suggest`], for names that differ in so few edits that nothing else can be meant.
+///
+/// ```
+/// use windlass_source::suggest_within;
+///
+/// assert_eq!(suggest_within("quantitty", ["quantity"], 2), Some("quantity"));
+/// assert_eq!(suggest_within("source-capable", ["source-capabilities"], 2), None);
+/// ```
+pub fn suggest_within<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    edits: usize,
+) -> Option<&'a str> {
+    nearest_within(name, candidates, edits).map(|(candidate, _)| candidate)
+}
+
+/// As [`nearest`], with a limit of edits beside the one that the length of the name sets.
+fn nearest_within<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    edits: usize,
+) -> Option<(&'a str, bool)> {
+    if name.len() > LONGEST {
+        return None;
+    }
+    let mut effort = 0;
     let wanted = Wanted::new(name);
     let length = wanted.length;
-    let limit = if length <= 4 { 1 } else { length / 3 };
+    let near = if length <= 4 { 1 } else { length / 3 };
+    let limit = near.min(edits);
     let mut best: Option<((usize, usize), &str, bool)> = None;
-    for candidate in candidates.into_iter().filter(|&candidate| candidate != name) {
-        let least = best.as_ref().map_or(limit, |((least, _), ..)| *least);
-        if wanted.fewest_edits(candidate) > least {
+    for candidate in candidates {
+        effort += LOOK + candidate.len().min(LONGEST) / 8;
+        if effort > EFFORT {
+            return best.map(|(_, candidate, _)| (candidate, false));
+        }
+        if candidate.len() > LONGEST || candidate == name {
             continue;
         }
+        let least = best.as_ref().map_or(limit, |((least, _), ..)| *least);
+        if wanted.fewest_edits(candidate, least) > least {
+            continue;
+        }
+        effort += name.len() * candidate.len();
         let folded_distance = strsim::osa_distance(&wanted.folded, &fold(candidate));
         if folded_distance > least || folded_distance >= length {
             continue;
@@ -63,7 +111,7 @@ struct Wanted {
     folded: String,
     length: usize,
     /// How often each character is in it; characters that share a place count as one.
-    counts: [u32; Self::PLACES],
+    counts: [u8; Self::PLACES],
 }
 
 impl Wanted {
@@ -81,13 +129,24 @@ impl Wanted {
     }
 
     /// Returns how many edits are needed at the least: each brings or takes one character at most, and a swap none. Most
-    /// candidates are told apart by that, which costs far less than the distance.
-    fn fewest_edits(&self, candidate: &str) -> usize {
+    /// candidates are told apart by that, which costs far less than the distance. The count ends once it is above `most`.
+    fn fewest_edits(&self, candidate: &str, most: usize) -> usize {
+        if candidate.is_ascii() {
+            // Nearly all are, and this is all that is done with most of them.
+            let counted = candidate.bytes().filter(|byte| !matches!(byte, b'-' | b'_' | b'.'));
+            self.fewest_of(counted.map(|byte| char::from(byte.to_ascii_lowercase())), most)
+        } else {
+            self.fewest_of(folded(candidate), most)
+        }
+    }
+
+    fn fewest_of(&self, candidate: impl Iterator<Item = char>, most: usize) -> usize {
         let mut left = self.counts;
         let (mut length, mut strange) = (0, 0);
-        for c in folded(candidate) {
+        for c in candidate {
             length += 1;
             match &mut left[Self::place(c)] {
+                0 if strange == most => return most + 1,
                 0 => strange += 1,
                 count => *count -= 1,
             }

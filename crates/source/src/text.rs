@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
+use crate::files::MAX_SIZE;
 use crate::{Diagnostic, codes};
 
 /// A document's text and the name it is shown under: a path, `<stdin>`, `output of launch.py`.
@@ -21,17 +22,67 @@ pub struct Source {
     lines: OnceLock<Vec<u32>>,
     /// The line that was asked for last: the next one asked for is mostly near.
     near: AtomicUsize,
+    /// How many characters stand before every [`BLOCK`] of bytes; made on the first question about a long line.
+    characters: OnceLock<Vec<u32>>,
+    /// The most bytes that the loader takes of it.
+    limit: usize,
+    /// Whether `text` only has the shape of the document.
+    is_hidden: bool,
 }
+
+/// The bytes between two counts of characters.
+const BLOCK: usize = 256;
 
 impl Source {
     /// Makes a source from text that is already Unicode.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
+        Self::with_limit(name, text, MAX_SIZE)
+    }
+
+    /// Makes a source that may have more bytes than [`MAX_SIZE`]: whoever reads it has been told so.
+    pub fn with_limit(name: impl Into<String>, text: impl Into<String>, limit: usize) -> Arc<Self> {
         Arc::new(Self {
             name: name.into().into(),
             text: text.into(),
             lines: OnceLock::new(),
             near: AtomicUsize::new(0),
+            characters: OnceLock::new(),
+            limit,
+            is_hidden: false,
         })
+    }
+
+    /// Returns a copy in which nothing can be read: for the places of problems in a file of secrets.
+    ///
+    /// The copy has the same name, and every byte offset has the same line and column in it.
+    ///
+    /// ```
+    /// use windlass_source::{Source, Span};
+    ///
+    /// let source = Source::new("secrets.yaml", "é: 1\npassword: hunter2\n");
+    /// let place = source.without_text().place(Span::new(15, 22));
+    /// assert_eq!((place.to_string().as_str(), place.text()), ("secrets.yaml:2:10", "*******"));
+    /// ```
+    #[must_use]
+    pub fn without_text(&self) -> Arc<Self> {
+        let shape = |c: char| match c {
+            '\r' | '\n' | '\u{feff}' => c,
+            _ => ['*', '\u{b7}', '\u{2022}', '\u{1f784}'][c.len_utf8() - 1],
+        };
+        Arc::new(Self {
+            name: Arc::clone(&self.name),
+            text: self.text.chars().map(shape).collect(),
+            lines: OnceLock::new(),
+            near: AtomicUsize::new(0),
+            characters: OnceLock::new(),
+            limit: self.limit,
+            is_hidden: true,
+        })
+    }
+
+    /// Tells whether this is a copy [without text](Self::without_text), of which no line is worth showing.
+    pub fn is_hidden(&self) -> bool {
+        self.is_hidden
     }
 
     /// Makes a source from the bytes of a file.
@@ -41,8 +92,20 @@ impl Source {
     /// UTF-16 by its byte-order mark. The diagnostic's place is in a copy of the text where bad bytes are
     /// shown as `U+FFFD`. A file that is known to be no text, an image say, is called what it is, without a place.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Arc<Self>, Box<Diagnostic>> {
+        Self::from_bytes_with_limit(name, bytes, MAX_SIZE)
+    }
+
+    /// Makes a source as [`from_bytes`](Self::from_bytes) does, of as many bytes as `limit`.
+    ///
+    /// # Errors
+    /// Those of [`from_bytes`](Self::from_bytes).
+    pub fn from_bytes_with_limit(
+        name: impl Into<String>,
+        bytes: Vec<u8>,
+        limit: usize,
+    ) -> Result<Arc<Self>, Box<Diagnostic>> {
         match String::from_utf8(bytes) {
-            Ok(text) => Ok(Self::new(name, text)),
+            Ok(text) => Ok(Self::with_limit(name, text, limit)),
             Err(error) => Err(not_utf8(name.into(), error.as_bytes(), error.utf8_error().valid_up_to())),
         }
     }
@@ -55,6 +118,11 @@ impl Source {
     /// The name, for those who keep it.
     pub fn shared_name(&self) -> Arc<str> {
         Arc::clone(&self.name)
+    }
+
+    /// The most bytes that the loader takes of it.
+    pub fn limit(&self) -> usize {
+        self.limit
     }
 
     /// The whole text.
@@ -78,8 +146,30 @@ impl Source {
         let offset = floor_char_boundary(&self.text, offset as usize);
         let line = self.line_index(offset);
         let start = self.line_starts()[line] as usize;
-        let column = self.text[start..offset].chars().filter(|&c| c != '\u{feff}').count();
+        let column = if offset - start <= BLOCK {
+            characters(&self.text[start..offset])
+        } else {
+            self.characters_before(offset) - self.characters_before(start)
+        };
         Position { line: line + 1, column: column + 1 }
+    }
+
+    /// How many characters stand before an offset: a document may be one line.
+    fn characters_before(&self, offset: usize) -> usize {
+        let counts = self.characters.get_or_init(|| {
+            let mut count = 0;
+            let starts = (0..=self.text.len()).step_by(BLOCK);
+            let counts = starts.map(|start| {
+                let before = count;
+                let from = floor_char_boundary(&self.text, start);
+                count += characters(&self.text[from..floor_char_boundary(&self.text, start + BLOCK)]);
+                u32::try_from(before).unwrap_or(u32::MAX)
+            });
+            counts.collect()
+        });
+        let block = offset / BLOCK;
+        let from = floor_char_boundary(&self.text, block * BLOCK);
+        counts.get(block).map_or(0, |&before| before as usize) + characters(&self.text[from..offset])
     }
 
     /// The span of a line without its line break; lines count from 1.
@@ -119,6 +209,11 @@ impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Source({}, {} bytes)", self.name, self.text.len())
     }
+}
+
+/// How many characters a text has, as people count them: a byte-order mark is none.
+fn characters(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().filter(|&c| c != '\u{feff}').count() }
 }
 
 /// A byte offset as it is stored. The loader refuses texts that don't fit, long before this could saturate.

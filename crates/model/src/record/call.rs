@@ -72,6 +72,8 @@ pub enum Advance {
     PairProgress(u32),
     /// The relationship is made (true) or ended (false).
     Pair(bool),
+    /// The operation that was called last to make the relationship is undone, or the next part of that is.
+    PairUndone,
 }
 
 /// How far a call is.

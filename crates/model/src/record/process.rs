@@ -1,5 +1,6 @@
 //! What a user asks for, and its execution: a process and its steps.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -76,6 +77,9 @@ pub struct ProcessRecord {
     /// Whether the long-running mode runs it, which then also goes on with it when it was interrupted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
+    /// The parts that it is limited to; empty means all.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub target: BTreeSet<ElementName>,
     /// When it was asked for.
     pub created: Timestamp,
     /// When it ended.

@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 use rstest::rstest;
 use windlass_descriptor::{Catalog as _, Descriptor};
-use windlass_project::disk::MAX_DOCUMENT;
 use windlass_project::{DiskCatalog, Project, load};
+use windlass_source::files::MAX_SIZE;
 
 use crate::folder::{Folder, assembly, resource};
 
@@ -208,10 +208,11 @@ fn what_can_not_be_read_is_said_where_something_is_missing() {
 fn files_that_can_not_be_read_are_said() {
     let folder = Folder::with(&[("web/resource.yaml", &resource("web"))]);
     folder.write("db/resource.yaml", b"name: \xff\n");
-    folder.write("big/resource.yaml", "#".repeat(usize::try_from(MAX_DOCUMENT).unwrap() + 1));
+    folder.write("big/resource.yaml", "#".repeat(MAX_SIZE + 1));
     assert_snapshot!(scan(&folder), @"
     resource::web::1.0  web/resource.yaml
-    warning[WL0302]: `big/resource.yaml` has more than 48 MiB
+    warning[WL0302]: `big/resource.yaml` has more than 16 MiB
+        help: name another file, or allow more by `--max-size`, as `--max-size 64MiB`
     db/resource.yaml:1:7: warning[WL0002]: the text is not UTF-8: byte 0xff at offset 6
         help: save the file as UTF-8; bytes that are not text can be given as base64
     ");

@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use rstest::rstest;
 use serde_json::json;
 use windlass_driver::Placement;
+use windlass_executor::Bounds;
 use windlass_project::Project;
 
 use crate::folder::Folder;
@@ -17,6 +18,18 @@ fn open(text: &str) -> (Folder, Result<Project, windlass_source::Diagnostics>) {
 fn messages(text: &str) -> String {
     let (folder, project) = open(text);
     folder.show(&project.map_or_else(|errors| errors, |project| project.warnings().clone()))
+}
+
+#[test]
+fn a_project_says_how_far_assemblies_may_grow() {
+    let nodes = |text: &str| open(text).1.unwrap().nodes();
+    assert_eq!(nodes("version: 1\n"), None);
+    assert_eq!(nodes("version: 1\nlimits: {}\n"), None);
+    assert_eq!(nodes("version: 1\nlimits: {nodes: 50000}\n"), Some(50_000));
+    let said = messages("version: 1\nlimits: {nodes: 200001, node: 1}\n");
+    let bad = "2:17: error[WL0319]: `nodes` is a whole number from 1 to 200000, and `200001` is none";
+    assert!(said.contains(bad), "{said}");
+    assert!(said.contains("2:25: error[WL0311]: `limits` has no key `node`"), "{said}");
 }
 
 #[test]
@@ -60,12 +73,19 @@ existing:
         volumes: {
             "state": "/var/lib/demo",
         },
+        limits: Bounds {
+            memory_bytes: None,
+            pids: None,
+            cpu_millis: None,
+            open_files: None,
+        },
         properties: {
             "region": String("eu-1"),
             "release": Number(1.1),
             "retries": Number(3),
             "secure": Bool(true),
         },
+        secret: {},
     }
     "#);
     let [network] = project.existing() else { panic!("one is declared") };
@@ -130,7 +150,7 @@ fn unknown_keys_are_errors() {
     windlass.yaml:2:1: error[WL0311]: `windlass.yaml` has no key `location`
         help: did you mean `locations`?
     windlass.yaml:3:1: error[WL0311]: `windlass.yaml` has no key `plugins`
-        help: it may have `version`, `locations` and `existing`
+        help: it may have `version`, `locations`, `existing`, `retention` and `limits`
     ");
     assert_snapshot!(messages("version: 1\nlocations:\n  a: {resource_manager: x, engine: podman}\n"), @"
     windlass.yaml:3:7: error[WL0311]: the location `a` has no key `resource_manager`
@@ -163,6 +183,8 @@ fn values_of_the_wrong_sort() {
         messages("version: 1\nlocations:\n  a: here\n  b: {image: [x], network: '', properties: none}\n"),
         @"
     windlass.yaml:3:6: error[WL0312]: the location `a` must be a mapping, and this is text
+    windlass.yaml:4:3: warning[WL0327]: the location `b` has the runtime `sandbox` and no `image` to run scripts in
+        help: name one as `image: NAME:TAG`, or set `runtime: process`
     windlass.yaml:4:14: error[WL0312]: `image` must be text, and this is a list
     windlass.yaml:4:28: error[WL0312]: `network` must be text, and this is empty
     windlass.yaml:4:44: error[WL0312]: `properties` must be a mapping, and this is text
@@ -230,13 +252,31 @@ locations:
 }
 
 #[test]
+fn retention_has_two_limits() {
+    assert_snapshot!(messages("version: 1\nretention: {keep: many, older: 1w}\n"), @"
+    windlass.yaml:2:19: error[WL0326]: `keep` is a number, and this is `many`
+    windlass.yaml:2:32: error[WL0326]: `older` is a number with a unit, as `90d`, `12h` or `30m`, and this is `1w`
+    ");
+    for (text, keep, older) in [
+        ("version: 1\n", 50, "90d"),
+        ("version: 1\nretention:\n", 50, "90d"),
+        ("version: 1\nretention: {keep: 3}\n", 3, "90d"),
+        ("version: 1\nretention: {older: 12h, keep: 0}\n", 0, "12h"),
+    ] {
+        let (_folder, project) = open(text);
+        let retention = project.unwrap().retention();
+        assert_eq!((retention.keep, retention.older.to_string().as_str()), (keep, older), "{text}");
+    }
+}
+
+#[test]
 fn engines_pools_and_networks() {
     let text = "version: 1
 locations:
-  a: {runtime: docker, engine: dcoker, pool: 0, network: -x}
-  b: {runtime: docker, engine: 'tcp://', pool: many, network: 'a b'}
-  c: {runtime: docker, engine: '/run/docker.sock', pool: [1], network: '*'}
-  d: {runtime: docker, engine: podman, pool: 256, network: my_net.1}
+  a: {runtime: docker, engine: dcoker, pool: 0, network: -x, image: i}
+  b: {runtime: docker, engine: 'tcp://', pool: many, network: 'a b', image: i}
+  c: {runtime: docker, engine: '/run/docker.sock', pool: [1], network: '*', image: i}
+  d: {runtime: docker, engine: podman, pool: 256, network: my_net.1, image: i}
 ";
     assert_snapshot!(messages(text), @"
     windlass.yaml:3:32: error[WL0322]: `dcoker` names no engine
@@ -325,6 +365,69 @@ locations:
 }
 
 #[test]
+fn a_pool_is_not_for_jobs_with_volumes() {
+    let text = "version: 1
+locations:
+  a: {image: 'demo:1', pool: 2, volumes: {state: /var/state}}
+";
+    let shown = messages(text);
+    assert!(
+        shown.contains("warning[WL0323]: `pool` keeps warm containers for jobs without volumes"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn scripts_need_an_image() {
+    let text = "version: 1
+locations:
+  a: {runtime: docker}
+  b: {runtime: sandbox}
+  c: {engine: podman, image: 'demo:1'}
+";
+    let shown = messages(text);
+    for (name, runtime) in [("a", "docker"), ("b", "sandbox")] {
+        let warning =
+            format!("warning[WL0327]: the location `{name}` has the runtime `{runtime}` and no `image`");
+        assert!(shown.contains(&warning), "{shown}");
+    }
+    assert!(!shown.contains("location `c`"), "{shown}");
+}
+
+#[test]
+fn limits_of_jobs() {
+    let text = "version: 1
+locations:
+  a: {limits: {memory: 512M, processes: 64, cpu: 1.5, open-files: 1024}}
+  b: {limits: {}}
+";
+    let (_folder, project) = open(text);
+    let project = project.unwrap();
+    let limits: Vec<Bounds> = project.locations().map(|location| location.limits).collect();
+    let set = Bounds {
+        memory_bytes: Some(512 << 20),
+        pids: Some(64),
+        cpu_millis: Some(1500),
+        open_files: Some(1024),
+    };
+    assert_eq!(limits, [set, Bounds::default()]);
+    let text = "version: 1
+locations:
+  a: {limits: {memory: lots, processes: 0, cpu: -1, open-files: [1], swap: 1G}}
+";
+    let shown = messages(text);
+    for said in [
+        "`memory` is an amount of bytes such as `512M` or `2G`, at least 4M, and this is `lots`",
+        "`processes` is a number from 1 on, and this is `0`",
+        "`cpu` is a number of processors such as `2` or `0.5`, at least 0.01, and this is `-1`",
+        "`open-files` must be text, and this is a list",
+        "`swap`",
+    ] {
+        assert!(shown.contains(said), "{said}: {shown}");
+    }
+}
+
+#[test]
 fn a_runtime_of_later() {
     assert_snapshot!(messages("version: 1\nlocations: {a: {runtime: kubernetes}}\n"), @"
     windlass.yaml:2:26: error[WL0315]: the runtime `kubernetes` is not part of this version
@@ -398,4 +501,44 @@ fn text_that_is_not_utf8() {
     windlass.yaml:2:13: error[WL0002]: the text is not UTF-8: byte 0xff at offset 23
         help: save the file as UTF-8; bytes that are not text can be given as base64
     ");
+}
+
+#[test]
+fn secrets_of_a_location_are_read_when_they_are_needed() {
+    let (folder, project) = open(
+        "version: 1
+locations:
+  here:
+    properties: {access: {file: keys/access}, entry: {env: ENTRY}, file: {a: 1}, region: eu-1}
+",
+    );
+    let project = project.unwrap();
+    let location = project.location(&Placement::default()).unwrap();
+    assert_eq!(location.properties.keys().collect::<Vec<_>>(), ["file", "region"]);
+    let none = |_: &str| None;
+    let error = project.with_secrets(location.clone(), &none).unwrap_err().to_string();
+    assert!(
+        error.starts_with("the property `access` of the location `here` is to be read from `"),
+        "{error}"
+    );
+    std::fs::create_dir(folder.path("keys")).unwrap();
+    std::fs::write(folder.path("keys/access"), "hunter2\n").unwrap();
+    let error = project.with_secrets(location.clone(), &none).unwrap_err().to_string();
+    assert!(error.contains("the variable `ENTRY`, which is not set"), "{error}");
+    let variables = |name: &str| (name == "ENTRY").then(|| "hunter3".to_owned());
+    let location = project.with_secrets(location, &variables).unwrap();
+    assert_eq!(location.secrets(), ["hunter2", "hunter3"]);
+}
+
+#[test]
+fn a_secret_in_clear_is_warned_of_and_masked_all_the_same() {
+    let (_folder, project) =
+        open("version: 1\nlocations:\n  here:\n    properties: {db-password: hunter2, env: {env: 1x}}\n");
+    let problems = project.unwrap_err();
+    let codes: Vec<&str> = problems.iter().map(|problem| problem.code.as_str()).collect();
+    assert_eq!(codes, ["WL0329", "WL0312"]);
+    let (_folder, project) =
+        open("version: 1\nlocations:\n  here:\n    properties: {db-password: hunter2}\n");
+    let location = project.unwrap().location(&Placement::default()).unwrap();
+    assert_eq!(location.secrets(), ["hunter2"]);
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 use rstest::rstest;
-use windlass_project::disk::MAX_DOCUMENT;
 use windlass_project::{find_descriptor, load};
+use windlass_source::files::MAX_SIZE;
 
 use crate::folder::Folder;
 
@@ -98,8 +98,11 @@ fn loading_says_why_it_can_not() {
 #[test]
 fn a_document_has_a_limit() {
     let folder = Folder::new();
-    folder.write("assembly.yaml", "#".repeat(usize::try_from(MAX_DOCUMENT).unwrap() + 1));
-    assert_snapshot!(folder.show(&load(&folder.path("assembly.yaml")).diagnostics), @"error[WL0302]: `assembly.yaml` has more than 48 MiB");
+    folder.write("assembly.yaml", "#".repeat(MAX_SIZE + 1));
+    assert_snapshot!(folder.show(&load(&folder.path("assembly.yaml")).diagnostics), @"
+    error[WL0302]: `assembly.yaml` has more than 16 MiB
+        help: name another file, or allow more by `--max-size`, as `--max-size 64MiB`
+    ");
 }
 
 #[test]

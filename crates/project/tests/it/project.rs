@@ -41,6 +41,32 @@ fn the_nearest_file_above_counts() {
     assert_eq!(root("other/assembly.yaml"), folder.path(""));
 }
 
+/// Makes something in a folder.
+type Make<'a> = &'a dyn Fn(&Folder);
+
+#[test]
+fn what_has_the_name_of_the_file_is_never_passed_over() {
+    let why = |make: &dyn Fn(&Folder)| {
+        let folder = Folder::with(&[("windlass.yaml", "version: 1\n"), ("shop/assembly.yaml", "")]);
+        make(&folder);
+        folder.show(&Project::open(&folder.path("shop"), &folder.path("")).unwrap_err())
+    };
+    let file = "shop/windlass.yaml";
+    let pipe = |folder: &Folder| {
+        assert!(std::process::Command::new("mkfifo").arg(folder.path(file)).status().unwrap().success());
+    };
+    let cases: [(Make<'_>, &str); 4] = [
+        (&|folder| std::fs::create_dir(folder.path(file)).unwrap(), "is a folder, and a file is needed"),
+        (&|folder| folder.link(file, "nowhere"), "is a link to `nowhere`, which is not there"),
+        (&|folder| folder.link(file, "/dev/zero"), "it is a device, and a regular file is needed"),
+        (&pipe, "it is a named pipe, and a regular file is needed"),
+    ];
+    for (make, expected) in cases {
+        let said = why(make);
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
 #[test]
 fn without_a_file_the_fallback_is_the_root() {
     let folder = Folder::with(&[("shop/assembly.yaml", ""), ("work/x", "")]);

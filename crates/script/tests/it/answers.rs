@@ -392,3 +392,13 @@ async fn calls_made_together_fail_alone() {
     let names: Vec<_> = place.jobs().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["transition", "transition-2"]);
 }
+
+#[tokio::test]
+async fn what_a_script_has_left_running_is_a_warning() {
+    let mut outcome = Outcome::new(End::Exited(0), Timestamp::from_millis(0));
+    outcome.left_behind = vec!["node".to_owned(), "sleep".to_owned()];
+    let report = Script.perform(&Canned(outcome), &[call("Start")]).await.remove(0).unwrap();
+    let log = log(&report);
+    assert!(log.contains("`Start.sh` left processes running in the background: `node`, `sleep`."), "{log}");
+    assert!(log.starts_with("WARNING") && log.contains("docs/scripts.md"), "{log}");
+}

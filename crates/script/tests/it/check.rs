@@ -127,10 +127,13 @@ fn driver_properties() {
         .script("Start.sh", "")
         .script("Stop.sh", "")
         .set("efect", "repeatable")
+        .set("colour", "red")
         .set("effect", "twice")
         .set("timeout", "10");
     insta::assert_snapshot!(problems(&world), @"
-    warning[WL0404]: in `resource::web::1.0`: the driver `script` has no property `efect`
+    warning[WL0404]: in `resource::web::1.0`: the driver `script` has no property `colour`
+        help: it is ignored; the properties are `effect`, `timeout` and `limits`
+    error[WL0404]: in `resource::web::1.0`: the driver `script` has no property `efect`
         help: did you mean `effect`?
     error[WL0404]: in `resource::web::1.0`: the driver property `effect` is `repeatable` or `once`, not `twice`
     error[WL0404]: in `resource::web::1.0`: the driver property `timeout` is a time such as `30s`, `10m` or `1h30m`, not `10`

@@ -3,7 +3,7 @@
 use serde_json::json;
 use windlass_driver::contract::Query;
 use windlass_driver::{Call, Driver, FailureKind, Location, PoolSecrets};
-use windlass_executor::{Network, OnOwnerDeath};
+use windlass_executor::{Bounds, Network, OnOwnerDeath};
 use windlass_script::Script;
 
 use crate::place::Place;
@@ -204,6 +204,14 @@ async fn the_job_has_the_whole_folder_and_nothing_else() {
     assert_eq!(job.on_owner_death, OnOwnerDeath::Finish);
 }
 
+fn bounds(set: &[(&str, &str)]) -> Bounds {
+    let mut bounds = Bounds::default();
+    for (key, text) in set {
+        bounds.set(key, text).unwrap();
+    }
+    bounds
+}
+
 #[tokio::test]
 async fn the_location_says_what_the_job_may_use() {
     let place = Place::new();
@@ -212,6 +220,7 @@ async fn the_location_says_what_the_job_may_use() {
         image: Some("demo:1".to_owned()),
         network: Some("bridge".to_owned()),
         volumes: [("state".to_owned(), "/var/state".to_owned())].into(),
+        limits: bounds(&[("memory", "64M"), ("processes", "9")]),
         ..Location::local("here")
     };
     call.location = location.into();
@@ -220,6 +229,10 @@ async fn the_location_says_what_the_job_may_use() {
     assert_eq!(failure.kind, FailureKind::Infrastructure);
     let job = place.last_job();
     assert_eq!((job.image.as_deref(), job.network), (Some("demo:1"), Network::Bridge));
+    assert_eq!(
+        (job.limits.memory_bytes, job.limits.pids, job.limits.cpu_millis),
+        (Some(64 << 20), Some(9), None)
+    );
     assert_eq!((job.volumes[0].name.as_str(), job.volumes[0].path.as_str()), ("state", "/var/state"));
 }
 

@@ -79,14 +79,25 @@ fn debug_shows_no_value() {
     );
 }
 
-/// Masks by the definition: every byte of every occurrence, each run as one mask.
-fn by_definition(secrets: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
+#[test]
+fn hexadecimal_digits_are_masked() {
+    assert_eq!(mask(&["hunter22"], "68756e7465723232 68756E7465723232"), "*** ***");
+}
+
+/// Returns which bytes belong to an occurrence of a value.
+fn covered(secrets: &[Vec<u8>], text: &[u8]) -> Vec<bool> {
     let mut covered = vec![false; text.len()];
     for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
         for (at, _) in text.windows(secret.len()).enumerate().filter(|(_, window)| window == secret) {
             covered[at..at + secret.len()].fill(true);
         }
     }
+    covered
+}
+
+/// Masks by the definition: every byte of every occurrence, each run as one mask.
+fn by_definition(secrets: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
+    let covered = covered(secrets, text);
     let mut out = Vec::new();
     for (at, &byte) in text.iter().enumerate() {
         match covered[at] {
@@ -121,6 +132,25 @@ proptest! {
         let mut out: Vec<u8> = cuts.windows(2).flat_map(|cut| stream.push(&text[cut[0]..cut[1]])).collect();
         out.extend(stream.finish());
         prop_assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn a_cut_leaves_no_byte_that_the_whole_stream_would_not_show(
+        secrets in prop::collection::vec(letters(0..12), 1..4),
+        text in letters(0..60),
+        cut in (0_usize..60, 0_usize..60),
+    ) {
+        let redactor = Redactor::new(&secrets);
+        let (start, end) = (cut.0.min(cut.1).min(text.len()), cut.0.max(cut.1).min(text.len()));
+        let (head, tail) = redactor.mask_cut(&text[..start], &text[end..]);
+        let shown = covered(&secrets, &text);
+        let plain = |range: std::ops::Range<usize>| -> Vec<u8> {
+            range.filter(|&at| !shown[at]).map(|at| text[at]).collect()
+        };
+        let kept = |masked: &[u8]| -> Vec<u8> { masked.iter().copied().filter(|byte| *byte != b'*').collect() };
+        // More may be masked beside the cut, and nothing less anywhere.
+        prop_assert!(plain(0..start).starts_with(&kept(&head)), "{:?}", String::from_utf8_lossy(&head));
+        prop_assert!(plain(end..text.len()).ends_with(&kept(&tail)), "{:?}", String::from_utf8_lossy(&tail));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod yaml;
 
 use std::sync::Arc;
 
+use crate::files::MAX_SIZE;
 use crate::{Diagnostic, Diagnostics, Edit, Node, Source, Span, codes};
 use cause::Cause;
 use draft::Draft;
@@ -59,12 +60,16 @@ pub enum MergeKeys {
 /// Bounds on what is read, so that no document can take the machine down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of text; the default is 48 MiB.
+    /// Bytes of text; the default is 16 MiB. A source that [may be longer](Source::with_limit) is taken as far as it may,
+    /// and the bound on nodes grows with it.
     pub bytes: usize,
     /// Collections inside one another; the default is 128, more than [`Limits::MAX_DEPTH`] is taken as that.
     pub depth: usize,
-    /// Nodes of all documents, aliases expanded; the default is 4 million.
+    /// Nodes of all documents, aliases expanded; the default is 1.5 million. By what it takes in memory a sequence counts
+    /// twice and a mapping three times.
     pub nodes: usize,
+    /// Documents in one text; the default is 10 000.
+    pub documents: usize,
     /// What aliases and merge keys may add: bytes of text, and 64 for each node; the default is 16 MiB.
     pub expansion: usize,
 }
@@ -76,7 +81,18 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { bytes: 48 << 20, depth: 128, nodes: 4_000_000, expansion: 16 << 20 }
+        Self { bytes: MAX_SIZE, depth: 128, nodes: 1_500_000, documents: 10_000, expansion: 16 << 20 }
+    }
+}
+
+impl Limits {
+    /// The limits for a source: whoever has allowed it to be longer has allowed more nodes as well.
+    fn of(self, source: &Source) -> Self {
+        let times = source.limit() / MAX_SIZE;
+        if source.limit() <= self.bytes.max(MAX_SIZE) {
+            return self;
+        }
+        Self { bytes: source.limit(), nodes: self.nodes.saturating_mul(times + 1), ..self }
     }
 }
 
@@ -180,6 +196,7 @@ pub fn load_one(source: &Arc<Source>, options: &LoadOptions) -> LoadedOne {
 
 /// Reads all documents of a text, recovering from errors.
 pub fn load(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
+    let options = &LoadOptions { limits: options.limits.of(source), ..options.clone() };
     // Spans hold 32 bits.
     let bytes = options.limits.bytes.min(u32::MAX as usize);
     if source.text().len() > bytes {
@@ -200,11 +217,11 @@ fn too_long(source: &Arc<Source>, limit: usize) -> Loaded {
 }
 
 /// How many bytes may be read again after errors, and how often at most.
-const REREAD_BYTES: usize = 64 << 20;
+const REREAD_BYTES: usize = 8 << 20;
 const ROUNDS: usize = 64;
 
 fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
-    let rounds = (REREAD_BYTES / source.text().len().max(1)).clamp(2, ROUNDS);
+    let rounds = (REREAD_BYTES / source.text().len().max(1)).min(ROUNDS);
     let mut draft = Draft::new(source);
     let mut outcome = yaml::read(source, &draft, options);
     let mut found = Diagnostics::new();
@@ -212,13 +229,13 @@ fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     if outcome.invisible || outcome.error.is_some() {
         found = cause::invisible(source, &mut draft, &outcome.quoted);
     }
-    if !found.is_empty() {
+    if !found.is_empty() && rounds > 0 {
         outcome = yaml::read(source, &draft, options);
     }
-    for _ in 0..rounds {
-        if !repair(source, &mut draft, &outcome, &mut found) {
-            break;
-        }
+    // What is wrong is said in any case; what is repaired is read again as long as that is soon done.
+    let mut left = rounds;
+    while repair(source, &mut draft, &outcome, &mut found) && left > 0 {
+        left -= 1;
         outcome = yaml::read(source, &draft, options);
     }
     found.extend(outcome.diagnostics);

@@ -71,9 +71,17 @@ impl<'o> Tree<'o> {
     }
 
     /// Forgets the anchors of the document before.
-    pub(super) fn start_document(&mut self) {
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub(super) fn start_document(&mut self, span: Span) -> Result<(), Stop> {
         self.anchors.clear();
         self.anchor_names.clear();
+        let limit = self.options.limits.documents;
+        if self.documents.len() < limit {
+            return Ok(());
+        }
+        Err(self.stop(span, format!("the text has more than {limit} documents")))
     }
 
     pub(super) fn scalar(
@@ -106,6 +114,7 @@ impl<'o> Tree<'o> {
         anchor: usize,
         tag: Option<Box<str>>,
     ) -> Result<(), Stop> {
+        self.count(span, 1)?;
         self.open(span, flow, anchor, tag, Body::Sequence(Vec::new()))
     }
 
@@ -116,6 +125,7 @@ impl<'o> Tree<'o> {
         anchor: usize,
         tag: Option<Box<str>>,
     ) -> Result<(), Stop> {
+        self.count(span, 2)?;
         self.open(span, flow, anchor, tag, Body::Mapping { entries: Vec::new(), key: None })
     }
 

@@ -118,10 +118,7 @@ fn feed(tree: &mut Tree<'_>, draft: &Draft<'_>, event: Event<'_>, mark: &Mark) -
             Ok(())
         }
         Event::UnresolvedAlias(name) => tree.unknown_alias(span, &name),
-        Event::DocumentStart(..) => {
-            tree.start_document();
-            Ok(())
-        }
+        Event::DocumentStart(..) => tree.start_document(span),
         _ => Ok(()),
     }
 }

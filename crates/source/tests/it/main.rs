@@ -5,6 +5,7 @@ mod causes;
 mod corpus;
 mod diagnostics;
 mod emitting;
+mod files;
 mod fuzz;
 mod inside;
 mod json;

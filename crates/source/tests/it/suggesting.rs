@@ -20,6 +20,18 @@ fn nearest_name(#[case] name: &str, #[case] candidates: &[&str], #[case] expecte
 }
 
 #[test]
+fn a_search_ends() {
+    // Anagrams: each must be compared in full.
+    let all: Vec<String> = (0..200_000).map(|n| format!("{}{n}", "ab".repeat(60))).collect();
+    let start = std::time::Instant::now();
+    let _ = windlass_source::nearest(&"ba".repeat(62), all.iter().map(String::as_str));
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+    // What is longer than any name is near to nothing.
+    let long = "x".repeat(1_000_000);
+    assert_eq!(windlass_source::nearest(&long, [format!("{long}y").as_str()]), None);
+}
+
+#[test]
 fn a_unique_suggestion_has_no_rival() {
     assert_eq!(suggest_unique("prot", ["port", "post"]), Some("port"));
     assert_eq!(suggest_unique("porp", ["port", "pork"]), None);

@@ -24,6 +24,12 @@ pub(in super::super) fn invisible(
     found.into_iter().map(|((severity, c), edits)| report(source, severity, c, edits)).collect()
 }
 
+/// The most bytes of a line in which they are looked for: what stands around each is looked at.
+const LONGEST_LINE: usize = 16 << 10;
+
+/// The most of them that are taken out.
+const MOST: usize = 10_000;
+
 /// The edits that take them out, by what they do and which character it is.
 fn find(text: &str, quoted: &[Range<usize>]) -> BTreeMap<(Severity, char), Vec<Edit>> {
     let mut found: BTreeMap<_, Vec<Edit>> = BTreeMap::new();
@@ -34,14 +40,15 @@ fn find(text: &str, quoted: &[Range<usize>]) -> BTreeMap<(Severity, char), Vec<E
         let after = quoted.partition_point(|range| range.end <= at);
         quoted.get(after).is_some_and(|range| range.contains(&at))
     };
-    let mut start = 0;
+    let (mut start, mut count) = (0, 0);
     for line in text.split_inclusive('\n') {
-        if !line.is_ascii() {
+        if !line.is_ascii() && line.len() <= LONGEST_LINE && count < MOST {
             for (at, c) in line
                 .char_indices()
                 .filter(|&(at, c)| !is_quoted(start + at) && (start + at > 0 || c != '\u{feff}'))
             {
                 if let Some((severity, replacement)) = judge(line, at, c) {
+                    count += 1;
                     let span = Span::from(start + at..start + at + c.len_utf8());
                     found
                         .entry((severity, c))

@@ -1,0 +1,77 @@
+//! How much of the past is kept.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// How much of the past of an assembly is kept. What is beyond the newest `keep` *and* older than `older` may be forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// How many of the newest processes, and of the newest versions, are kept however old they are.
+    pub keep: usize,
+    /// What is younger is kept however much there is.
+    pub older: Age,
+}
+
+impl Default for Retention {
+    /// The newest 50, and what is younger than 90 days.
+    fn default() -> Self {
+        Self { keep: 50, older: Age(Duration::from_secs(90 * DAY)) }
+    }
+}
+
+const DAY: u64 = 24 * 60 * 60;
+
+/// A span of time as people write it: `90d`, `12h`, `30m`, `10s`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Age(pub Duration);
+
+/// Why a text is no span of time.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("expected a number with a unit, as 90d, 12h, 30m or 10s")]
+pub struct AgeError;
+
+impl FromStr for Age {
+    type Err = AgeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let seconds = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 60 * 60,
+            "d" => DAY,
+            _ => return Err(AgeError),
+        };
+        let number: u64 = number.parse().map_err(|_| AgeError)?;
+        number.checked_mul(seconds).map(|seconds| Self(Duration::from_secs(seconds))).ok_or(AgeError)
+    }
+}
+
+impl fmt::Display for Age {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs();
+        let units = [(DAY, "d"), (60 * 60, "h"), (60, "m"), (1, "s")];
+        let whole = units.into_iter().find(|(unit, _)| seconds.is_multiple_of(*unit)).unwrap_or((1, "s"));
+        write!(f, "{}{}", seconds / whole.0, whole.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_read_and_written() {
+        for text in ["90d", "12h", "30m", "10s", "36h", "25h", "61s"] {
+            assert_eq!(text.parse::<Age>().unwrap().to_string(), text);
+        }
+        assert_eq!("24h".parse::<Age>().unwrap().to_string(), "1d");
+        for text in ["", "d", "90", "9 d", "-1d", "1w", "99999999999999999999d", "9999999999999999999d"] {
+            assert_eq!(text.parse::<Age>(), Err(AgeError), "{text}");
+        }
+    }
+}

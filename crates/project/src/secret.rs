@@ -1,0 +1,135 @@
+//! Secrets of a location: values that `windlass.yaml` names and doesn't hold.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// The longest value, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// The words by which a name says that its value is secret; without case, `-`, `_` and `.`.
+const SECRET_WORDS: [&str; 8] =
+    ["password", "passwd", "passphrase", "secret", "token", "credential", "privatekey", "apikey"];
+
+/// Where the value of a location's property is.
+///
+/// ```yaml
+/// properties:
+///   token: {file: secrets/token}     # from the folder of windlass.yaml
+///   password: {env: CLOUD_PASSWORD}
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SecretSource {
+    /// A file, from the root of the project; one line break at its end is no part of the value.
+    File(PathBuf),
+    /// A variable of windlass's own environment.
+    Env(String),
+}
+
+/// A secret that can't be had. No text of it is in the message.
+#[derive(Debug, Error)]
+#[error("the property `{property}` of the location `{location}` {why}")]
+pub struct SecretError {
+    /// The location.
+    pub location: String,
+    /// The property.
+    pub property: String,
+    /// Why not, as the rest of a sentence.
+    pub why: String,
+}
+
+impl SecretSource {
+    /// Reads the value; `variables` is the environment.
+    ///
+    /// # Errors
+    /// Why there is none, as the rest of a sentence.
+    pub fn read(&self, root: &Path, variables: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+        let (value, origin) = match self {
+            Self::File(path) => {
+                let path = root.join(path);
+                let text = read_file(&path)
+                    .map_err(|why| format!("is to be read from `{}`: {why}", path.display()))?;
+                (text, format!("the file `{}`", path.display()))
+            }
+            Self::Env(name) => {
+                let value = variables(name).ok_or_else(|| {
+                    format!("is to be read from the variable `{name}`, which is not set; `export {name}=…`")
+                })?;
+                (value, format!("the variable `{name}`"))
+            }
+        };
+        if value.is_empty() { Err(format!("is empty: there is nothing in {origin}")) } else { Ok(value) }
+    }
+}
+
+fn read_file(path: &Path) -> Result<String, String> {
+    let words = |error: io::Error| {
+        let text = error.to_string();
+        text.split(" (os error").next().unwrap_or_default().to_lowercase()
+    };
+    // Nobody waits for a pipe, and devices have no end.
+    let metadata = path.metadata().map_err(words)?;
+    if !metadata.is_file() {
+        return Err("it is no regular file".to_owned());
+    }
+    let mut text = String::new();
+    let file = File::open(path).map_err(words)?;
+    file.take(LONGEST + 1).read_to_string(&mut text).map_err(words)?;
+    if text.len() as u64 > LONGEST {
+        return Err(format!("it has more than {} MiB", LONGEST >> 20));
+    }
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    Ok(text)
+}
+
+/// Tells whether the name of a property says that its value is secret.
+pub fn names_a_secret(property: &str) -> bool {
+    let plain: String = property.chars().filter(char::is_ascii_alphanumeric).collect();
+    let plain = plain.to_lowercase();
+    SECRET_WORDS.iter().any(|word| plain.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_and_a_variable_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("token"), "hunter2\r\n").unwrap();
+        std::fs::write(folder.path().join("empty"), "\n").unwrap();
+        let none = |_: &str| None;
+        let read = |source: SecretSource| source.read(folder.path(), &none);
+        assert_eq!(read(SecretSource::File("token".into())).unwrap(), "hunter2");
+        let variables = |name: &str| (name == "TOKEN").then(|| "hunter2".to_owned());
+        assert_eq!(SecretSource::Env("TOKEN".into()).read(folder.path(), &variables).unwrap(), "hunter2");
+        for (source, why) in [
+            (SecretSource::File("empty".into()), "is empty"),
+            (SecretSource::File("none".into()), "no such file"),
+            (SecretSource::File(".".into()), "no regular file"),
+            (SecretSource::File("/dev/zero".into()), "no regular file"),
+            (SecretSource::Env("NONE".into()), "not set"),
+        ] {
+            let error = read(source.clone()).unwrap_err();
+            assert!(error.contains(why), "{source:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_name_says_that_a_value_is_secret() {
+        for name in ["password", "db_Password", "access-token", "clientSecret", "private_key", "API-KEY"] {
+            assert!(names_a_secret(name), "{name}");
+        }
+        for name in ["trace", "region", "key", "image", "pass"] {
+            assert!(!names_a_secret(name), "{name}");
+        }
+    }
+}

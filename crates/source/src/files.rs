@@ -1,0 +1,195 @@
+//! The only door to files that somebody names: regular files, up to a size, without waiting.
+//!
+//! A path on a command line or in a document may lead to anything: `/dev/zero` never ends, a named pipe waits for a
+//! writer, a device does something when it is opened. Only what has an end that can be known is opened here. Standard
+//! input, and pipes that the program was started with (`/dev/fd/N`, as shells write `<(…)`), are read up to the same
+//! size.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+/// The most bytes of a document, unless whoever reads it says otherwise: 16 MiB.
+pub const MAX_SIZE: usize = 16 << 20;
+
+/// Why a file is not read. Each message is a fragment whose subject is the file: ``it is a folder``.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// It can't be opened or read.
+    Io(io::Error),
+    /// It is a folder.
+    Folder,
+    /// It is a named pipe, a device or a socket, given as a noun.
+    NotAFile(&'static str),
+    /// It is a link to something that is not there.
+    DanglingLink(PathBuf),
+    /// It has more bytes than are allowed.
+    TooLarge {
+        /// How many are.
+        limit: usize,
+    },
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Io(error) => f.write_str(&in_words(error)),
+            Self::Folder => f.write_str("it is a folder, and a file is needed"),
+            Self::NotAFile(what) => write!(f, "it is {what}, and a regular file is needed"),
+            Self::DanglingLink(target) => {
+                write!(f, "it is a link to `{}`, which is not there", target.display())
+            }
+            Self::TooLarge { limit } => write!(f, "it has more than {}", size(*limit)),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<ReadError> for io::Error {
+    fn from(error: ReadError) -> Self {
+        let kind = match &error {
+            ReadError::Io(_) => io::ErrorKind::Other,
+            ReadError::Folder => io::ErrorKind::IsADirectory,
+            ReadError::NotAFile(_) | ReadError::DanglingLink(_) => io::ErrorKind::InvalidInput,
+            ReadError::TooLarge { .. } => io::ErrorKind::FileTooLarge,
+        };
+        match error {
+            ReadError::Io(error) => error,
+            other => Self::new(kind, other),
+        }
+    }
+}
+
+impl ReadError {
+    /// Whether there is nothing of that name at all.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// Reads a file of at most `limit` bytes.
+///
+/// ```
+/// use windlass_source::files::{MAX_SIZE, ReadError, read};
+///
+/// assert!(matches!(read("/dev/zero".as_ref(), MAX_SIZE), Err(ReadError::NotAFile("a device"))));
+/// assert!(matches!(read("/".as_ref(), MAX_SIZE), Err(ReadError::Folder)));
+/// assert!(matches!(read("/etc/passwd".as_ref(), 3), Err(ReadError::TooLarge { limit: 3 })));
+/// ```
+///
+/// # Errors
+/// See [`ReadError`]. What is no file is not opened.
+pub fn read(path: &Path, limit: usize) -> Result<Vec<u8>, ReadError> {
+    let (file, length) = open(path)?;
+    if length > limit as u64 {
+        return Err(ReadError::TooLarge { limit });
+    }
+    read_from(file, limit)
+}
+
+/// Reads a file as [`read`] does, as UTF-8.
+///
+/// # Errors
+/// Those of [`read`]; [`ReadError::Io`] for other bytes.
+pub fn read_text(path: &Path, limit: usize) -> Result<String, ReadError> {
+    text(read(path, limit)?)
+}
+
+/// Reads standard input, or any other stream that somebody has opened, up to its end.
+///
+/// # Errors
+/// [`ReadError::TooLarge`] as soon as more than `limit` bytes have come.
+pub fn read_from(reader: impl Read, limit: usize) -> Result<Vec<u8>, ReadError> {
+    let mut bytes = Vec::new();
+    reader.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes).map_err(ReadError::Io)?;
+    if bytes.len() > limit { Err(ReadError::TooLarge { limit }) } else { Ok(bytes) }
+}
+
+/// Returns bytes as text.
+///
+/// # Errors
+/// [`ReadError::Io`] where they are not UTF-8.
+pub fn text(bytes: Vec<u8>) -> Result<String, ReadError> {
+    let invalid = |_| ReadError::Io(io::Error::new(io::ErrorKind::InvalidData, "the text is not UTF-8"));
+    String::from_utf8(bytes).map_err(invalid)
+}
+
+/// Opens a regular file for reading, and tells how long it is. For those who read only a part of it, or as it comes.
+///
+/// # Errors
+/// Those of [`read`], but for the size.
+pub fn open(path: &Path) -> Result<(File, u64), ReadError> {
+    let inherited = is_inherited(path);
+    let seen = path.metadata().map_err(|error| why(path, error))?;
+    refuse(&seen, inherited)?;
+    // What has become a named pipe since is not waited for.
+    let mut options = OpenOptions::new();
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let file = options.read(true).custom_flags(flags).open(path).map_err(|error| why(path, error))?;
+    let opened = file.metadata().map_err(ReadError::Io)?;
+    refuse(&opened, inherited)?;
+    if opened.file_type().is_fifo() {
+        // Whoever writes to it takes the time that it takes.
+        let flags = fcntl_getfl(&file).map_err(io::Error::from).map_err(ReadError::Io)?;
+        fcntl_setfl(&file, flags - OFlags::NONBLOCK).map_err(io::Error::from).map_err(ReadError::Io)?;
+        return Ok((file, 0));
+    }
+    Ok((file, opened.len()))
+}
+
+/// Refuses what is no regular file; a pipe that the program was started with has been opened by whoever named it.
+fn refuse(metadata: &Metadata, inherited: bool) -> Result<(), ReadError> {
+    let kind = metadata.file_type();
+    if kind.is_file() || (inherited && kind.is_fifo()) {
+        Ok(())
+    } else if kind.is_dir() {
+        Err(ReadError::Folder)
+    } else if kind.is_fifo() {
+        Err(ReadError::NotAFile("a named pipe"))
+    } else if kind.is_socket() {
+        Err(ReadError::NotAFile("a socket"))
+    } else {
+        Err(ReadError::NotAFile("a device"))
+    }
+}
+
+fn is_inherited(path: &Path) -> bool {
+    let number = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().is_ascii());
+    let below = |folder: &str| path.parent() == Some(Path::new(folder)) && number(path);
+    path == Path::new("/dev/stdin") || below("/dev/fd") || below("/proc/self/fd")
+}
+
+/// Says that a name leads nowhere where it is a link.
+fn why(path: &Path, error: io::Error) -> ReadError {
+    match path.read_link() {
+        Ok(target) if error.kind() == io::ErrorKind::NotFound => ReadError::DanglingLink(target),
+        _ => ReadError::Io(error),
+    }
+}
+
+/// Returns the system's words for an error, without its number.
+fn in_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+}
+
+/// Returns a number of bytes for people.
+fn size(bytes: usize) -> String {
+    match bytes {
+        _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} bytes"),
+    }
+}
