@@ -8,9 +8,9 @@ use crate::value::{Map, Node, Value};
 /// A place at which two documents differ.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// What the first has there.
+    /// The node of the first document there.
     pub a: Option<Node>,
-    /// What the second has there.
+    /// The node of the second document there.
     pub b: Option<Node>,
     /// The place: keys, `[i]` for entries of lists, or the names of entries that have one.
     pub path: Vec<String>,

@@ -1,4 +1,4 @@
-//! Circles: nodes that wait for each other.
+//! Cycles: nodes that wait for each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::report::{Reason, UnresolvedNode};
 use crate::value::Node;
 
-/// The circles among nodes that wait, each from its first node in the order of the document.
+/// The cycles among waiting nodes, each from its first node in the order of the document.
 ///
 /// A node that waits names what it waits for in its message; the name is looked up from the node outwards, as
 /// references are.

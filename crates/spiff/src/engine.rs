@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use windlass_source::Source;
 
-use crate::eval::scope::Steps;
+use crate::eval::scope::{LevelKind, Steps};
 use crate::eval::{Env, Level, State};
 use crate::flow::{self, Keep};
 use crate::functions::{FunctionError, Host, Registry};
+use crate::mistakes::Mistakes;
 use crate::report::Unresolved;
 use crate::syntax::{Place, SyntaxError};
 use crate::trace::{Trace, TraceStep};
-use crate::value::{Map, Node, Value};
+use crate::value::{Flags, Map, Node, Value};
 use crate::yaml::{ReadError, read_document, to_yaml};
 use crate::{Features, Limits, Outside};
 
@@ -42,7 +43,7 @@ impl From<Unresolved> for SpiffError {
     }
 }
 
-/// What stays in a result that would go.
+/// The parts of a result that are kept instead of removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preserve {
     /// Expressions that can't be evaluated stay as they are instead of being errors.
@@ -77,7 +78,7 @@ pub struct Engine {
     tags: Vec<(String, Node)>,
     preserve: Preserve,
     trace: Option<String>,
-    unicode: bool,
+    mistakes: Mistakes,
 }
 
 impl Default for Engine {
@@ -128,7 +129,7 @@ impl Engine {
             tags: Vec::new(),
             preserve: Preserve::default(),
             trace: None,
-            unicode: true,
+            mistakes: Mistakes::default(),
         }
     }
 
@@ -186,7 +187,14 @@ impl Engine {
 
     /// Refuses characters beyond ASCII in expressions, as the original does by mistake.
     pub fn with_ascii_only(mut self) -> Self {
-        self.unicode = false;
+        self.mistakes.ascii_only = true;
+        self
+    }
+
+    /// Leaves entries without a unique key beside `- <<: (( merge ))` as they are, as the original does by mistake: their
+    /// expressions stay text.
+    pub fn with_raw_entries(mut self) -> Self {
+        self.mistakes.raw_entries = true;
         self
     }
 
@@ -230,15 +238,26 @@ impl Engine {
         if unresolved.is_empty() { Ok(result) } else { Err(unresolved.into()) }
     }
 
-    /// A stream of documents that are processed one after the other, and can refer to those before (`doc.1::a`).
+    /// A document and its stubs. Where the engine has neither bindings nor tags nor features, nothing is shared between
+    /// them, as with the original's command: global tags aren't seen by the next level, and `___` is the document.
     pub fn session(&self) -> Session {
+        let is_plain = self.bindings.is_empty() && self.tags.is_empty() && self.features == Features::NONE;
+        self.open(if is_plain { LevelKind::Nothing } else { LevelKind::Bindings })
+    }
+
+    /// A stream of documents that are processed one after the other, and can refer to those before (`doc.1::a`).
+    pub fn stream(&self) -> Session {
+        self.open(LevelKind::Bindings)
+    }
+
+    fn open(&self, kind: LevelKind) -> Session {
         let trace = self.trace.as_deref().map(Trace::new);
         let state = Arc::new(State::new(
             self.features,
             self.limits,
             self.registry.clone(),
             self.outside.clone(),
-            self.unicode,
+            self.mistakes,
             trace,
         ));
         for (name, node) in &self.tags {
@@ -247,7 +266,7 @@ impl Engine {
         }
         state.next_document();
         let source: Arc<str> = "<bindings>".into();
-        let level = Level { state, stubs: Vec::new(), outer: None, source, bindings: true };
+        let level = Level { state, stubs: Vec::new(), outer: None, source, kind };
         let env = Env::new(level).with_fields(Arc::new(self.bindings.clone()));
         Session { env, preserve: self.preserve }
     }
@@ -282,15 +301,17 @@ impl Session {
     /// # Errors
     /// If the template has nodes without value, or a limit is exceeded.
     pub fn apply(&self, template: &Node, prepared: &[Node]) -> Result<Processed, SpiffError> {
-        let keep = Keep { escapes: true, temporary: true, ..self.keep() };
-        let whole = flow::apply(template, prepared, &self.env, keep);
+        let whole = flow::process(template, prepared, &self.env, self.keep());
         self.env.state().host.clean();
-        let whole = whole?;
+        let (whole, complete) = whole?;
         let state = flow::state_only(&whole);
-        let node = flow::tidied(&whole, &self.env, self.keep());
+        // As in the original, nothing goes from a result that is incomplete.
+        let node = if complete { flow::tidied(&whole, &self.env, self.keep()) } else { whole };
         let processed = Processed { node, state, trace: self.steps() };
         self.check_size(&processed.node)?;
-        self.env.state().push_document(&processed.node);
+        if complete {
+            self.env.state().push_document(&processed.node);
+        }
         self.env.state().next_document();
         Ok(processed)
     }
@@ -310,6 +331,23 @@ impl Session {
     /// If the document has nodes without value, or a limit is exceeded.
     pub fn process_bare(&self, document: &Node, stubs: &[Node]) -> Result<Node, SpiffError> {
         Ok(flow::single(document, stubs, &self.env)?)
+    }
+
+    /// Whether a result goes as a whole: its root is marked `&temporary`.
+    pub fn discards(&self, result: &Node) -> bool {
+        !self.preserve.temporary && result.annotations().flags.has(Flags::TEMPORARY)
+    }
+
+    /// Evaluates an expression that sees the fields of a processed document.
+    ///
+    /// # Errors
+    /// If the expression isn't one, or has no value.
+    pub fn evaluate(&self, expression: &str, fields: &Map) -> Result<Node, SpiffError> {
+        let expr = self.env.state().parse(expression, &Place::default())?;
+        let level = Level::nested(&self.env, "context");
+        let scope = Env::new(level).with_locals(fields.clone());
+        let node = Node::new(crate::eval::closure::Expression::value(expr)).with_source("<expr>");
+        Ok(flow::apply(&node, &[], &scope, Keep::NOTHING)?)
     }
 
     /// How the node got its value that [`Engine::with_trace`] asked for.

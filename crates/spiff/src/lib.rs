@@ -30,11 +30,14 @@
 mod check;
 mod compare;
 mod cycle;
+mod definition;
 mod engine;
 mod eval;
 mod flow;
 pub mod functions;
 mod limits;
+mod mistakes;
+mod output;
 mod outside;
 mod report;
 pub mod syntax;
@@ -44,9 +47,11 @@ pub mod yaml;
 
 pub use check::check;
 pub use compare::{Difference, diff};
+pub use definition::{DefinitionError, define};
 pub use engine::{Engine, Preserve, Processed, Session, SpiffError};
 pub use flow::discard_temporary;
 pub use limits::{Features, Limits};
+pub use output::{Output, OutputError};
 pub use outside::{Fetch, Now, Outside, Random};
 pub use report::{Reason, Unresolved, UnresolvedNode};
 pub use trace::TraceStep;

@@ -1,8 +1,8 @@
-//! What a template may cost.
+//! Limits on the cost of a template.
 
 use std::time::Duration;
 
-/// What a template may cost; exceeding any of it ends the processing with an error.
+/// Limits on the cost of a template. Exceeding one ends the processing with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Evaluated expressions and bytes of text made count as one, entries of lists as 64, maps as 200: as what they take
@@ -10,7 +10,7 @@ pub struct Limits {
     pub steps: u64,
     /// Calls of lambdas and templates within each other.
     pub depth: u32,
-    /// How often a document is gone through.
+    /// The number of passes over a document.
     pub passes: u32,
     /// Wall-clock time, `sync` included.
     pub time: Duration,
@@ -19,12 +19,14 @@ pub struct Limits {
     pub output: usize,
 }
 
-/// What an entry of a list costs, in steps.
+/// How many levels of lists and maps a value may have. Functions that recurse over values rely on it.
+pub(crate) const LEVELS: u32 = 2_000;
+/// The cost of a list's entry in steps.
 pub(crate) const ENTRY: u64 = 64;
-/// What a map costs, in steps.
+/// The cost of a map in steps.
 pub(crate) const MAP: u64 = 200;
 
-/// What the containers of a value cost that was made, and its text.
+/// The cost of a new value: its list or map, or its text.
 pub(crate) fn cost(value: &crate::value::Value) -> u64 {
     use crate::value::Value;
     match value {

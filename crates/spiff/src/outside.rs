@@ -1,12 +1,14 @@
-//! The world outside of a template, of which it sees what it is granted.
+//! The outside world, as far as templates have access to it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use windlass_source::files::{self, ReadError};
 
 use crate::functions::{Capability, Denied};
 
@@ -18,9 +20,9 @@ pub type Now = Arc<dyn Fn() -> Duration + Send + Sync>;
 pub type Random = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
 
 /// How much of a file, an answer or an output is read.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const LARGEST: usize = 64 * 1024 * 1024;
 
-/// What a template may ask of the world outside. Nothing, unless it is granted.
+/// The access of templates to the outside world. Nothing is granted by default.
 ///
 /// ```
 /// use windlass_spiff::Outside;
@@ -59,8 +61,8 @@ impl Default for Outside {
 }
 
 impl Outside {
-    /// Nothing is granted; the time is that of 1970 and chance is none, until [`with_clock`](Self::with_clock) and
-    /// [`with_random`](Self::with_random) give better ones.
+    /// Grants nothing. The clock stands at 1970 and there is no randomness, until [`with_clock`](Self::with_clock) and
+    /// [`with_random`](Self::with_random) supply them.
     pub fn none() -> Self {
         Self {
             read: Vec::new(),
@@ -94,7 +96,7 @@ impl Outside {
         self
     }
 
-    /// Addresses may be read, by these means.
+    /// Addresses may be read with this function.
     pub fn allow_http(mut self, fetch: Fetch) -> Self {
         self.fetch = Some(fetch);
         self
@@ -160,12 +162,12 @@ impl Outside {
             return Ok(fetch(path)?);
         }
         let file = self.granted(Capability::Read, path)?;
-        let mut content = Vec::new();
-        std::fs::File::open(file)?.take(LARGEST + 1).read_to_end(&mut content)?;
-        if content.len() as u64 > LARGEST {
-            return Err(io::Error::other(format!("{path} is larger than {LARGEST} bytes")).into());
+        match files::read(&file, LARGEST) {
+            Err(ReadError::TooLarge { limit }) => {
+                Err(io::Error::other(format!("{path} is larger than {limit} bytes")).into())
+            }
+            read => Ok(read.map_err(io::Error::from)?),
         }
-        Ok(content)
     }
 
     pub(crate) fn write(&self, path: &str, content: &[u8], mode: u32) -> Result<(), Denied> {

@@ -1,4 +1,4 @@
-//! What is left unresolved, and why.
+//! The report of unresolved nodes and their reasons.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::value::{Issue, Node, Value};
 /// A node that has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnresolvedNode {
-    /// The expression as it is printed, or what else the node is.
+    /// The printed expression, or the kind of another node.
     pub text: String,
     /// It is an expression.
     pub is_expression: bool,
     /// The name of the document.
     pub source: String,
-    /// Where it is: keys, and `[i]` for entries of lists.
+    /// The path: keys, and `[i]` for entries of lists.
     pub path: Vec<Arc<str>>,
     /// Where the problem happened, if that is another place.
     pub origin: Vec<Arc<str>>,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
     /// The problem and what led to it; empty if nothing more is known.
     pub issue: Issue,
@@ -33,7 +33,7 @@ pub struct UnresolvedNode {
 pub enum Reason {
     /// It has a problem of its own.
     Error,
-    /// It waits for what will never come: it is part of a circle.
+    /// It is part of a cycle of nodes that wait for each other.
     Pending,
     /// It depends on a node that failed.
     Depends,
@@ -49,13 +49,13 @@ impl Reason {
     }
 }
 
-/// All nodes of a document that have no value: own errors first, then circles, then what depends on failed nodes;
-/// each in the order of the document.
+/// All nodes of a document that have no value: those with problems of their own, then cycles, then those that depend on
+/// failed nodes; each in the order of the document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unresolved {
     /// The nodes.
     pub nodes: Vec<UnresolvedNode>,
-    /// The circles in which nodes wait for each other, as paths.
+    /// The cycles of nodes that wait for each other, as paths.
     pub cycles: Vec<Vec<String>>,
 }
 
@@ -76,7 +76,7 @@ impl Unresolved {
         (any(Reason::Error), any(Reason::Depends))
     }
 
-    /// As problems of the node that needed the document.
+    /// The unresolved nodes, as problems of the node that needed the document.
     pub(crate) fn issues(&self) -> Vec<Issue> {
         self.nodes.iter().map(|node| Issue { message: node.line(""), ..node.issue.clone() }).collect()
     }
@@ -133,7 +133,7 @@ impl Display for Unresolved {
 
 impl std::error::Error for Unresolved {}
 
-/// What led to a problem, below it.
+/// The causes of a problem, as lines below it.
 fn nested(issue: &Issue) -> String {
     let (prefix, gap) = if issue.chain { ("\n\t\t... ", "") } else { ("\n", "\t\t\t") };
     let mut text = String::new();
@@ -214,6 +214,7 @@ fn unresolved(node: &Node, path: &[Arc<str>], problem: Option<Issue>) -> Unresol
 /// Where a problem happened, as seen from the node: nothing if there, `..` and the rest if below it.
 fn elsewhere(path: &[Arc<str>], origin: &[Arc<str>]) -> Vec<Arc<str>> {
     match origin.strip_prefix(path) {
+        _ if path.is_empty() => origin.to_vec(),
         Some([]) => Vec::new(),
         Some(rest) => std::iter::once(Arc::from("..")).chain(rest.iter().cloned()).collect(),
         None => origin.to_vec(),

@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 pub struct TraceStep {
     /// The document it was in: a stub or the template.
     pub document: String,
-    /// Which time the document was gone through, from 1.
+    /// The number of the pass, from 1.
     pub pass: u32,
-    /// What happened.
+    /// The event.
     pub event: String,
-    /// What it was then, in short.
+    /// The value at that time, shortened.
     pub value: String,
 }
 

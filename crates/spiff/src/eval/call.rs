@@ -54,14 +54,14 @@ fn by_name(expr: &Child, name: &str, call: &Call, env: &Env, locally: bool) -> E
             parts.info.undefined = false;
             return Eval::with("undef", parts.info);
         }
-        "eval" => return evaluated(&values, parts, env, locally),
+        "eval" => return evaluated(expr, &values, parts, env, locally),
         _ => {}
     }
     let Some(function) = env.state().registry.get(name).cloned() else {
         return parts.error(format!("unknown function '{name}'"));
     };
     for value in &values {
-        // What is too large to be written ends here, whatever the function makes of it.
+        // An argument that is larger than a result may be ends the processing, whatever the function does with it.
         env.state().is_resolved(value);
     }
     if let Some(limit) = env.state().exhausted() {
@@ -76,7 +76,7 @@ fn by_name(expr: &Child, name: &str, call: &Call, env: &Env, locally: bool) -> E
     finish(expr, result, info, env)
 }
 
-/// What a function gave, for the node.
+/// The outcome of a function call, for the node.
 fn finish(expr: &Child, result: Result<Node, FunctionError>, info: Info, env: &Env) -> Eval {
     match result {
         Ok(node) => {
@@ -86,7 +86,6 @@ fn finish(expr: &Child, result: Result<Node, FunctionError>, info: Info, env: &E
             let annotations = node.annotations();
             let own = Info {
                 key_name: annotations.key_name.clone(),
-                flags: annotations.flags,
                 raw: true,
                 undefined: annotations.undefined || matches!(node.value(), Value::Undefined),
                 ..Info::default()
@@ -115,8 +114,11 @@ pub(super) fn failure(expr: &Child, error: FunctionError, info: Info, env: &Env)
                 Nested::Nodes(lines) => (false, lines),
             };
             let nested = if chain { links(nested) } else { nested.into_iter().map(Issue::new).collect() };
+            // A problem that arguments have noted is what is reported.
+            let known = info.issue.clone().filter(|issue| !issue.message.is_empty());
             let mut info = info.with_error("");
-            info.issue = Some(Arc::new(Issue { message, nested, chain, path: None }));
+            let own = || Arc::new(Issue { message, nested, chain, path: None });
+            info.issue = Some(known.unwrap_or_else(own));
             Eval::failed(info)
         }
     }
@@ -190,21 +192,17 @@ fn by_value(expr: &Child, call: &Call, env: &Env) -> Eval {
         Ok(value) => value,
         Err(failed) => return failed,
     };
-    let known = parts.resolved;
-    if known && !matches!(function, Value::Lambda(_)) {
+    if parts.resolved && !matches!(function, Value::Lambda(_)) {
         return parts
             .error(format!("function call '{}' requires function name or lambda value", call.function));
     }
-    // What was noted about the function doesn't count for the result.
-    let waiting = std::mem::take(&mut parts.info);
+    // Facts about the function itself don't count, also where it is waited for.
+    parts.info = Info::default();
     let (named, values) = match arguments(&mut parts, call, env) {
         Ok(found) => found,
         Err(failed) => return failed,
     };
     if !parts.resolved {
-        if !known {
-            parts.info = waiting.join(std::mem::take(&mut parts.info));
-        }
         return parts.later(|pushed| {
             let function = pushed.next();
             pushed_call(call, function, pushed)
@@ -224,13 +222,18 @@ fn by_value(expr: &Child, call: &Call, env: &Env) -> Eval {
 }
 
 /// `eval(text)`
-fn evaluated(values: &[Node], parts: Parts, env: &Env, locally: bool) -> Eval {
+fn evaluated(expr: &Child, values: &[Node], parts: Parts, env: &Env, locally: bool) -> Eval {
     let [value] = values else { return parts.error("one argument required for 'eval'") };
     let Value::String(text) = value.value() else {
         return parts.error("string argument required for 'eval'");
     };
     match env.state().parse(text, &env.place()) {
-        Ok(expr) => super::eval(&expr, env, locally),
+        Ok(parsed) => match super::eval(&parsed, env, locally) {
+            Eval { outcome: super::Outcome::Later(_), info } => {
+                Eval::later(expr.clone(), info.join(parts.info))
+            }
+            done => done.noting(|info| *info = std::mem::take(info).join(parts.info)),
+        },
         Err(error) => parts.error(format!("({text})\t {error}")),
     }
 }

@@ -4,8 +4,10 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::scope::Env;
+use super::waiting::{self, Seen};
 use crate::syntax::ast::{Child, Lambda};
 use crate::syntax::quote::go_quote;
+use crate::syntax::too_deep::with_stack;
 use crate::value::number::float_text;
 use crate::value::{Callable, Map, Node, Pending, TemplateValue, Value};
 
@@ -39,6 +41,14 @@ impl Closure {
     }
 }
 
+/// A lambda can hold a lambda that holds a lambda, and so on: freeing them needs a stack of that depth.
+impl Drop for Closure {
+    fn drop(&mut self) {
+        let held = (self.env.scope.take(), self.env.statics.take(), self.statics.take());
+        with_stack(move || drop(held));
+    }
+}
+
 impl Callable for Closure {
     fn text(&self) -> String {
         let statics = match &self.statics {
@@ -69,7 +79,7 @@ impl Callable for Closure {
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     pub(crate) path: String,
-    /// What is processed when it is instantiated.
+    /// The node that is processed when the template is instantiated.
     pub(crate) prepared: Node,
     pub(crate) original: Node,
     pub(crate) env: Env,
@@ -98,28 +108,44 @@ impl TemplateValue for Template {
 
 /// An expression of a document.
 #[derive(Clone, Debug)]
-pub(crate) struct Expression(pub(crate) Child);
+pub(crate) struct Expression {
+    expr: Child,
+    /// The nodes that it referred to when it was last found to wait.
+    seen: Option<Seen>,
+}
 
 impl Expression {
     pub(crate) fn of(pending: &Arc<dyn Pending>) -> Option<&Child> {
-        pending.as_any().downcast_ref::<Self>().map(|expression| &expression.0)
+        pending.as_any().downcast_ref::<Self>().map(|expression| &expression.expr)
     }
 
     pub(crate) fn value(expr: Child) -> Value {
-        Value::Expression(Arc::new(Self(expr)))
+        Value::Expression(Arc::new(Self { expr, seen: None }))
+    }
+
+    /// An expression that was found to wait at a place.
+    pub(crate) fn waiting(expr: Child, env: &Env) -> Value {
+        let seen = waiting::references(&expr).map(|references| waiting::seen(&references, env));
+        Value::Expression(Arc::new(Self { expr, seen }))
+    }
+
+    /// Whether an expression waits, and another try would find the same.
+    pub(crate) fn still_waits(pending: &Arc<dyn Pending>, env: &Env) -> bool {
+        let Some(Self { expr, seen: Some(seen) }) = pending.as_any().downcast_ref() else { return false };
+        waiting::references(expr).is_some_and(|references| waiting::sees(&references, seen, env))
     }
 }
 
 impl Pending for Expression {
     fn text(&self) -> String {
-        self.0.to_string()
+        self.expr.to_string()
     }
 
     fn equivalent(&self, other: &dyn Pending) -> bool {
         other
             .as_any()
             .downcast_ref::<Self>()
-            .is_some_and(|other| Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0)
+            .is_some_and(|other| Arc::ptr_eq(&self.expr, &other.expr) || self.expr == other.expr)
     }
 
     fn as_any(&self) -> &dyn Any {

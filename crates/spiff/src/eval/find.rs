@@ -5,7 +5,7 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use super::closure::{Closure, Template};
-use super::scope::{Env, Scope, Steps};
+use super::scope::{Env, LevelKind, Scope, Steps};
 use crate::syntax::embedded;
 use crate::value::{Map, Node, Value};
 
@@ -161,7 +161,7 @@ pub(crate) fn path<'p>(root: &Node, path: impl IntoIterator<Item = &'p str>, con
     Some(here)
 }
 
-/// What a name stands for, and how the search goes on below it.
+/// The meaning of a name, and how the search goes on below it.
 pub(crate) enum Found {
     /// A node: the next step is below it.
     Node(Node),
@@ -199,7 +199,7 @@ impl Found {
 }
 
 impl Env {
-    /// What a name stands for.
+    /// The meaning of a name.
     pub(crate) fn name(&self, name: &str) -> Option<Found> {
         if name == CONTEXT {
             return Some(Found::Node(self.context()));
@@ -222,7 +222,9 @@ impl Env {
         }
         if name == ROOT {
             let mut outermost = self;
-            while let Some(outer) = &outermost.level.outer {
+            while let Some(outer) = &outermost.level.outer
+                && outer.level.kind != LevelKind::Nothing
+            {
                 outermost = outer;
             }
             return Some(Found::Node(Node::new(Value::Map(outermost.root_fields()))));
@@ -297,14 +299,20 @@ impl Env {
             ("PATH", steps(&self.path)),
             ("STUBPATH", steps(&self.stub_path)),
         ];
-        let mut bindings = Value::map::<&str>([]);
+        // Without bindings it is a list, as in the original.
+        let mut bindings = Value::list([]);
         let mut outers = Vec::new();
         let mut outer = self.level.outer.as_ref();
         while let Some(env) = outer {
-            if env.level.bindings {
-                bindings = Value::Map(env.root_fields());
-            } else {
-                outers.push(Node::new(Value::Map(env.root_fields())));
+            let fields = env.root().map(|root| root.fields());
+            if env.level.kind == LevelKind::Bindings {
+                bindings = Value::Map(fields.clone().unwrap_or_default());
+            }
+            match fields {
+                Some(fields) if env.level.kind == LevelKind::Document || !fields.is_empty() => {
+                    outers.push(Node::new(Value::Map(fields)));
+                }
+                _ => {}
             }
             outer = env.level.outer.as_ref();
         }

@@ -1,4 +1,4 @@
-//! What functions may ask for, given to them.
+//! The evaluator's side of a function call.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::value::{Callable, Issue, Node, Value};
 /// The world of a function that is called at one place.
 pub(crate) struct HostOf<'e> {
     env: &'e Env,
-    /// What a function found not to be known yet.
+    /// A message about the value that a function waits for.
     pub(crate) waiting: Option<Info>,
 }
 

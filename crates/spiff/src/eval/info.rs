@@ -1,4 +1,4 @@
-//! What an evaluation gives beside a value.
+//! The results of an evaluation beside a value.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) struct Eval {
     pub(crate) info: Info,
 }
 
-/// What is to be noted at the node that an expression belongs to.
+/// Facts for the annotations of the node that an expression belongs to.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a node")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Info {
@@ -34,7 +34,7 @@ pub(crate) struct Info {
     pub(crate) undefined: bool,
     pub(crate) error: bool,
     pub(crate) failed: bool,
-    /// What is below the value needn't be known; it counts for paths that follow only.
+    /// Nodes below the value may be unresolved; it counts for paths that follow only.
     pub(crate) raw: bool,
     pub(crate) flags: Flags,
     pub(crate) key_name: Option<Arc<str>>,
@@ -43,7 +43,7 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    /// What the evaluation of another part adds.
+    /// Adds the facts of another part's evaluation.
     pub(crate) fn join(mut self, other: Self) -> Self {
         if other.redirect != Redirect::None {
             self.redirect = other.redirect;

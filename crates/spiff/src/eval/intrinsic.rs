@@ -7,6 +7,7 @@ use super::lambda;
 use super::mapping::style;
 use super::{Env, Eval, Info, Outcome, Parts};
 use crate::syntax::ast::{Argument, Call, Child, Expr, Sync};
+use crate::syntax::quote::go_quote;
 use crate::value::{Map, Node, Value};
 
 pub(super) fn is_one(name: &str) -> bool {
@@ -25,7 +26,7 @@ pub(super) fn call(expr: &Child, name: &str, call: &Call, env: &Env) -> Eval {
         "optional" => optional(expr, arguments, env),
         "stub" => stub(expr, arguments, env),
         "catch" => match arguments {
-            // What may still come to be is given one more pass.
+            // A value that may still appear gets one more pass.
             [argument] => Eval::later(Arc::new(Expr::Catch(argument.expr.clone(), None)), Info::default()),
             _ => Eval::error("catch requires a single argument"),
         },
@@ -56,7 +57,10 @@ fn require(expr: &Child, arguments: &[Argument], env: &Env) -> Eval {
     match outcome {
         Outcome::Later(_) => Eval::later(expr.clone(), Info::default()),
         Outcome::Value(value) if !info.undefined && !matches!(value, Value::Null) => Eval::value(value),
-        _ => Eval::error(format!("required expression \"{}\" undefined", argument.expr)),
+        _ => {
+            let shown = go_quote(&argument.expr.to_string());
+            Eval::error(format!("required expression {shown} undefined"))
+        }
     }
 }
 

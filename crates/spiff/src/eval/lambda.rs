@@ -17,9 +17,10 @@ fn static_scope(env: &Env) -> Env {
     }
 }
 
-/// `|x|->e`: defaults are evaluated at once.
+/// `|x|->e`: defaults are evaluated at once, and are from then on what the lambda is printed with.
 pub(super) fn make(lambda: &Arc<Lambda>, env: &Env, locally: bool) -> Eval {
     let mut defaults = Vec::with_capacity(lambda.parameters.len());
+    let mut made = lambda.clone();
     for (position, parameter) in lambda.parameters.iter().enumerate() {
         let Some(default) = &parameter.default else {
             defaults.push(None);
@@ -27,13 +28,17 @@ pub(super) fn make(lambda: &Arc<Lambda>, env: &Env, locally: bool) -> Eval {
         };
         let Eval { outcome, info } = super::eval(default, env, locally);
         match outcome {
-            Outcome::Value(value) => defaults.push(Some(value)),
+            Outcome::Value(value) => {
+                let known = Arc::new(Expr::Known(value.clone()));
+                Arc::make_mut(&mut made).parameters[position].default = Some(known);
+                defaults.push(Some(value));
+            }
             Outcome::Later(_) => {
                 return Eval::later(Arc::new(Expr::Lambda(lambda.clone())), info);
             }
             Outcome::Failed => {
                 let message = format!(
-                    "evaluation of lambda call default argument {position} failed: {lambda}: {default}"
+                    "evaluation of lambda call default argument {position} failed: {made}: {default}"
                 );
                 return Eval::failed(chained(info, message));
             }
@@ -41,7 +46,7 @@ pub(super) fn make(lambda: &Arc<Lambda>, env: &Env, locally: bool) -> Eval {
     }
     let env = static_scope(env).with_statics_of(env);
     let statics = env.statics.clone();
-    Eval::value(Closure { lambda: lambda.clone(), defaults, statics, env }.into_value())
+    Eval::value(Closure { lambda: made, defaults, statics, env }.into_value())
 }
 
 /// A problem that another one led to, in a chain of calls.
@@ -53,15 +58,12 @@ pub(super) fn chained(mut info: Info, message: String) -> Info {
 }
 
 /// `lambda e`: a lambda value, or the text of a lambda.
-pub(super) fn refer(expr: &Child, source: &Child, place: &Place, env: &Env, locally: bool) -> Eval {
-    let mut parts = Parts::default();
-    let value = match parts.value(source, env, false) {
-        Ok(value) => value,
+pub(super) fn refer(source: &Child, place: &Place, env: &Env, locally: bool) -> Eval {
+    // As in the original, what is not known yet fails, and is tried again nevertheless.
+    let (value, parts) = match Parts::only(source, env) {
+        Ok(known) => known,
         Err(failed) => return failed,
     };
-    if !parts.resolved {
-        return Eval::later(expr.clone(), parts.info);
-    }
     match value {
         Value::Lambda(_) => Eval::with(value, parts.info),
         Value::String(text) => match env.state().parse(&text, place) {
@@ -122,6 +124,10 @@ pub(super) fn call(
     };
     let inner = env.with_locals(locals);
     let Eval { outcome, info } = super::eval(&closure.lambda.body, &inner, locally);
+    if let Outcome::Value(value) = &outcome {
+        // Calls within each other must not make a value that is too deep.
+        env.state().is_resolved(value);
+    }
     if !matches!(outcome, Outcome::Failed) || env.state().exhausted().is_some() {
         return Eval { outcome, info };
     }

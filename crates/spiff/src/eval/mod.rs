@@ -18,6 +18,7 @@ pub(crate) mod scope;
 mod state;
 mod sync;
 pub(crate) mod template;
+pub(crate) mod waiting;
 
 use std::sync::Arc;
 
@@ -77,7 +78,7 @@ fn evaluate(expr: &Child, env: &Env, locally: bool) -> Eval {
         },
         Expr::Range(start, end) => reference::range(expr, start.as_ref(), end.as_ref(), env),
         Expr::Qualified(base, path) => reference::qualified(expr, base, path, env, locally),
-        Expr::Index(base, index) => reference::index(expr, base, index, env, locally),
+        Expr::Index(base, index) => reference::index(expr, base, index, env),
         Expr::Slice(base, start, end) => {
             reference::slice(expr, base, (start.as_ref(), end.as_ref()), env, locally)
         }
@@ -87,7 +88,7 @@ fn evaluate(expr: &Child, env: &Env, locally: bool) -> Eval {
         Expr::Auto(path) => reference::auto(expr, path, env),
         Expr::Merge(merge) => self::merge(merge, env),
         Expr::Lambda(lambda) => lambda::make(lambda, env, locally),
-        Expr::LambdaRef(source, place) => lambda::refer(expr, source, place, env, locally),
+        Expr::LambdaRef(source, place) => lambda::refer(source, place, env, locally),
         Expr::Mapping(kind, source, lambda) => mapping::mapping(expr, *kind, source, lambda, env),
         Expr::Sum(source, initial, lambda) => mapping::sum(expr, source, initial, lambda, env),
         Expr::Catch(source, lambda) => intrinsic::catch(expr, source, lambda.as_ref(), env),
@@ -135,13 +136,20 @@ impl Parts {
         }
     }
 
+    /// The value of an only part. What must be tried again is a failure here.
+    pub(crate) fn only(expr: &Child, env: &Env) -> Result<(Value, Self), Eval> {
+        let mut parts = Self::default();
+        let value = parts.value(expr, env, false)?;
+        if parts.resolved { Ok((value, parts)) } else { Err(Eval::failed(parts.info)) }
+    }
+
     /// The whole, to be tried again with what is left of the parts.
     pub(crate) fn later(mut self, rebuild: impl FnOnce(&mut Self) -> Expr) -> Eval {
         let info = std::mem::take(&mut self.info);
         Eval::later(Arc::new(rebuild(&mut self)), info)
     }
 
-    /// What is left of the next part.
+    /// The rest of the next part.
     pub(crate) fn next(&mut self) -> Child {
         self.taken += 1;
         self.pushed[self.taken - 1].clone()
@@ -160,7 +168,7 @@ fn or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
         Outcome::Later(_) if !first.info.undefined => return Eval::later(expr.clone(), first.info),
         _ => {}
     }
-    instead(first.info, eval(right, env, false))
+    instead(first.info.without_problem(), eval(right, env, false))
 }
 
 /// The left side unless it fails or is null.
@@ -172,13 +180,14 @@ fn valid_or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
         Outcome::Value(value) if !matches!(value, Value::Null | Value::Undefined) => return first,
         _ => {}
     }
+    // The problem of the first stays, and is what is reported if something around it fails.
     instead(first.info, eval(right, env, false))
 }
 
-/// What came second, with what the first had to note except its problem.
+/// The second outcome, with the facts of the first.
 fn instead(first: Info, second: Eval) -> Eval {
     let undefined = second.info.undefined;
-    let mut info = first.without_problem().join(second.info);
+    let mut info = first.join(second.info);
     info.undefined = undefined;
     Eval { outcome: second.outcome, info }
 }
@@ -297,7 +306,11 @@ fn marker(marker: &Marker, env: &Env, locally: bool) -> Eval {
     let flags = template::flags(marker);
     match &marker.expr {
         None => Eval::value(Value::Null).noting(|info| info.flags = flags),
-        Some((_, inner)) => eval(inner, env, locally).noting(|info| info.flags |= flags),
+        // Only a merge expression that stands alone replaces.
+        Some((_, inner)) => eval(inner, env, locally).noting(|info| {
+            info.flags |= flags;
+            info.replace = false;
+        }),
     }
 }
 

@@ -32,14 +32,8 @@ impl Address {
     /// The address so many behind it, wrapping around.
     fn offset(self, by: i128) -> Self {
         let ip = match self.ip {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "wraps, as addresses do"
-            )]
-            IpAddr::V4(ip) => Ipv4Addr::from(ip.to_bits().wrapping_add(by as u32)).into(),
-            #[expect(clippy::cast_sign_loss, reason = "wraps, as addresses do")]
-            IpAddr::V6(ip) => Ipv6Addr::from(ip.to_bits().wrapping_add(by as u128)).into(),
+            IpAddr::V4(ip) => Ipv4Addr::from(shifted(ip.octets(), by)).into(),
+            IpAddr::V6(ip) => Ipv6Addr::from(shifted(ip.octets(), by)).into(),
         };
         Self { ip, ..self }
     }
@@ -62,6 +56,18 @@ impl Address {
             IpAddr::V6(ip) => ip.to_bits(),
         }
     }
+}
+
+/// Adds to a number of bytes. As in the original, each byte that comes out at zero or below borrows: one too many where
+/// it is a multiple of 256, so that `"10.0.0.0/24" * -1` is `9.255.254.0/24`.
+fn shifted<const N: usize>(mut bytes: [u8; N], by: i128) -> [u8; N] {
+    let mut carry = by;
+    for byte in bytes.iter_mut().rev() {
+        let sum = carry.saturating_add(i128::from(*byte));
+        *byte = sum.to_le_bytes()[0];
+        carry = if sum < 0 { sum / 256 - 1 } else { sum / 256 };
+    }
+    bytes
 }
 
 fn bits(ip: IpAddr) -> u8 {
@@ -97,13 +103,13 @@ pub(super) fn add(text: &str, by: &Value) -> Result<Value, String> {
 }
 
 pub(super) fn subtract(text: &str, by: &Value) -> Result<Value, String> {
-    const SECOND: &str = "second argument of IP address subtraction must be IP address or integer";
     let address =
         Address::parse(text).ok_or("first argument for substraction must be IP address, CIDR or number")?;
     match by {
         Value::Int(by) => moved(address, -i128::from(*by)),
         Value::String(other) => {
-            let other = Address::parse(other).ok_or(SECOND)?;
+            let other = Address::parse(other)
+                .ok_or("second argument for substraction must be IP address, CIDR or number")?;
             if other.ip.is_ipv4() != address.ip.is_ipv4() {
                 return Err("IP type mismatch".into());
             }
@@ -112,7 +118,7 @@ pub(super) fn subtract(text: &str, by: &Value) -> Result<Value, String> {
             let difference = difference as i64;
             Ok(difference.into())
         }
-        _ => Err(SECOND.into()),
+        _ => Err("second argument of IP address subtraction must be IP address or integer".into()),
     }
 }
 

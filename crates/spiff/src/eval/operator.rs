@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Env, Eval, Outcome, Parts, network};
+use super::{Env, Eval, Info, Outcome, Parts, network};
 use crate::limits::{ENTRY, MAP};
 use crate::syntax::ast::{Child, Expr, Operator};
 use crate::value::{Node, Value, equals};
@@ -16,15 +16,27 @@ pub(super) fn eval(expr: &Child, operator: Operator, left: &Child, right: &Child
         Ok(value) => value,
         Err(failed) => return failed,
     };
+    if operator == Operator::Modulo && integer(&a).is_none() {
+        return parts.error(NO_INTEGER);
+    }
     let b = match parts.value(right, env, false) {
         Ok(value) => value,
         Err(failed) => return failed,
     };
+    if operator == Operator::Modulo && integer(&b).is_none() {
+        return parts.error(NO_INTEGER);
+    }
     if !parts.resolved {
         return parts.later(|pushed| {
             let left = pushed.next();
             Expr::Binary(operator, left, pushed.next())
         });
+    }
+    let ordered =
+        matches!(operator, Operator::Less | Operator::LessEqual | Operator::Greater | Operator::GreaterEqual);
+    if ordered && !matches!(a, Value::Int(_) | Value::String(_)) {
+        // All else compares as nothing, without a word; what was noted about it is lost.
+        return Eval::value(false);
     }
     let result = match operator {
         Operator::Concat => concat(&a, &b, left, right, env),
@@ -43,17 +55,18 @@ pub(super) fn eval(expr: &Child, operator: Operator, left: &Child, right: &Child
     }
 }
 
-/// Both sides are evaluated; one that fails doesn't matter where the other decides.
+/// Both sides are evaluated. A second one that fails doesn't matter where the first decides; a first one that fails does so
+/// without a word.
 fn logic(expr: &Child, operator: Operator, left: &Child, right: &Child, env: &Env) -> Eval {
-    let mut parts = Parts::default();
-    let a = match parts.value(left, env, false) {
-        Ok(value) => value,
-        Err(failed) => return failed,
+    let first = super::eval(left, env, false);
+    let a = match first.outcome {
+        Outcome::Value(value) => value,
+        Outcome::Later(_) => return Eval::later(expr.clone(), first.info),
+        Outcome::Failed => return Eval::failed(Info::default()),
     };
     let second = super::eval(right, env, false);
-    let waits = !parts.resolved || matches!(second.outcome, Outcome::Later(_));
-    let info = parts.info.join(second.info);
-    if waits {
+    let info = first.info.join(second.info);
+    if matches!(second.outcome, Outcome::Later(_)) {
         return Eval::later(expr.clone(), info);
     }
     let Outcome::Value(b) = second.outcome else {
@@ -132,7 +145,6 @@ fn compare(operator: Operator, a: &Value, b: &Value) -> Result<bool, String> {
         (Value::String(_), _) => {
             return Err(format!("comparision {} only for strings or integers", operator.sign()));
         }
-        // All else compares as nothing, without a word.
         _ => return Ok(false),
     };
     Ok(match operator {
@@ -160,37 +172,36 @@ fn numbers(a: &Value, b: &Value) -> Option<Numbers> {
     })
 }
 
+/// The result of an operation that all numbers have.
+fn calculate(a: &Value, b: &Value, ints: fn(i64, i64) -> i64, floats: fn(f64, f64) -> f64) -> Option<Value> {
+    Some(match numbers(a, b)? {
+        Numbers::Ints(a, b) => ints(a, b).into(),
+        Numbers::Floats(a, b) => floats(a, b).into(),
+    })
+}
+
 fn add(a: &Value, b: &Value) -> Result<Value, String> {
     if let Value::String(text) = a {
         return network::add(text, b);
     }
-    match numbers(a, b) {
-        Some(Numbers::Ints(a, b)) => Ok(a.wrapping_add(b).into()),
-        Some(Numbers::Floats(a, b)) => Ok((a + b).into()),
-        None => Err("non-IP address addition requires number arguments".into()),
-    }
+    calculate(a, b, i64::wrapping_add, |a, b| a + b)
+        .ok_or_else(|| "non-IP address addition requires number arguments".into())
 }
 
 fn subtract(a: &Value, b: &Value) -> Result<Value, String> {
     if let Value::String(text) = a {
         return network::subtract(text, b);
     }
-    match numbers(a, b) {
-        Some(Numbers::Ints(a, b)) => Ok(a.wrapping_sub(b).into()),
-        Some(Numbers::Floats(a, b)) => Ok((a - b).into()),
-        None => Err("non-IP address subtraction requires number arguments".into()),
-    }
+    calculate(a, b, i64::wrapping_sub, |a, b| a - b)
+        .ok_or_else(|| "non-IP address subtration requires number arguments".into())
 }
 
 fn multiply(a: &Value, b: &Value) -> Result<Value, String> {
     if let Value::String(text) = a {
         return network::multiply(text, b);
     }
-    match numbers(a, b) {
-        Some(Numbers::Ints(a, b)) => Ok(a.wrapping_mul(b).into()),
-        Some(Numbers::Floats(a, b)) => Ok((a * b).into()),
-        None => Err("non-CIDR multiplication requires number arguments".into()),
-    }
+    calculate(a, b, i64::wrapping_mul, |a, b| a * b)
+        .ok_or_else(|| "non-CIDR multiplication requires number arguments".into())
 }
 
 fn divide(a: &Value, b: &Value) -> Result<Value, String> {
@@ -206,10 +217,21 @@ fn divide(a: &Value, b: &Value) -> Result<Value, String> {
     }
 }
 
+const NO_INTEGER: &str = "integer operand required";
+
+/// An integer; null counts as none, which is zero.
+fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(value) => Some(*value),
+        Value::Null | Value::Undefined => Some(0),
+        _ => None,
+    }
+}
+
 fn modulo(a: &Value, b: &Value) -> Result<Value, String> {
-    match (a, b) {
-        (Value::Int(_), Value::Int(0)) => Err("division by zero".into()),
-        (Value::Int(a), Value::Int(b)) => Ok(a.wrapping_rem(*b).into()),
-        _ => Err("integer operand required".into()),
+    match (integer(a), integer(b)) {
+        (Some(_), Some(0)) => Err("division by zero".into()),
+        (Some(a), Some(b)) => Ok(a.wrapping_rem(b).into()),
+        _ => Err(NO_INTEGER.into()),
     }
 }

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use super::closure::Template;
 use super::find::{self, Found};
-use super::template::instantiate;
 use super::{Env, Eval, Info, Outcome, Parts, Tag};
 use crate::syntax::ast::{Argument, Child, Expr, Path, Reference};
-use crate::value::{Flags, Node, Value};
+use crate::value::{Node, Value};
 
 pub(super) fn eval(expr: &Child, reference: &Reference, env: &Env, locally: bool) -> Eval {
     match &reference.tag {
@@ -42,11 +40,12 @@ fn by_name(expr: &Child, reference: &Reference, env: &Env, locally: bool) -> Eva
 
 fn from_root(expr: &Child, reference: &Reference, env: &Env, locally: bool) -> Eval {
     let skip = usize::from(reference.path[0].is_empty());
+    let Some(root) = env.root_node() else { return Eval::error("'' not found") };
+    if !find::is_locally_resolved(&root, env.state().features.control) {
+        return waiting(expr, &root, "'' not complete".to_owned());
+    }
     if skip == reference.path.len() {
-        return match env.root_node() {
-            Some(root) => Eval::value(root.into_value()),
-            None => Eval::error("'' not found"),
-        };
+        return Eval::value(root.into_value());
     }
     let mut found = None;
     walk(expr, reference, skip, env, locally, |name| {
@@ -97,12 +96,6 @@ fn finish(expr: &Child, reference: &Reference, node: Node, env: &Env, locally: b
     if !locally && !env.state().is_resolved(&node) {
         return waiting(expr, &node, format!("'{reference}' unresolved"));
     }
-    if node.annotations().flags.has(Flags::DYNAMIC)
-        && let Value::Template(value) = node.value()
-        && let Some(template) = Template::of(value)
-    {
-        return instantiate(expr, node.value(), template, env);
-    }
     let info = Info { key_name: node.annotations().key_name.clone(), ..Info::default() };
     Eval::with(node.into_value(), info)
 }
@@ -121,14 +114,12 @@ fn by_tag(expr: &Child, name: &str, reference: &Reference, env: &Env, locally: b
         return Eval::error(format!("found multiple tags for '{name}': {}", names.join(", ")));
     }
     let mut best: Option<(&Tag, Eval)> = None;
-    let mut failure = None;
     for tag in &tags {
         if best.as_ref().is_some_and(|(best, _)| best.level() < tag.level()) {
             break;
         }
         let result = below_tag(expr, tag, reference, env, locally);
         if matches!(result.outcome, Outcome::Failed) {
-            failure.get_or_insert(result);
             continue;
         }
         if exact(tag) {
@@ -142,11 +133,8 @@ fn by_tag(expr: &Child, name: &str, reference: &Reference, env: &Env, locally: b
         }
         best = Some((tag, result));
     }
-    match (best, failure) {
-        (Some((_, result)), _) => result,
-        (None, Some(failure)) => failure,
-        (None, None) => Eval::error(format!("tag '{name}' not found")),
-    }
+    // The message doesn't name the missing field.
+    best.map_or_else(|| Eval::failed(Info::default()), |(_, result)| result)
 }
 
 fn below_tag(expr: &Child, tag: &Tag, reference: &Reference, env: &Env, locally: bool) -> Eval {
@@ -203,7 +191,7 @@ fn integer(parts: &mut Parts, expr: &Child, env: &Env) -> Result<i64, Eval> {
 
 /// The value of what a path, index or slice follows, or why it isn't there.
 ///
-/// What is left of it stays, so that the next pass goes on from there.
+/// The rest of an expression that waits is kept, and the next pass evaluates only that.
 fn base(
     expr: &Child,
     base: &Child,
@@ -245,7 +233,7 @@ pub(super) fn qualified(expr: &Child, on: &Child, path: &Path, env: &Env, locall
     }
 }
 
-pub(super) fn index(expr: &Child, on: &Child, index: &[Argument], env: &Env, locally: bool) -> Eval {
+pub(super) fn index(expr: &Child, on: &Child, index: &[Argument], env: &Env) -> Eval {
     let (root, info) = match base(expr, on, env, true, |on| Expr::Index(on, index.to_vec())) {
         Ok(found) => found,
         Err(eval) => return eval,
@@ -275,7 +263,12 @@ pub(super) fn index(expr: &Child, on: &Child, index: &[Argument], env: &Env, loc
         (values, _) => values.iter().map(step).collect(),
     };
     match path {
-        Some(path) if !path.is_empty() => below(expr, root, &path, env, locally),
+        Some(path) if !path.is_empty() => match below(expr, root, &path, env, true) {
+            Eval { outcome: Outcome::Value(value), info } if !env.state().is_resolved(&value) => {
+                Eval::later(expr.clone(), info)
+            }
+            found => found,
+        },
         _ => error("index or field name required for reference qualifier"),
     }
 }
@@ -297,12 +290,13 @@ pub(super) fn slice(
         return Eval::failed(info.with_error("slice requires array expression"));
     };
     let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
-    let mut operands = Parts { info, ..Parts::default() };
+    // The message doesn't name the problem of the range.
+    let mut operands = Parts { info: info.clone(), ..Parts::default() };
     let (mut from, mut until) = (0, length - 1);
     if let Some(begin) = start {
         match integer(&mut operands, begin, env) {
             Ok(value) => from = value,
-            Err(failed) => return failed,
+            Err(_) => return Eval::failed(info),
         }
         if from < 0 && end.is_none() {
             until = -1;
@@ -311,15 +305,16 @@ pub(super) fn slice(
     if let Some(end) = end {
         match integer(&mut operands, end, env) {
             Ok(value) => until = value,
-            Err(failed) => return failed,
+            Err(_) => return Eval::failed(info),
         }
         if until < 0 && start.is_none() {
             from = -length;
         }
     }
     if start.is_none() && end.is_none() {
-        return operands.error("slice operator requires start or end index");
+        return Eval::failed(info);
     }
+    let operands = Parts { info, ..operands };
     if !operands.resolved {
         return Eval::later(expr.clone(), operands.info);
     }
@@ -347,14 +342,11 @@ pub(super) fn slice(
 
 /// `a.[*].b`
 pub(super) fn projection(expr: &Child, source: &Child, rest: &Child, env: &Env, locally: bool) -> Eval {
-    let mut parts = Parts::default();
-    let value = match parts.value(source, env, false) {
-        Ok(value) => value,
+    // As in the original, what is not known yet fails, so that `||` takes its other side.
+    let (value, parts) = match Parts::only(source, env) {
+        Ok(known) => known,
         Err(failed) => return failed,
     };
-    if !parts.resolved {
-        return parts.later(|pushed| Expr::Projection(pushed.next(), rest.clone()));
-    }
     let entries: Vec<Value> = match &value {
         Value::List(_) if matches!(**rest, Expr::Item) => return Eval::with(value, parts.info),
         Value::List(list) => list.iter().map(|node| node.value().clone()).collect(),
@@ -364,12 +356,13 @@ pub(super) fn projection(expr: &Child, source: &Child, rest: &Child, env: &Env, 
     let mut nodes = Vec::with_capacity(entries.len());
     for entry in entries {
         let outer = env.state().set_item(entry);
-        let Eval { outcome, info } = super::eval(rest, env, locally);
+        let Eval { outcome, .. } = super::eval(rest, env, locally);
         env.state().set_item(outer);
+        // The message doesn't name the problem of an entry.
         match outcome {
             Outcome::Value(value) => nodes.push(Node::new(value).with_source(env.source.clone())),
-            Outcome::Later(_) => return Eval::later(expr.clone(), parts.info.join(info)),
-            Outcome::Failed => return Eval::failed(parts.info.join(info)),
+            Outcome::Later(_) => return Eval::later(expr.clone(), parts.info),
+            Outcome::Failed => return Eval::failed(parts.info),
         }
     }
     Eval::with(nodes, parts.info)

@@ -82,7 +82,7 @@ pub(crate) struct Scope {
     root: Option<Arc<Scope>>,
     /// Where in the document it is; bindings and parameters are nowhere.
     pub(crate) path: Option<Steps>,
-    /// What processing it belongs to.
+    /// The flow that it belongs to.
     flow: u64,
     /// It is kept up to date already.
     watched: AtomicBool,
@@ -156,7 +156,7 @@ impl Flow {
     }
 }
 
-/// What all expressions of a document have in common.
+/// The facts that all expressions of a document share.
 #[derive(Debug)]
 pub(crate) struct Level {
     pub(crate) state: Arc<State>,
@@ -166,8 +166,32 @@ pub(crate) struct Level {
     pub(crate) outer: Option<Env>,
     /// The name of the document.
     pub(crate) source: Arc<str>,
-    /// These are the bindings, no document.
-    pub(crate) bindings: bool,
+    pub(crate) kind: LevelKind,
+}
+
+/// The kind of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LevelKind {
+    /// A document.
+    Document,
+    /// Names that the caller has given values.
+    Bindings,
+    /// The place of bindings, where there are none.
+    Nothing,
+}
+
+impl Level {
+    /// A document without stubs around which there is another scope.
+    pub(crate) fn nested(outer: &Env, source: &str) -> Self {
+        let state = outer.state().clone();
+        Self {
+            state,
+            stubs: Vec::new(),
+            outer: Some(outer.clone()),
+            source: source.into(),
+            kind: LevelKind::Document,
+        }
+    }
 }
 
 /// Where an expression stands.
@@ -266,13 +290,17 @@ impl Env {
 
     /// Keeps the scopes up to date that a lambda or template holds, as long as its document is processed.
     pub(crate) fn watch(&self) {
+        // As in the original, the fields of the document itself stay those of this pass, and what an instantiated template
+        // or a merged map makes stays as it is.
+        if self.flow.base > 0 {
+            return;
+        }
         let mut here = self.scope.as_ref();
         let mut watched = self.flow.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(scope) = here {
-            if scope.path.is_some()
-                && scope.flow == self.flow.id
-                && !scope.watched.swap(true, Ordering::Relaxed)
-            {
+        while let Some(scope) = here
+            && scope.path.as_ref().is_some_and(|path| path.len() > 0)
+        {
+            if scope.flow == self.flow.id && !scope.watched.swap(true, Ordering::Relaxed) {
                 watched.push(scope.clone());
             }
             here = scope.next();

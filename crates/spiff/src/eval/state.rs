@@ -1,4 +1,4 @@
-//! What one processing has in common: settings, tags, what it has cost so far.
+//! The state that all documents of a session share: settings, tags, spent steps.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use super::scope::{Env, Steps};
 use crate::Features;
 use crate::functions::Registry;
-use crate::limits::Limits;
+use crate::limits::{LEVELS, Limits};
+use crate::mistakes::Mistakes;
 use crate::outside::Outside;
 use crate::syntax::ast::{Child, Place};
 use crate::syntax::{SyntaxError, parse_placed};
@@ -42,7 +43,7 @@ impl Tag {
 
 type Cache = HashMap<Arc<str>, Result<Child, SyntaxError>>;
 
-/// What one processing has in common.
+/// The state that all documents of a session share.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) features: Features,
@@ -50,8 +51,7 @@ pub(crate) struct State {
     pub(crate) registry: Registry,
     pub(crate) host: Outside,
     pub(crate) trace: Option<Trace>,
-    /// Expressions read characters beyond ASCII.
-    unicode: bool,
+    pub(crate) mistakes: Mistakes,
     steps: AtomicU64,
     depth: AtomicU32,
     started: Instant,
@@ -66,11 +66,35 @@ pub(crate) struct State {
     /// Since when what is waited for, and whether it is given up.
     syncs: Mutex<HashMap<String, (Instant, bool)>>,
     /// Values that are known to be resolved and their weights, kept so that their place in memory stays theirs.
-    resolved: Mutex<HashMap<usize, (Value, u64)>>,
+    resolved: Mutex<HashMap<usize, (Value, Weight)>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The size of a value.
+#[derive(Clone, Copy, Debug)]
+struct Weight {
+    /// About how many bytes it has as text, written out.
+    bytes: u64,
+    /// How many lists and maps contain each other.
+    levels: u32,
+}
+
+impl Weight {
+    /// A node without those below it, whose text has a length.
+    fn of(length: usize) -> Self {
+        /// The weight of each node, as its size in memory.
+        const NODE: u64 = 64;
+        Self { bytes: NODE + length as u64, levels: 0 }
+    }
+
+    /// Adds a node below.
+    fn add(&mut self, below: Self) {
+        self.bytes = self.bytes.saturating_add(below.bytes);
+        self.levels = self.levels.max(below.levels + 1);
+    }
 }
 
 /// A call within others, until it is dropped.
@@ -88,7 +112,7 @@ impl State {
         limits: Limits,
         registry: Registry,
         host: Outside,
-        unicode: bool,
+        mistakes: Mistakes,
         trace: Option<Trace>,
     ) -> Self {
         Self {
@@ -97,7 +121,7 @@ impl State {
             registry,
             host,
             trace,
-            unicode,
+            mistakes,
             steps: AtomicU64::new(0),
             depth: AtomicU32::new(0),
             started: Instant::now(),
@@ -171,7 +195,7 @@ impl State {
         if let Some(known) = lock(&self.parsed).get(text) {
             return known.clone();
         }
-        if !self.unicode && !text.is_ascii() {
+        if self.mistakes.ascii_only && !text.is_ascii() {
             return Err(SyntaxError::not_ascii(text));
         }
         match parse_placed(text, place) {
@@ -187,53 +211,64 @@ impl State {
         }
     }
 
-    /// Whether nothing is left to be evaluated in a value. Large values are looked through once, and so are those that stand
-    /// in several places. One that is larger than a result may be ends everything.
+    /// Whether nothing is left to be evaluated in a value. Large values are weighed once, and so are those that stand in
+    /// several places. A value that is larger than a result may be, or too deep, ends everything.
     pub(crate) fn is_resolved(&self, value: &Value) -> bool {
         if !matches!(value, Value::List(_) | Value::Map(_)) {
             return super::find::is_resolved(value, self.features.control);
         }
-        let weight = self.weight(value, &mut HashMap::new());
-        if weight.is_some_and(|weight| weight > self.limits.output as u64) {
+        let weight = self.weigh(value, 1, &mut HashMap::new());
+        if weight.is_some_and(|weight| weight.bytes > self.limits.output as u64) {
             self.exhaust(&format!("limit of {} bytes of a value exceeded", self.limits.output));
         }
         weight.is_some()
     }
 
-    /// About how many bytes a value is as text, written out; nothing if something in it is left to be evaluated.
-    fn weight(&self, value: &Value, seen: &mut HashMap<usize, u64>) -> Option<u64> {
-        /// What each node adds, as it does in memory.
-        const NODE: u64 = 64;
+    /// The weight of a value at a level; nothing if something in it is left to be evaluated.
+    fn weigh(&self, value: &Value, level: u32, seen: &mut HashMap<usize, Weight>) -> Option<Weight> {
         const LARGE: usize = 16;
         let (place, length, shared) = match value {
             Value::List(list) => (Arc::as_ptr(list).addr(), list.len(), Arc::strong_count(list) > 1),
             Value::Map(map) => (Arc::as_ptr(map).addr(), map.len(), Arc::strong_count(map) > 1),
             Value::String(text) => {
                 let open = crate::syntax::embedded::is_expression(text);
-                return (!open).then_some(NODE + text.len() as u64);
+                return (!open).then_some(Weight::of(text.len()));
             }
             Value::Expression(_) => return None,
-            _ => return Some(NODE),
+            _ => return Some(Weight::of(0)),
         };
-        if length >= LARGE
-            && let Some((_, weight)) = lock(&self.resolved).get(&place)
-        {
-            return Some(*weight);
+        let known = match seen.get(&place) {
+            Some(weight) if shared => Some(*weight),
+            _ if length >= LARGE => lock(&self.resolved).get(&place).map(|(_, weight)| *weight),
+            _ => None,
+        };
+        if level.saturating_add(known.map_or(0, |weight| weight.levels)) > LEVELS {
+            self.exhaust(&format!("limit of {LEVELS} levels of a value exceeded"));
+            return None;
         }
-        if shared && let Some(weight) = seen.get(&place) {
-            return Some(*weight);
+        if known.is_some() {
+            return known;
         }
         if !super::find::is_locally_resolved(value, self.features.control) {
             return None;
         }
-        let weight = crate::syntax::too_deep::with_stack(|| match value {
-            Value::List(list) => {
-                list.iter().try_fold(NODE, |sum, node| Some(sum.saturating_add(self.weight(node, seen)?)))
+        let weight = crate::syntax::too_deep::with_stack(|| {
+            let mut whole = Weight::of(0);
+            match value {
+                Value::List(list) => {
+                    for node in list.iter() {
+                        whole.add(self.weigh(node, level + 1, seen)?);
+                    }
+                }
+                Value::Map(map) => {
+                    for (key, node) in map.iter() {
+                        whole.bytes = whole.bytes.saturating_add(key.len() as u64);
+                        whole.add(self.weigh(node, level + 1, seen)?);
+                    }
+                }
+                _ => {}
             }
-            Value::Map(map) => map.iter().try_fold(NODE, |sum, (key, node)| {
-                Some(sum.saturating_add(key.len() as u64).saturating_add(self.weight(node, seen)?))
-            }),
-            _ => Some(NODE),
+            Some(whole)
         })?;
         if shared {
             seen.insert(place, weight);
@@ -318,7 +353,7 @@ impl State {
             if !old.current {
                 return Err(format!("duplicate tag \"{name}\": {here} in foreign document"));
             }
-            if old.path != *path {
+            if old.current && old.path != *path {
                 return Err(format!("duplicate tag \"{name}\": {here} <-> {}", old.path.text()));
             }
         }
@@ -347,11 +382,15 @@ impl State {
         found
     }
 
-    /// A document is finished: its own tags go, the global ones are now those of another document.
+    /// A stub is finished: its own tags go, and the global ones stay if tags are shared between levels.
+    pub(crate) fn next_level(&self, shared: bool) {
+        lock(&self.tags).retain(|_, tag| shared && tag.global);
+        self.next_document();
+    }
+
+    /// A document of a stream is finished: its tags are now those of another document.
     pub(crate) fn next_document(&self) {
-        let mut tags = lock(&self.tags);
-        tags.retain(|_, tag| tag.global);
-        for tag in tags.values_mut() {
+        for tag in lock(&self.tags).values_mut() {
             tag.current = false;
         }
     }
@@ -362,13 +401,18 @@ impl State {
         let name: Arc<str> = format!("doc.{number}").into();
         let tag = Tag {
             name: name.clone(),
-            node: node.clone(),
+            node: without_any_tag(node),
             path: Steps::default(),
             global: true,
             current: false,
         };
         lock(&self.tags).insert(name, tag);
     }
+}
+
+/// A document whose nodes have no tags: they name the nodes of the document only.
+fn without_any_tag(node: &Node) -> Node {
+    crate::flow::rebuilt(&without_tags(node), &|node| Some(without_tags(node)))
 }
 
 fn without_tags(node: &Node) -> Node {

@@ -26,10 +26,12 @@ pub(crate) fn flags(marker: &Marker) -> Flags {
     })
 }
 
-/// What is left of a template's marker: its expression as text, without the marker.
-pub(crate) fn content(marker: &Marker) -> Option<String> {
+/// The content of a template that a marker declares: its expression as text, with the flags of the marker. Nothing if
+/// there is no expression.
+pub(crate) fn content(marker: &Marker, flags: Flags, declared: &Node) -> Option<Node> {
     let (text, _) = marker.expr.as_ref()?;
-    Some(format!("(( {text} ))"))
+    let content = declared.with_value(format!("(( {text} ))"));
+    Some(if flags.is_empty() { content } else { content.annotate(|annotations| annotations.flags |= flags) })
 }
 
 /// `*e`
@@ -66,6 +68,7 @@ pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env:
         if let Err(limit) = env.state().spend(made(&result)) {
             return Eval::error(limit);
         }
+        env.state().is_resolved(&result);
         let info = Info {
             source: result.source_name().cloned(),
             undefined: result.annotations().undefined,
@@ -79,7 +82,7 @@ pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env:
     failed(&unresolved, &template.path)
 }
 
-/// What a value costs that a template has made; what it shares with others was made by them.
+/// The cost of a value that a template made, without the parts that it shares with other values.
 fn made(value: &Value) -> u64 {
     crate::syntax::too_deep::with_stack(|| match value {
         Value::List(list) if Arc::strong_count(list) == 1 => {

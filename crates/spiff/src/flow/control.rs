@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::node::with_issue;
+use super::node::{with_issue_here, wrong};
 use crate::eval::closure::{Closure, Template, short, shorten};
 use crate::eval::find::is_resolved_or_failed;
 use crate::eval::template::instantiate;
@@ -31,12 +31,12 @@ struct Control<'n> {
     env: &'n Env,
 }
 
-/// What a control structure gives, and whether that is final.
+/// The result of a control structure, and whether it is final.
 type Given = (Node, bool);
 
-/// Whether a key is an option that is a template by itself.
-pub(super) fn is_template_option(key: &str, env: &Env) -> bool {
-    env.state().features.control && matches!(key, "<<do" | "<<mapkey")
+/// Whether a key is an option whose value is a template. As in the original that holds without the feature, too.
+pub(super) fn is_template_option(key: &str) -> bool {
+    matches!(key, "<<do" | "<<mapkey")
 }
 
 /// The name of a control or option that a key is; escaped keys and merge keys are none.
@@ -45,16 +45,18 @@ fn keyword(key: &str) -> Option<&str> {
     (!name.is_empty() && name != "<" && !name.starts_with('!')).then_some(name)
 }
 
-/// Whether a node is a control structure.
-pub(super) fn is_one(node: &Node, env: &Env) -> bool {
+/// Whether a node is a control structure, or what is wrong with it as one.
+pub(super) fn is_one(node: &Node, env: &Env) -> Result<bool, String> {
     if !env.state().features.control {
-        return false;
+        return Ok(false);
     }
-    let Some(map) = node.as_map() else { return false };
-    map.range::<str, _>((std::ops::Bound::Included("<<"), std::ops::Bound::Unbounded))
-        .take_while(|(key, _)| key.starts_with("<<"))
-        .filter_map(|(key, _)| keyword(key))
-        .any(|name| CONTROLS.iter().any(|(control, _)| *control == name))
+    let Some(map) = node.as_map() else { return Ok(false) };
+    let from = (std::ops::Bound::Included("<<"), std::ops::Bound::Unbounded);
+    let mut keys = map.range::<str, _>(from).take_while(|(key, _)| key.starts_with("<<"));
+    if !keys.any(|(key, _)| keyword(key).is_some()) {
+        return Ok(false);
+    }
+    parts(node, &Map::new(), env).map(|control| control.is_some())
 }
 
 /// Takes a map apart: nothing if it is no control structure, a message if it is a wrong one.
@@ -112,8 +114,8 @@ pub(super) fn run(node: &Node, undefined: &Map, env: &Env) -> Option<Given> {
             _ => control.run_merge(),
         }),
         Err(message) => {
-            let issue = Arc::new(Issue::new(message));
-            Some((with_issue(node.clone(), true, true, Some(issue), env), false))
+            let shown = Node::new("<control>").with_source(node.source());
+            Some((wrong(shown, message), false))
         }
     }
 }
@@ -128,9 +130,7 @@ impl Control<'_> {
     }
 
     fn issue(&self, message: impl Into<String>) -> Given {
-        let shown = self.made(format!("<{} control>", self.name));
-        let issue = Arc::new(Issue::new(message));
-        (with_issue(shown, true, true, Some(issue), self.env), false)
+        (wrong(self.made(format!("<{} control>", self.name)), message), false)
     }
 
     fn resolved(&self, node: &Node) -> bool {
@@ -191,7 +191,7 @@ impl Control<'_> {
         let name = if self.value.annotations().undefined { "undef" } else { self.value.value().type_name() };
         match self.field(name).or_else(|| self.option("default")) {
             Some(node) => self.result(node),
-            None => self.issue(format!("invalid type switch type: \"{name}\"")),
+            None => self.issue(format!("invalid switch value: \"{name}\"")),
         }
     }
 
@@ -294,10 +294,8 @@ impl Control<'_> {
                     match entry.value() {
                         Value::Null => {}
                         Value::Map(map) => add(map),
-                        other => {
-                            return self
-                                .issue(format!("entry {at}: invalid entry type: {}", other.type_name()));
-                        }
+                        // The type is that of the list, as in the original.
+                        _ => return self.issue(format!("entry {at}: invalid entry type: list")),
                     }
                 }
             }
@@ -342,7 +340,7 @@ impl Control<'_> {
                 chain: false,
                 path: None,
             };
-            return (with_issue(self.node.clone(), true, true, Some(Arc::new(issue)), self.env), false);
+            return (with_issue_here(self.node.clone(), true, true, Some(Arc::new(issue))), false);
         }
         if !results.done {
             return (self.node.clone(), false);
@@ -379,9 +377,31 @@ impl Control<'_> {
             issue
         };
         let env = self.env.with_locals(locals);
-        let mut name = None;
+        // A body is evaluated, and its problems are reported, also where the key is missing.
+        let (mut name, mut skip) = (None, false);
         if let Some(key) = key {
             let Eval { outcome, info } = evaluate(&Value::Template(key.clone()), &env);
+            match outcome {
+                Outcome::Failed => {
+                    results.problems.push(problem(info.issue.as_deref(), None));
+                    skip = true;
+                }
+                Outcome::Later(_) => {
+                    results.done = false;
+                    skip = true;
+                }
+                Outcome::Value(Value::Null) => skip = true,
+                Outcome::Value(_) if info.undefined => skip = true,
+                Outcome::Value(Value::String(key)) => name = Some(key),
+                Outcome::Value(other) => {
+                    let message = format!("map key must be string, but found {}", other.type_name());
+                    results.problems.push(problem(None, Some(message)));
+                    skip = true;
+                }
+            }
+        }
+        let node = if matches!(body.value(), Value::Template(_)) {
+            let Eval { outcome, info } = evaluate(body.value(), &env);
             match outcome {
                 Outcome::Failed => {
                     results.problems.push(problem(info.issue.as_deref(), None));
@@ -391,35 +411,17 @@ impl Control<'_> {
                     results.done = false;
                     return;
                 }
-                Outcome::Value(Value::Null) => return,
                 Outcome::Value(_) if info.undefined => return,
-                Outcome::Value(Value::String(key)) => name = Some(key),
-                Outcome::Value(other) => {
-                    let message = format!("map key must be string, but found {}", other.type_name());
-                    results.problems.push(problem(None, Some(message)));
-                    return;
-                }
+                Outcome::Value(value) => self.made(value),
             }
-        }
-        let node = match body.value() {
-            Value::Template(_) => {
-                let Eval { outcome, info } = evaluate(body.value(), &env);
-                match outcome {
-                    Outcome::Failed => {
-                        results.problems.push(problem(info.issue.as_deref(), None));
-                        return;
-                    }
-                    Outcome::Later(_) => {
-                        results.done = false;
-                        return;
-                    }
-                    Outcome::Value(_) if info.undefined => return,
-                    Outcome::Value(value) => self.made(value),
-                }
-            }
-            _ => body.clone(),
+        } else {
+            // A value that needs no variables is taken as it is; without a key it is the field of an empty name.
+            skip = false;
+            name = name.or_else(|| key.map(|_| "".into()));
+            body.clone()
         };
         match name {
+            _ if skip => {}
             Some(name) => {
                 results.map.insert(name, node);
             }
@@ -439,7 +441,7 @@ impl Control<'_> {
                         [index, name] => (name, Some(index)),
                         _ => return Err(format!("invalid control variable spec \"{spec}\"")),
                     };
-                    ranges.push(Range::new(name, index, values)?);
+                    ranges.push(Range::new(name, index, Range::entries(name, values)?)?);
                 }
                 ranges.sort_by(|a, b| (&a.name, &a.index).cmp(&(&b.name, &b.index)));
                 Ok(ranges)
@@ -465,27 +467,28 @@ struct Range {
 }
 
 impl Range {
-    fn new(name: &str, index: Option<&str>, values: &Node) -> Result<Self, String> {
+    fn entries(name: &str, values: &Node) -> Result<Vec<(Value, Node)>, String> {
+        match values.value() {
+            Value::List(list) => {
+                Ok((0..).zip(list.iter()).map(|(at, node)| (Value::Int(at), node.clone())).collect())
+            }
+            Value::Map(map) => {
+                Ok(map.iter().map(|(key, node)| (Value::String(key.clone()), node.clone())).collect())
+            }
+            other => Err(format!(
+                "control variable \"{name}\" requires list or map value, but got {}",
+                other.type_name()
+            )),
+        }
+    }
+
+    fn new(name: &str, index: Option<&str>, entries: Vec<(Value, Node)>) -> Result<Self, String> {
         const NAME: &str = "[a-zA-Z0-9_]+";
         let check = |kind: &str, name: &str| {
             if name.chars().any(|c| c.is_ascii_alphanumeric() || c == '_') {
                 Ok(())
             } else {
                 Err(format!("invalid {kind} variable name \"{name}\" (must be {NAME})"))
-            }
-        };
-        let entries: Vec<(Value, Node)> = match values.value() {
-            Value::List(list) => {
-                (0..).zip(list.iter()).map(|(at, node)| (Value::Int(at), node.clone())).collect()
-            }
-            Value::Map(map) => {
-                map.iter().map(|(key, node)| (Value::String(key.clone()), node.clone())).collect()
-            }
-            other => {
-                return Err(format!(
-                    "control variable \"{name}\" requires list or map value, but got {}",
-                    other.type_name()
-                ));
             }
         };
         check("range", name)?;
@@ -511,10 +514,12 @@ impl Range {
             })?),
         };
         let values = spec.get("values").ok_or("control variable list entry requires values field")?;
+        let name = name.as_str().unwrap_or_default();
+        let entries = Self::entries(name, values)?;
         if let Some(other) = spec.keys().find(|key| !matches!(&***key, "name" | "index" | "values")) {
             return Err(format!("invalid control variable list entry field \"{other}\""));
         }
-        Self::new(name.as_str().unwrap_or_default(), index, values)
+        Self::new(name, index, entries)
     }
 }
 

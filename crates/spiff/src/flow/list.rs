@@ -29,7 +29,8 @@ struct Work {
     by_position: bool,
 }
 
-pub(super) fn flow(node: &Node, env: &Env) -> Node {
+/// Processes a list. It becomes a template if one is required.
+pub(super) fn flow(node: &Node, env: &Env, template_required: bool) -> Node {
     let Value::List(list) = node.value() else { return node.clone() };
     let annotations = node.annotations();
     let stub = env.here_in_stubs();
@@ -54,13 +55,14 @@ pub(super) fn flow(node: &Node, env: &Env) -> Node {
         replaced: annotations.replace,
         merged: false,
         processed: true,
-        is_template: false,
-        by_position: true,
+        is_template: template_required,
+        by_position: !annotations.flags.has(Flags::NO_POSITION),
     };
     splice(&mut work, list, node, env);
     if work.is_template {
         return template_of(node, work, env);
     }
+    controls(&mut work, env);
     if work.processed {
         process(&mut work, node, stub.as_ref(), env);
     }
@@ -106,7 +108,8 @@ fn insertion(
     }
     let stay = |value: Node| {
         let map: Map = [(qualifier.clone(), value)].into_iter().collect();
-        Inserted::Stay(Node::new(Value::from(map)).with_source(whole.source()))
+        // It has the flags of the list.
+        Inserted::Stay(whole.with_value(Value::from(map)))
     };
     let expr = match result.value() {
         Value::Expression(expression) => Expression::of(expression).cloned(),
@@ -123,32 +126,32 @@ fn insertion(
             return Inserted::Done;
         }
         work.processed = false;
-        if let Expr::Marker(marker) = &*expr {
-            work.flags |= template::flags(marker);
-            if let Some(tag) = marker.tag() {
-                work.tag = Some(tag.into());
+        match &*expr {
+            Expr::Marker(marker) => {
+                let flags = template::flags(marker);
+                work.flags |= flags;
+                if let Some(tag) = marker.tag() {
+                    work.tag = Some(tag.into());
+                }
+                if marker.has("&template") {
+                    work.is_template = true;
+                    return match template::content(marker, flags, whole) {
+                        Some(content) => stay(content),
+                        None => Inserted::Done,
+                    };
+                }
             }
-            if marker.has("&template") {
-                work.is_template = true;
-                return match template::content(marker) {
-                    Some(content) => stay(Node::new(content).with_source(whole.source())),
-                    None => Inserted::Done,
-                };
-            }
+            _ if work.is_template => return stay(whole.with_value(format!("(( {expr} ))"))),
+            _ => {}
         }
         return stay(result);
     }
     if annotations.merged {
         work.merged = true;
-        work.by_position = false;
-    }
-    work.flags |= annotations.flags.without(Flags::INJECTED);
-    if let Some(tag) = &annotations.tag {
-        work.tag = Some(tag.clone());
     }
     match result.value() {
         Value::List(inserted) => {
-            let new = new_entries(inserted, list, work.key_name.as_deref());
+            let new = new_entries(inserted, list, work.key_name.as_deref(), work.keyless);
             work.merged = true;
             work.replaced = annotations.replace;
             work.redirect = annotations.redirect.clone();
@@ -164,16 +167,38 @@ fn insertion(
             stay(result.clone())
         }
         _ => {
-            if annotations.redirect != Redirect::None {
-                work.redirect = annotations.redirect.clone();
-            }
+            work.redirect = annotations.redirect.clone();
             Inserted::Done
         }
     }
 }
 
+/// Runs the control structures among the entries. What one gives takes its place, a list entry by entry; the list goes
+/// on when none is left. Where they stand in the list is no part of their paths, as in the original.
+fn controls(work: &mut Work, env: &Env) {
+    if !env.state().features.control {
+        return;
+    }
+    let entries = std::mem::take(&mut work.entries);
+    for entry in entries {
+        match super::control::is_one(&entry, env) {
+            Ok(false) => work.entries.push(entry),
+            Err(message) => work.entries.push(node::wrong(entry, message)),
+            Ok(true) => {
+                let result = node::flow_untagged(&entry, env, false, false);
+                if let Value::List(list) = result.value() {
+                    work.entries.extend(list.iter().cloned());
+                } else {
+                    work.processed = false;
+                    work.entries.push(result);
+                }
+            }
+        }
+    }
+}
+
 /// The inserted entries that the list doesn't have by their key.
-fn new_entries(inserted: &[Node], list: &[Node], key_name: Option<&str>) -> Vec<Node> {
+fn new_entries(inserted: &[Node], list: &[Node], key_name: Option<&str>, keyless: bool) -> Vec<Node> {
     let key = key_name.unwrap_or(KEY);
     let names = |node: &Node| {
         let map = node.as_map()?;
@@ -183,7 +208,7 @@ fn new_entries(inserted: &[Node], list: &[Node], key_name: Option<&str>) -> Vec<
     let known: BTreeSet<String> = list.iter().filter_map(names).collect();
     inserted
         .iter()
-        .filter(|entry| !names(entry).is_some_and(|name| known.contains(&name)))
+        .filter(|entry| keyless || !names(entry).is_some_and(|name| known.contains(&name)))
         .map(|entry| entry.clone().annotate(|annotations| annotations.merged = true))
         .collect()
 }
@@ -212,38 +237,45 @@ fn declared(work: &mut Work, entry: Node) -> Node {
     entry.with_value(Value::from(fields))
 }
 
-/// The steps of the entries: by their keys if all have one and all differ.
+/// The key of an entry.
+enum Key {
+    Name(Arc<str>),
+    /// It is evaluated later, and the entry with it.
+    Pending,
+    None,
+}
+
+/// The steps of the entries: by their keys if all have one and all differ. Those whose key isn't known yet have none.
 fn steps(work: &Work, env: &Env) -> Vec<Option<Arc<str>>> {
-    let key = work.key_name.as_deref().unwrap_or(KEY);
-    let by_index = |at: usize| Some(Arc::from(format!("[{at}]")));
-    let mut names: Vec<Option<String>> = Vec::with_capacity(work.entries.len());
-    let mut waiting = false;
-    if !work.keyless {
-        for (at, entry) in work.entries.iter().enumerate() {
-            let Some(field) = entry.as_map().and_then(|map| map.get(key)) else {
-                names.push(None);
-                continue;
-            };
-            let field = match field.value() {
-                Value::Expression(_) => {
-                    let step = by_index(at).unwrap_or_else(|| "".into());
-                    node::flow(field, &env.with_step(step), false, false)
-                }
-                _ => field.clone(),
-            };
-            waiting |= matches!(field.value(), Value::Expression(_));
-            waiting |= matches!(field.value(), Value::String(text) if node::parse(text, env).is_some());
-            names.push(field.as_str().map(str::to_owned));
-        }
-        let all: Option<BTreeSet<&str>> = names.iter().map(Option::as_deref).collect();
-        if all.is_some_and(|all| all.len() == names.len()) && !waiting {
-            return names
-                .into_iter()
-                .map(|name| name.map(|name| Arc::from(format!("{key}:{name}"))))
-                .collect();
-        }
+    let by_index = |at: usize| Arc::from(format!("[{at}]"));
+    if work.keyless {
+        return (0..work.entries.len()).map(|at| Some(by_index(at))).collect();
     }
-    (0..work.entries.len()).map(by_index).collect()
+    let key = work.key_name.as_deref().unwrap_or(KEY);
+    let key_of = |(at, entry): (usize, &Node)| {
+        let Some(field) = entry.as_map().and_then(|map| map.get(key)) else { return Key::None };
+        let evaluated = match field.value() {
+            Value::Expression(_) => node::flow(field, &env.with_step(by_index(at)), false, false),
+            _ => field.clone(),
+        };
+        match evaluated.value() {
+            Value::Expression(_) => Key::Pending,
+            Value::String(name) => Key::Name(name.clone()),
+            _ => Key::None,
+        }
+    };
+    let keys: Vec<Key> = work.entries.iter().enumerate().map(key_of).collect();
+    let mut known = BTreeSet::new();
+    let all_differ = keys.iter().all(|key| match key {
+        Key::Name(name) => known.insert(name.clone()),
+        Key::Pending | Key::None => false,
+    });
+    let step = |(at, found): (usize, &Key)| match found {
+        Key::Pending => None,
+        Key::Name(name) if all_differ => Some(Arc::from(format!("{key}:{name}"))),
+        Key::Name(_) | Key::None => Some(by_index(at)),
+    };
+    keys.iter().enumerate().map(step).collect()
 }
 
 fn process(work: &mut Work, node: &Node, stub: Option<&Node>, env: &Env) {
@@ -256,6 +288,7 @@ fn process(work: &mut Work, node: &Node, stub: Option<&Node>, env: &Env) {
     };
     let steps = steps(work, env);
     let by_position = work.by_position;
+    let raw_entries = env.state().mistakes.raw_entries;
     let mut entries = Vec::with_capacity(work.entries.len());
     for (entry, step) in work.entries.iter().zip(steps) {
         if node::stays(entry, env) {
@@ -268,19 +301,15 @@ fn process(work: &mut Work, node: &Node, stub: Option<&Node>, env: &Env) {
         };
         let mut inner = env.with_step(step.clone());
         if !by_position && step.starts_with('[') {
+            if raw_entries {
+                entries.push(entry.clone());
+                continue;
+            }
             inner.no_merge = true;
         }
-        let was_control = super::control::is_one(entry, env);
         let result = node::flow(entry, &inner, false, false);
-        if result.annotations().undefined {
-            continue;
-        }
-        match result.value() {
-            // What a control structure gives takes its place, entry by entry.
-            Value::List(list) if was_control && !super::control::is_one(&result, env) => {
-                entries.extend(list.iter().cloned());
-            }
-            _ => entries.push(result),
+        if !result.annotations().undefined {
+            entries.push(result);
         }
     }
     if work.merged {
@@ -300,11 +329,12 @@ fn process(work: &mut Work, node: &Node, stub: Option<&Node>, env: &Env) {
 fn annotations(node: &Node, work: &Work) -> Annotations {
     let before = node.annotations();
     let keyless = if work.keyless { Flags::NO_MERGE } else { Flags::NONE };
+    let by_name = if work.by_position { Flags::NONE } else { Flags::NO_POSITION };
     Annotations {
         key_name: if work.keyless { None } else { work.key_name.clone().or_else(|| before.key_name.clone()) },
         redirect: work.redirect.clone(),
         replace: before.replace || work.replaced,
-        flags: before.flags | work.flags | keyless,
+        flags: before.flags | work.flags | keyless | by_name,
         tag: work.tag.clone(),
         ..before.clone()
     }

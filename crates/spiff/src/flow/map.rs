@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use super::control;
-use super::node::{self, as_template, identical, with_issue};
+use super::node::{self, as_template, identical, wrong};
 use crate::eval::closure::Expression;
 use crate::eval::find::is_merge_key;
 use crate::eval::{Env, template};
 use crate::syntax::ast::Expr;
 use crate::syntax::embedded;
-use crate::value::{Annotations, Flags, Issue, Map, Node, Redirect, Value};
+use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// A map on its way to the next pass.
-#[expect(clippy::struct_excessive_bools, reason = "independent facts about a map")]
 struct Work {
-    /// What a merge key gave; then all fields, if they aren't those that were there.
+    /// The fields that a merge key gave; at the end all fields, if they differ from those of the pass before.
     fields: Map,
     /// The fields of the map itself, in order.
     kept: Vec<(Arc<str>, Node)>,
@@ -25,27 +24,31 @@ struct Work {
     redirect: Redirect,
     replace: bool,
     merged: bool,
-    /// The fields may be processed: no merge key is pending.
-    processed: bool,
-    is_template: bool,
     problem: Option<String>,
 }
 
-/// What a merge key means for its map.
+/// The effect of a merge key on its map.
 enum Base {
     /// The map is undefined as a whole.
     Undefined,
-    /// Go on with the fields.
-    Continue,
-    /// Nothing but what was inserted.
+    /// The key goes.
+    Gone,
+    /// The key goes, and so do all fields.
     Only,
+    /// The key stays, with this value; the fields wait for it.
+    Pending(Node),
     /// The key stays, with this value.
     Stay(Node),
+    /// The map is a template. The key stays if it has a value.
+    Template(Option<Node>),
 }
 
-/// Processes a map. The second part of the result tells whether a control structure gave it.
-pub(super) fn flow(node: &Node, env: &Env, overriding: bool) -> (Node, bool) {
-    let Value::Map(map) = node.value() else { return (node.clone(), false) };
+/// Processes a map. Stubs may override its fields if `overriding`. It becomes a template if one is required.
+pub(super) fn flow(node: &Node, env: &Env, overriding: bool, template_required: bool) -> Node {
+    let Value::Map(map) = node.value() else { return node.clone() };
+    if map.contains_key("<<") && map.contains_key("<<<") {
+        return wrong(node.clone(), "multiple merge keys not allowed");
+    }
     let annotations = node.annotations();
     let stub = env.here_in_stubs();
     let inherited = stub
@@ -60,36 +63,43 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool) -> (Node, bool) {
         redirect: annotations.redirect.clone(),
         replace: annotations.replace,
         merged: false,
-        processed: true,
-        is_template: false,
         problem: None,
     };
     let mut inner = env.with_fields(map.clone());
-    let mut merge_found = false;
-    for (key, child) in map.iter() {
-        let child = if is_merge_key(key) {
-            if merge_found {
-                let issue = Arc::new(Issue::new("multiple merge keys not allowed"));
-                return (with_issue(node.clone(), true, true, Some(issue), env), false);
+    let (mut processed, mut is_template, mut only) = (true, template_required, false);
+    let mut merge_value = None;
+    if let Some(value) = ["<<", "<<<"].iter().find_map(|key| map.get(*key)) {
+        match base(&mut work, value, node, template_required, &mut inner) {
+            Base::Undefined => return node.clone().annotate(|a| a.undefined = true),
+            Base::Gone => {}
+            Base::Only => only = true,
+            Base::Pending(value) => {
+                processed = false;
+                merge_value = Some(value);
             }
-            merge_found = true;
-            // What is inserted goes over fields that come before the merge key, as in the original.
-            work.fields.extend(work.kept.drain(..));
-            match base(&mut work, child, node, &mut inner) {
-                Base::Undefined => return (node.clone().annotate(|a| a.undefined = true), false),
-                Base::Continue => continue,
-                Base::Only => break,
-                Base::Stay(child) => child,
+            Base::Stay(value) => merge_value = Some(value),
+            Base::Template(value) => {
+                is_template = true;
+                merge_value = value;
             }
-        } else if work.processed && node::stays(child, &inner) {
-            child.clone()
-        } else if work.processed {
-            let as_template = control::is_template_option(key, env);
-            node::flow(child, &inner.with_step(key.clone()), overriding, as_template)
-        } else {
-            child.clone()
-        };
-        keep(&mut work, key, child, annotations.flags);
+        }
+    }
+    processed &= !is_template;
+    if !only {
+        for (key, child) in map.iter() {
+            let child = if is_merge_key(key) {
+                match &merge_value {
+                    Some(value) => value.clone(),
+                    None => continue,
+                }
+            } else if !processed || node::stays(child, &inner) || node::waits(child, &inner) {
+                child.clone()
+            } else {
+                let as_template = control::is_template_option(key);
+                node::flow(child, &inner.with_step(key.clone()), overriding, as_template)
+            };
+            keep(&mut work, key, child);
+        }
     }
     let same = work.fields.is_empty() && is_same(map, &work.kept);
     if !same {
@@ -101,16 +111,16 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool) -> (Node, bool) {
         }
     }
     let same = !inject(&mut work, same.then_some(map), stub.as_ref()) && same;
-    finish(node, work, same, env, &inner)
+    finish(node, work, same, is_template, env, &inner)
 }
 
-fn keep(work: &mut Work, key: &Arc<str>, child: Node, own: Flags) {
+fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
     if child.annotations().undefined {
         work.undefined.insert(key.clone(), child);
         return;
     }
-    let flags = work.flags | own;
-    let implied = flags.has(Flags::DEFAULT) || flags.has(Flags::IMPLIED);
+    // Those of the pass in which the marker is read: what is below the entries is not part of the default.
+    let implied = work.flags.has(Flags::DEFAULT) || work.flags.has(Flags::IMPLIED);
     let child = if implied && !child.annotations().flags.has(Flags::IMPLIED) {
         child.annotate(|annotations| annotations.flags |= Flags::IMPLIED)
     } else {
@@ -120,7 +130,7 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node, own: Flags) {
 }
 
 /// Handles a merge key.
-fn base(work: &mut Work, child: &Node, whole: &Node, env: &mut Env) -> Base {
+fn base(work: &mut Work, child: &Node, whole: &Node, template_required: bool, env: &mut Env) -> Base {
     let initial = matches!(child.value(), Value::String(_));
     let base = node::flow_untagged(child, env, false, false);
     let annotations = base.annotations();
@@ -132,28 +142,23 @@ fn base(work: &mut Work, child: &Node, whole: &Node, env: &mut Env) -> Base {
         _ => None,
     };
     if let Some(expr) = expr {
-        work.processed = false;
         return match &*expr {
             Expr::Marker(marker) => {
                 if let Some(tag) = marker.tag() {
                     work.tag = Some(tag.into());
                 }
-                work.flags |= template::flags(marker);
-                if !marker.has("&template") {
-                    return Base::Stay(base);
-                }
-                work.is_template = true;
-                match template::content(marker) {
-                    Some(content) => Base::Stay(whole.with_value(content)),
-                    None => Base::Continue,
+                let flags = template::flags(marker);
+                work.flags |= flags;
+                if marker.has("&template") {
+                    Base::Template(template::content(marker, flags, whole))
+                } else {
+                    Base::Pending(base)
                 }
             }
+            _ if template_required => Base::Template(Some(whole.with_value(format!("(( {expr} ))")))),
             // A plain merge that found nothing is no problem.
-            Expr::Merge(merge) if !initial && !merge.required => {
-                work.processed = true;
-                Base::Continue
-            }
-            _ => Base::Stay(base),
+            Expr::Merge(merge) if !initial && !merge.required => Base::Gone,
+            _ => Base::Pending(base),
         };
     }
     if annotations.redirect != Redirect::None {
@@ -162,10 +167,6 @@ fn base(work: &mut Work, child: &Node, whole: &Node, env: &mut Env) -> Base {
     }
     work.merged |= annotations.merged;
     work.replace = annotations.replace;
-    work.flags |= annotations.flags.without(Flags::INJECTED);
-    if let Some(tag) = &annotations.tag {
-        work.tag = Some(tag.clone());
-    }
     let unparsable = match base.value() {
         Value::String(text) => embedded::expression(text, env.state().features.interpolation).is_some(),
         _ => false,
@@ -178,7 +179,7 @@ fn base(work: &mut Work, child: &Node, whole: &Node, env: &mut Env) -> Base {
             work.problem = Some(format!("require map value for '<<' insert, found '{}'", other.type_name()));
         }
     }
-    if work.replace { Base::Only } else { Base::Continue }
+    if work.replace { Base::Only } else { Base::Gone }
 }
 
 /// Whether fields are those of a map.
@@ -201,69 +202,67 @@ fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool
         work.flags |= Flags::INJECTED;
         return false;
     }
-    let Some(stub) = stub else { return false };
-    if work.flags.has(Flags::INJECTED) {
-        return false;
-    }
+    let Some(Value::Map(map)) = stub.map(Node::value) else { return false };
     let mut injected = false;
-    if let Value::Map(map) = stub.value() {
-        for (key, node) in map.iter().filter(|(_, node)| node.annotations().flags.is_inject()) {
-            if !injected && let Some(same) = same {
-                if same.contains_key(key) {
-                    continue;
-                }
-                work.fields = (**same).clone();
+    for (key, node) in map.iter().filter(|(_, node)| node.annotations().flags.is_inject()) {
+        if !injected && let Some(same) = same {
+            if same.contains_key(key) {
+                continue;
             }
-            if !work.fields.contains_key(key) {
-                let node = node.clone().annotate(|annotations| annotations.flags |= Flags::INJECTED);
-                work.fields.insert(key.clone(), node);
-                injected = true;
-            }
+            work.fields = (**same).clone();
+        }
+        if !work.fields.contains_key(key) {
+            // At the next level it is a value like others, also if it was a default here.
+            let node = node::instantiated(node.clone())
+                .annotate(|annotations| annotations.flags |= Flags::INJECT | Flags::INJECTED);
+            work.fields.insert(key.clone(), node);
+            injected = true;
         }
     }
-    work.flags |= Flags::INJECTED;
     injected
 }
 
 /// The map of this pass.
-fn finish(node: &Node, work: Work, same: bool, env: &Env, inner: &Env) -> (Node, bool) {
+fn finish(node: &Node, work: Work, same: bool, is_template: bool, env: &Env, inner: &Env) -> Node {
     let before = node.annotations();
-    let Work { fields, undefined, flags, tag, redirect, replace, processed, is_template, problem, .. } = work;
-    let Value::Map(old) = node.value() else { return (node.clone(), false) };
+    let Work { fields, undefined, flags, tag, redirect, replace, problem, .. } = work;
+    let Value::Map(old) = node.value() else { return node.clone() };
     let unchanged = same || (old.len() == fields.len() && is_same_map(old, &fields));
     let fields = if unchanged { old.clone() } else { Arc::new(fields) };
-    let annotations = Annotations {
-        redirect,
-        replace: before.replace || replace,
-        flags: before.flags | flags,
-        tag,
-        ..before.clone()
-    };
+    let annotations = Annotations { redirect, replace: before.replace || replace, ..before.clone() };
     let annotated = |value: Value| {
         let result = node.with_value(value);
         if annotations == *before { result } else { result.with_annotations(annotations.clone()) }
     };
-    if is_template {
+    let mut result = if is_template {
         let prepared = match node.source_name() {
             Some(source) => Node::new(Value::Map(fields)).with_source(source.clone()),
             None => Node::new(Value::Map(fields)),
         };
-        let template = as_template(node, prepared, env);
-        return (annotated(template.into_value()), false);
-    }
-    let mut result = annotated(Value::Map(fields));
+        annotated(as_template(node, prepared, env).into_value())
+    } else {
+        annotated(Value::Map(fields))
+    };
     if let Some(problem) = problem {
-        result = with_issue(result, true, true, Some(Arc::new(Issue::new(problem))), env);
+        result = wrong(result, problem);
+    } else if before.failed {
+        result = result.annotate(|annotations| annotations.error = true);
+    } else if !is_template && let Some((given, done)) = control::run(&result, &undefined, inner) {
+        let flags = result.annotations().flags;
+        let with_flags = done && !flags.is_empty();
+        result = if with_flags { given.annotate(|annotations| annotations.flags |= flags) } else { given };
     }
-    if !processed {
-        return (result, false);
-    }
-    let flags = result.annotations().flags;
-    match control::run(&result, &undefined, inner) {
-        None => (result, false),
-        Some((result, done)) if done && flags != Flags::NONE => {
-            (result.annotate(|annotations| annotations.flags |= flags.without(Flags::INJECTED)), true)
+    updated(result, flags, tag)
+}
+
+/// A node with more flags and a tag.
+pub(super) fn updated(node: Node, flags: Flags, tag: Option<Arc<str>>) -> Node {
+    let known = node.annotations();
+    let node = if known.flags.has(flags) { node } else { node.annotate(|known| known.flags |= flags) };
+    match tag {
+        Some(tag) if node.annotations().tag.as_ref() != Some(&tag) => {
+            node.annotate(|known| known.tag = Some(tag))
         }
-        Some(done) => done,
+        _ => node,
     }
 }

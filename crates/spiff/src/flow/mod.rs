@@ -5,21 +5,25 @@
 //! documents.
 
 mod control;
+mod incremental;
 mod list;
 mod map;
 mod node;
+mod passes;
 mod tidy;
 
 use std::sync::Arc;
 
+pub(crate) use passes::run;
 pub use tidy::discard_temporary;
-pub(crate) use tidy::state_only;
+pub(crate) use tidy::{rebuilt, state_only};
 
+use crate::eval::scope::LevelKind;
 use crate::eval::{Env, Level};
 use crate::report::Unresolved;
-use crate::value::{Node, Value};
+use crate::value::Node;
 
-/// What stays in the result.
+/// The parts of a result that are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Keep {
     /// Expressions that could not be evaluated.
@@ -34,49 +38,6 @@ impl Keep {
     pub(crate) const NOTHING: Self = Self { unresolved: false, escapes: false, temporary: false };
 }
 
-/// Processes a document in a scope until nothing changes.
-pub(crate) fn run(document: &Node, env: &Env, overriding: bool) -> (Node, Unresolved) {
-    let state = env.state();
-    let mut current = document.clone();
-    let mut pass = 0;
-    let mut undefined = false;
-    loop {
-        pass += 1;
-        state.set_pass(pass);
-        let mut next = node::flow(&current, env, overriding, false);
-        if next.annotations().undefined {
-            undefined = true;
-            next = Node::new(Value::Null);
-        }
-        env.flow.update(&next);
-        if state.exhausted().is_some() {
-            current = next;
-            break;
-        }
-        if node::identical(&current, &next) {
-            current = next;
-            if state.pause() {
-                continue;
-            }
-            break;
-        }
-        state.changed();
-        current = next;
-        if pass >= state.limits.passes {
-            state.exhaust(&format!("limit of {pass} passes exceeded"));
-            break;
-        }
-    }
-    let unresolved = match state.exhausted() {
-        Some(limit) => Unresolved::exhausted(&current, &limit),
-        None => Unresolved::find(&current, state),
-    };
-    if undefined && matches!(current.value(), Value::Null) {
-        current = current.annotate(|annotations| annotations.undefined = true);
-    }
-    (current, unresolved)
-}
-
 /// Processes a document with its stubs.
 fn flow_document(document: &Node, stubs: &[Node], outer: &Env) -> (Node, Unresolved) {
     let source: Arc<str> = document.source().into();
@@ -85,7 +46,7 @@ fn flow_document(document: &Node, stubs: &[Node], outer: &Env) -> (Node, Unresol
         stubs: stubs.to_vec(),
         outer: Some(outer.clone()),
         source,
-        bindings: false,
+        kind: LevelKind::Document,
     };
     run(document, &Env::new(level), true)
 }
@@ -100,7 +61,7 @@ pub(crate) fn prepare(stubs: &[Node], outer: &Env, keep: Keep) -> Result<Vec<Nod
         }
         prepared.insert(0, tidy::discard_local(&result));
         if outer.level.outer.is_none() {
-            outer.state().next_document();
+            outer.state().next_level(outer.level.kind == LevelKind::Bindings);
         }
     }
     Ok(prepared)
@@ -114,14 +75,22 @@ pub(crate) fn cascade(template: &Node, stubs: &[Node], outer: &Env, keep: Keep) 
 
 /// Processes a template with stubs that are prepared.
 pub(crate) fn apply(template: &Node, prepared: &[Node], outer: &Env, keep: Keep) -> Result<Node, Unresolved> {
-    let (mut result, mut unresolved) = flow_document(template, prepared, outer);
-    if unresolved.is_empty() && tidy::has_dynamic(&result) {
-        (result, unresolved) = flow_document(&tidy::with_dynamic(&result), prepared, outer);
-    }
+    let (result, complete) = process(template, prepared, outer, keep)?;
+    Ok(if complete { tidied(&result, outer, keep) } else { result })
+}
+
+/// As [`apply`], with everything in the result, and whether all nodes have values.
+pub(crate) fn process(
+    template: &Node,
+    prepared: &[Node],
+    outer: &Env,
+    keep: Keep,
+) -> Result<(Node, bool), Unresolved> {
+    let (result, unresolved) = flow_document(template, prepared, outer);
     if !unresolved.is_empty() && (!keep.unresolved || outer.state().exhausted().is_some()) {
         return Err(unresolved);
     }
-    Ok(tidied(&result, outer, keep))
+    Ok((result, unresolved.is_empty()))
 }
 
 /// Without what doesn't belong into a result.

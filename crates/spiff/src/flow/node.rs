@@ -8,7 +8,7 @@ use crate::eval::{Env, Eval, Info, Outcome, eval, template};
 use crate::syntax::ast::{Child, Expr};
 use crate::syntax::{embedded, too_deep};
 use crate::trace::TraceStep;
-use crate::value::{Annotations, Flags, Issue, Node, Redirect, Value};
+use crate::value::{Annotations, Flags, Issue, Node, Redirect, TemplateValue, Value};
 
 /// Processes a node and, if it is complete then, names it by its tag. `overriding`: the stubs' values win.
 /// `as_template`: the content is kept for later.
@@ -24,13 +24,13 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) 
     match env.state().tag(&tag, &result, &env.path) {
         Ok(()) => result,
         Err(message) => {
-            // What is reported is the expression that gave the tag.
+            // The report names the expression that gave the tag.
             let shown = if matches!(result.value(), Value::Null) {
                 result.with_value(node.value().clone())
             } else {
                 result
             };
-            with_issue(shown, true, true, Some(Arc::new(Issue::new(message))), env)
+            wrong(shown, message)
         }
     }
 }
@@ -45,6 +45,23 @@ pub(super) fn stays(node: &Node, env: &Env) -> bool {
         Value::String(text) => !text.contains("(("),
         _ => false,
     }
+}
+
+/// Whether a node waits for others that are the same as when it was found to wait.
+pub(super) fn waits(node: &Node, env: &Env) -> bool {
+    let Value::Expression(expression) = node.value() else { return false };
+    is_bare(node) && env.state().step().is_ok() && Expression::still_waits(expression, env)
+}
+
+/// Whether nothing is known about a node but a problem.
+pub(super) fn is_bare(node: &Node) -> bool {
+    let known = node.annotations();
+    known.flags.is_empty()
+        && known.tag.is_none()
+        && known.redirect == Redirect::None
+        && known.key_name.is_none()
+        && known.template.is_none()
+        && !(known.replace || known.merged || known.preferred || known.undefined)
 }
 
 fn note(trace: &crate::trace::Trace, before: &Node, after: &Node, env: &Env) {
@@ -72,7 +89,7 @@ fn note(trace: &crate::trace::Trace, before: &Node, after: &Node, env: &Env) {
     });
 }
 
-/// Adds what is wrong with a node; where it happened is here, unless that is known.
+/// Adds what is wrong with a node. Where it happened is here, unless the node has a place from an earlier problem.
 pub(super) fn with_issue(
     node: Node,
     error: bool,
@@ -80,22 +97,31 @@ pub(super) fn with_issue(
     issue: Option<Arc<Issue>>,
     env: &Env,
 ) -> Node {
+    let issue = issue.filter(|issue| !issue.message.is_empty()).map(|issue| {
+        let known = node.annotations().issue.as_ref().and_then(|issue| issue.path.clone());
+        let path = known.unwrap_or_else(|| env.path.to_vec().into());
+        Arc::new(Issue { path: Some(path), ..(*issue).clone() })
+    });
+    with_issue_here(node, error, failed, issue)
+}
+
+/// Adds what is wrong with a node that is reported at its own place.
+pub(super) fn with_issue_here(node: Node, error: bool, failed: bool, issue: Option<Arc<Issue>>) -> Node {
     node.annotate(|annotations| {
         annotations.error = error;
         annotations.failed = failed;
-        if let Some(issue) = issue.filter(|issue| !issue.message.is_empty()) {
-            let known = annotations.issue.as_ref().and_then(|issue| issue.path.clone());
-            annotations.issue = Some(if issue.path.is_some() {
-                issue
-            } else {
-                let path = known.unwrap_or_else(|| env.path.to_vec().into());
-                Arc::new(Issue { path: Some(path), ..(*issue).clone() })
-            });
+        if issue.is_some() {
+            annotations.issue = issue;
         }
     })
 }
 
-/// What of a node carries over to its result.
+/// A node that a message is about.
+pub(super) fn wrong(node: Node, message: impl Into<String>) -> Node {
+    with_issue_here(node, true, true, Some(Arc::new(Issue::new(message))))
+}
+
+/// The annotations of a node that carry over to its result.
 struct Carried {
     flags: Flags,
     redirect: Redirect,
@@ -109,13 +135,6 @@ pub(super) fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_templat
         return node.clone();
     }
     let annotations = node.annotations();
-    let mut carried = Carried {
-        flags: annotations.flags,
-        redirect: annotations.redirect.clone(),
-        replace: annotations.replace,
-        merged: annotations.merged,
-        key_name: annotations.key_name.clone(),
-    };
     let redirected;
     let env = if annotations.redirect == Redirect::None {
         env
@@ -123,40 +142,43 @@ pub(super) fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_templat
         redirected = env.redirected(&annotations.redirect);
         &redirected
     };
+    let mut carried = Carried {
+        flags: annotations.flags,
+        redirect: annotations.redirect.clone(),
+        replace: annotations.replace,
+        merged: annotations.merged,
+        key_name: annotations.key_name.clone(),
+    };
     let mut node = node.clone();
     if !carried.replace {
         let is_expression = matches!(node.value(), Value::Expression(_));
         if carried.merged && !is_expression {
             return node;
         }
-        if as_template && let Some(template) = enforced(&node, env) {
-            return template;
-        }
         match node.value() {
             Value::Map(_) => {
-                if !control::is_one(&node, env) {
-                    return map::flow(&node, env, true).0;
-                }
-                let (result, done) = map::flow(&node, env, false);
-                if !done {
+                let is_control = match control::is_one(&node, env) {
+                    Ok(is_control) => is_control,
+                    Err(message) => {
+                        return with_issue(node, true, true, Some(Arc::new(Issue::new(message))), env);
+                    }
+                };
+                let result = map::flow(&node, env, !is_control, as_template);
+                if !is_control || matches!(result.value(), Value::Map(_)) {
                     return result;
                 }
-                if matches!(result.value(), Value::Map(_)) {
-                    return map::flow(&result, env, true).0;
-                }
-                carried.flags = result.annotations().flags;
                 node = result;
             }
-            Value::List(_) => return list::flow(&node, env),
+            Value::List(_) => return list::flow(&node, env, as_template),
             Value::String(text) => {
                 if let Some(expr) = parse(text, env) {
-                    // What it is has to be known before it is overridden.
+                    // A node is parsed before it is overridden.
                     return node.with_value(Expression::value(expr));
                 }
             }
             Value::Expression(expression) => {
                 let Some(expr) = Expression::of(expression).cloned() else { return node };
-                match evaluated(node, &expr, env, overriding, &mut carried) {
+                match evaluated(node, &expr, env, overriding, as_template, &mut carried) {
                     Ok(done) => return done,
                     Err(open) => node = open,
                 }
@@ -170,43 +192,8 @@ pub(super) fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_templat
 /// The expression that a string is.
 pub(super) fn parse(text: &str, env: &Env) -> Option<Child> {
     let inner = embedded::expression(text, env.state().features.interpolation)?;
-    // What doesn't parse stays text, and is reported if it is there in the end.
+    // Text that doesn't parse stays text, and is reported if it is there in the end.
     env.state().parse(&inner, &env.place()).ok()
-}
-
-/// The content of an option whose value is a template, whether it says so or not.
-fn enforced(node: &Node, env: &Env) -> Option<Node> {
-    match node.value() {
-        Value::Map(map) if map.iter().any(|(key, node)| is_template_marker(key, node, env)) => None,
-        Value::List(list)
-            if list.iter().any(|entry| {
-                crate::eval::find::insert(entry).is_some_and(|(key, node)| is_template_marker(key, node, env))
-            }) =>
-        {
-            None
-        }
-        Value::String(text) => {
-            let expr = parse(text, env)?;
-            match &*expr {
-                Expr::Marker(marker) if marker.has("&template") => None,
-                _ => Some(as_template(node, node.clone(), env)),
-            }
-        }
-        Value::Map(_) | Value::List(_) => Some(as_template(node, node.clone(), env)),
-        _ => None,
-    }
-}
-
-fn is_template_marker(key: &str, node: &Node, env: &Env) -> bool {
-    if !crate::eval::find::is_merge_key(key) {
-        return false;
-    }
-    let expr = match node.value() {
-        Value::String(text) => parse(text, env),
-        Value::Expression(expression) => Expression::of(expression).cloned(),
-        _ => None,
-    };
-    matches!(expr.as_deref(), Some(Expr::Marker(marker)) if marker.has("&template"))
 }
 
 /// A node whose value is a template.
@@ -215,12 +202,36 @@ pub(super) fn as_template(node: &Node, prepared: Node, env: &Env) -> Node {
     node.with_value(template.into_value())
 }
 
+/// The value template that an expression declares, or stands for where one is required; nothing if it is none, and an
+/// error if it is empty.
+fn declared_template(node: &Node, expr: &Child, required: bool, env: &Env) -> Option<Result<Eval, Eval>> {
+    let (content, flags) = match &**expr {
+        Expr::Marker(marker) if marker.has("&template") => {
+            let flags = template::flags(marker);
+            (template::content(marker, flags, node), flags)
+        }
+        // A marker keeps what it marks from being a template of its own.
+        Expr::Marker(_) => return None,
+        _ if required => {
+            let text = format!("(( {expr} ))");
+            (Some(node.with_value(text)), Flags::NONE)
+        }
+        _ => return None,
+    };
+    let info = Info { flags, ..Info::default() };
+    Some(match content {
+        Some(content) => Ok(Eval::with(as_template(node, content, env).into_value(), info)),
+        None => Err(Eval::failed(info.with_error("empty template value"))),
+    })
+}
+
 /// An expression in this pass: what it became if that is final, or what the stubs may still override.
 fn evaluated(
     node: Node,
     expr: &Child,
     env: &Env,
     overriding: bool,
+    required_template: bool,
     carried: &mut Carried,
 ) -> Result<Node, Node> {
     let own;
@@ -231,43 +242,32 @@ fn evaluated(
         &own
     };
     let mut node = node;
-    let mut flags = Flags::NONE;
-    let result = match &**expr {
-        Expr::Marker(marker) => {
-            if let Some(tag) = marker.tag()
-                && node.annotations().tag.is_none()
-            {
-                node = node.annotate(|annotations| annotations.tag = Some(tag.into()));
-            }
-            flags = template::flags(marker);
-            if marker.has("&template") {
-                match template::content(marker) {
-                    Some(content) => {
-                        let prepared = Node::new(content).with_source(env.source.clone());
-                        let template = as_template(&node, prepared, env);
-                        Eval::with(template.into_value(), Info { flags, ..Info::default() })
-                    }
-                    None => Eval::error("empty template value"),
-                }
-            } else {
-                eval(expr, env, false)
-            }
-        }
-        _ => eval(expr, env, false),
-    };
-    let Eval { mut outcome, mut info } = result;
-    if flags.has(Flags::DYNAMIC)
-        && let Outcome::Value(value) = &outcome
-        && !matches!(value, Value::Template(_))
+    if let Expr::Marker(marker) = &**expr
+        && let Some(tag) = marker.tag()
+        && node.annotations().tag.is_none()
     {
-        outcome = Outcome::Failed;
-        info = info.with_error("dynamic marker for non-template value node");
+        node = node.annotate(|annotations| annotations.tag = Some(tag.into()));
+    }
+    let Eval { mut outcome, mut info } = match declared_template(&node, expr, required_template, env) {
+        Some(Err(empty)) if !overriding => return Ok(with_issue(node, true, false, empty.info.issue, env)),
+        Some(Ok(template) | Err(template)) => template,
+        None => eval(expr, env, false),
+    };
+    carried.flags |= info.flags;
+    let mut template = node.annotations().template.clone();
+    if carried.flags.has(Flags::DYNAMIC) && template.is_none() {
+        if let Outcome::Value(Value::Template(value)) = &outcome {
+            template = Some(value.clone());
+            outcome = Outcome::Later(substitution(value));
+        } else {
+            outcome = Outcome::Failed;
+            info = info.with_error("dynamic marker for non-template value node");
+        }
     }
     carried.replace |= info.replace;
-    carried.flags |= info.flags;
     let value = match outcome {
         Outcome::Failed => {
-            let failed = with_issue(node, true, info.failed, info.issue, env);
+            let failed = with_issue(node, true, false, info.issue, env);
             return if overriding { Err(failed) } else { Ok(failed) };
         }
         Outcome::Value(Value::String(text)) => match parse(&text, env) {
@@ -275,10 +275,11 @@ fn evaluated(
             None => Value::String(text),
         },
         Outcome::Value(value) => value,
+        Outcome::Later(rest) if Arc::ptr_eq(&rest, expr) => Expression::waiting(rest, env),
         Outcome::Later(rest) => Expression::value(rest),
     };
     let is_expression = matches!(value, Value::Expression(_));
-    let result = noted(value, &node, info, env, carried);
+    let result = noted(value, &node, info, env, template, carried);
     let annotations = result.annotations();
     if is_expression || annotations.merged || !overriding || annotations.preferred {
         return Ok(result);
@@ -288,7 +289,14 @@ fn evaluated(
 }
 
 /// The node of a value, with all that is known about it.
-fn noted(value: Value, node: &Node, info: Info, env: &Env, carried: &mut Carried) -> Node {
+fn noted(
+    value: Value,
+    node: &Node,
+    info: Info,
+    env: &Env,
+    template: Option<Arc<dyn TemplateValue>>,
+    carried: &mut Carried,
+) -> Node {
     let before = node.annotations();
     if let Some(key_name) = info.key_name {
         carried.key_name = Some(key_name);
@@ -297,6 +305,7 @@ fn noted(value: Value, node: &Node, info: Info, env: &Env, carried: &mut Carried
         carried.redirect = info.redirect;
     }
     let issue = info.issue.filter(|issue| !issue.message.is_empty());
+    let dynamic = if template.is_some() { Flags::INJECTED | Flags::DYNAMIC } else { Flags::NONE };
     let annotations = Annotations {
         undefined: info.undefined,
         preferred: before.preferred || info.preferred,
@@ -304,8 +313,9 @@ fn noted(value: Value, node: &Node, info: Info, env: &Env, carried: &mut Carried
         redirect: carried.redirect.clone(),
         replace: carried.replace,
         merged: !carried.replace && (carried.merged || info.merged),
-        flags: carried.flags,
+        flags: carried.flags | dynamic,
         tag: before.tag.clone(),
+        template,
         ..Annotations::NONE
     };
     let result = Node::new(value)
@@ -317,7 +327,7 @@ fn noted(value: Value, node: &Node, info: Info, env: &Env, carried: &mut Carried
     }
 }
 
-/// What the first stub has at this place, if it may win.
+/// The value of the first stub at this place, if it may override the node.
 fn overridden(node: Node, env: &Env, overriding: bool, carried: Carried) -> Node {
     let annotations = node.annotations();
     let redirects = matches!(annotations.redirect, Redirect::To(_));
@@ -329,16 +339,13 @@ fn overridden(node: Node, env: &Env, overriding: bool, carried: Carried) -> Node
     if stub.annotations().flags.is_default() || annotations.flags.has(Flags::INJECTED) {
         return node;
     }
-    let mut stub = stub;
     let flags = if carried.flags.is_default() {
         (carried.flags | Flags::INJECT).without(Flags::DEFAULT)
     } else {
         carried.flags
     };
-    let key_name = carried.key_name;
-    let redirect = carried.redirect;
-    let replace = carried.replace;
-    stub = stub.annotate(|annotations| {
+    let Carried { redirect, replace, key_name, .. } = carried;
+    instantiated(stub).annotate(|annotations| {
         if key_name.is_some() {
             annotations.key_name = key_name;
         }
@@ -347,29 +354,39 @@ fn overridden(node: Node, env: &Env, overriding: bool, carried: Carried) -> Node
             annotations.redirect = redirect;
         }
         annotations.flags |= flags;
-    });
-    stub
+    })
 }
 
-/// A dynamic template is made anew wherever it is used.
+/// The expression that instantiates a template.
+fn substitution(template: &Arc<dyn TemplateValue>) -> Child {
+    Arc::new(Expr::Substitution(Arc::new(Expr::Known(Value::Template(template.clone())))))
+}
+
+/// A stub's node as the next level has it: what a dynamic template made there is made anew.
 pub(super) fn instantiated(stub: Node) -> Node {
-    if !stub.annotations().flags.has(Flags::DYNAMIC) {
+    let annotations = stub.annotations();
+    if !annotations.flags.has(Flags::DYNAMIC) {
         return stub;
     }
-    match stub.value() {
-        Value::Template(_) => {
-            let template = Arc::new(Expr::Known(stub.value().clone()));
-            let substitution = Expression::value(Arc::new(Expr::Substitution(template)));
-            let node = stub.with_value(substitution);
-            // It is what the stub has: there is nothing to override.
-            node.annotate(|annotations| annotations.flags |= Flags::INJECTED)
-        }
-        _ => stub,
-    }
+    let template = match stub.value() {
+        Value::Template(template) => template.clone(),
+        _ => match &annotations.template {
+            Some(template) => template.clone(),
+            None => return stub,
+        },
+    };
+    let flags = annotations.flags | Flags::INJECTED;
+    let annotations = Annotations { flags, template: Some(template.clone()), ..Annotations::NONE };
+    Node::new(Expression::value(substitution(&template)))
+        .with_source("<substitute>")
+        .with_annotations(annotations)
 }
 
 /// Whether two nodes are the same, with all that is known about them. What is the same in memory isn't looked into.
 pub(super) fn identical(a: &Node, b: &Node) -> bool {
+    if a.same(b) {
+        return a.source() == b.source();
+    }
     if a.annotations() != b.annotations() || a.source() != b.source() {
         return false;
     }

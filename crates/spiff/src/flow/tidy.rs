@@ -1,4 +1,4 @@
-//! What goes before a document is handed on.
+//! Nodes that are removed before a document is handed on.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use crate::value::{Flags, Map, Node, Value};
 
 /// Rebuilds what is below a node; those for which `change` gives nothing go. What doesn't change stays the same in
 /// memory.
-fn rebuild(node: &Node, change: &dyn Fn(&Node) -> Option<Node>) -> Node {
+pub(crate) fn rebuilt(node: &Node, change: &dyn Fn(&Node) -> Option<Node>) -> Node {
     crate::syntax::too_deep::with_stack(|| match node.value() {
         Value::List(list) => {
             let new: Vec<Node> =
-                list.iter().filter_map(|entry| change(entry).map(|entry| rebuild(&entry, change))).collect();
+                list.iter().filter_map(|entry| change(entry).map(|entry| rebuilt(&entry, change))).collect();
             let same = new.len() == list.len() && new.iter().zip(list.iter()).all(|(a, b)| a.same_place(b));
             if same { node.clone() } else { node.with_value(new) }
         }
         Value::Map(map) => {
             let new: Map = map
                 .iter()
-                .filter_map(|(key, entry)| change(entry).map(|entry| (key.clone(), rebuild(&entry, change))))
+                .filter_map(|(key, entry)| change(entry).map(|entry| (key.clone(), rebuilt(&entry, change))))
                 .collect();
             let same = new.len() == map.len() && new.values().zip(map.values()).all(|(a, b)| a.same_place(b));
             if same { node.clone() } else { node.with_value(Value::from(new)) }
@@ -30,7 +30,7 @@ fn rebuild(node: &Node, change: &dyn Fn(&Node) -> Option<Node>) -> Node {
 }
 
 fn without(node: &Node, flags: &[Flags]) -> Node {
-    rebuild(node, &|node| {
+    rebuilt(node, &|node| {
         let own = node.annotations().flags;
         (!flags.iter().any(|flag| own.has(*flag))).then(|| node.clone())
     })
@@ -39,29 +39,6 @@ fn without(node: &Node, flags: &[Flags]) -> Node {
 /// A document without its temporary and local nodes.
 pub fn discard_temporary(node: &Node) -> Node {
     without(node, &[Flags::TEMPORARY, Flags::LOCAL])
-}
-
-fn is_dynamic(node: &Node) -> bool {
-    node.annotations().flags.has(Flags::DYNAMIC) && matches!(node.value(), Value::Template(_))
-}
-
-/// Whether a document has dynamic templates.
-pub(super) fn has_dynamic(node: &Node) -> bool {
-    crate::syntax::too_deep::with_stack(|| match node.value() {
-        Value::List(list) => list.iter().any(has_dynamic),
-        Value::Map(map) => map.values().any(has_dynamic),
-        _ => is_dynamic(node),
-    })
-}
-
-/// A document with expressions that instantiate its dynamic templates.
-pub(super) fn with_dynamic(node: &Node) -> Node {
-    if is_dynamic(node) {
-        return super::node::instantiated(node.clone());
-    }
-    rebuild(node, &|node| {
-        Some(if is_dynamic(node) { super::node::instantiated(node.clone()) } else { node.clone() })
-    })
 }
 
 /// Without local nodes.

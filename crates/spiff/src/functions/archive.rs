@@ -2,10 +2,10 @@
 
 use std::io::Write as _;
 
-use super::argument::{Outcome, done, fail, text};
-use super::{FunctionError, Host, Registry, convert};
-use crate::value::{Node, Value};
-use crate::yaml::value_to_yaml;
+use super::argument::{Outcome, done, fail, is_nil, text};
+use super::outside::{Signs, options};
+use super::{FunctionError, Host, Registry, convert, outside};
+use crate::value::{Map, Node, Value};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.add("archive", archive);
@@ -15,11 +15,13 @@ pub(super) fn register(registry: &mut Registry) {
 const WIDTH: usize = 60;
 
 /// A file of the archive.
-struct File<'a> {
-    name: &'a str,
+struct File {
+    name: String,
     content: Vec<u8>,
-    executable: bool,
+    mode: u32,
 }
+
+const MODE: i64 = 0o644;
 
 fn archive(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if !(1..=2).contains(&arguments.len()) {
@@ -29,13 +31,18 @@ fn archive(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
         Some(kind) => text(kind, "second argument for archive must be a string")?,
         None => "tar",
     };
+    let files: Vec<File> = match arguments[0].value() {
+        Value::Null | Value::Undefined => Vec::new(),
+        Value::Map(map) => {
+            map.iter().filter_map(|(key, node)| named(key, node).transpose()).collect::<Result<_, _>>()?
+        }
+        Value::List(list) => list.iter().map(unnamed).collect::<Result<_, _>>()?,
+        other => {
+            fail!("first argument for hash must be a file map or list, found {}", other.type_name())
+        }
+    };
     if !matches!(kind, "tar" | "targz") {
         fail!("invalid archive type '{kind}'");
-    }
-    let Some(map) = arguments[0].as_map() else { fail!("first argument for archive must be a file map") };
-    let mut files = Vec::new();
-    for (key, node) in map {
-        files.extend(file(key, node)?);
     }
     let size: usize = files.iter().map(|file| file.content.len() + 1024).sum();
     host.spend(size as u64)?;
@@ -45,41 +52,73 @@ fn archive(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(convert::encode(&bytes, WIDTH))
 }
 
-/// A file of its key and content. Before the name, `*` makes it executable, `#` says that the content is base64, and
-/// `-` ends such signs.
-fn file<'a>(key: &'a str, node: &Node) -> Result<Option<File<'a>>, FunctionError> {
-    let mut name = key;
-    let (mut executable, mut encoded) = (false, false);
-    while let Some(sign) = name.chars().next().filter(|sign| matches!(sign, '*' | '#' | '-')) {
-        name = &name[1..];
-        match sign {
-            '*' => executable = true,
-            '#' => encoded = true,
-            _ => break,
-        }
-    }
-    let content = match node.value() {
+/// A file of its key and content, or of a description; nothing if there is neither.
+fn named(key: &str, node: &Node) -> Result<Option<File>, FunctionError> {
+    let signs = Signs::of(key);
+    let mut file = match node.value() {
         Value::Null | Value::Undefined => return Ok(None),
-        Value::String(text) if encoded => convert::decode(text).unwrap_or_else(|_| text.as_bytes().to_vec()),
-        Value::String(text) => text.as_bytes().to_vec(),
-        Value::Bytes(bytes) => bytes.to_vec(),
-        Value::Int(value) => value.to_string().into_bytes(),
-        Value::Bool(value) => value.to_string().into_bytes(),
-        value @ (Value::Map(_) | Value::List(_)) => value_to_yaml(value).into_bytes(),
-        other => fail!("invalid file content type {}", other.type_name()),
+        Value::Map(fields) => described(Some(signs.name), fields)?,
+        Value::Template(_) | Value::Lambda(_) => fail!("invalid file content type {}", node.type_name()),
+        _ => {
+            let options = options(None, MODE)?;
+            let (_, content) = outside::content(node, &options, signs.encoded);
+            File { name: signs.name.to_owned(), content, mode: options.mode }
+        }
     };
-    Ok(Some(File { name, content, executable }))
+    if signs.executable {
+        file.mode |= 0o100;
+    }
+    Ok(Some(file))
 }
 
-fn tar(files: &[File<'_>], modified: u64) -> std::io::Result<Vec<u8>> {
+/// An entry of a list of files.
+fn unnamed(node: &Node) -> Result<File, FunctionError> {
+    match node.value() {
+        Value::Map(fields) => described(None, fields),
+        other => fail!("invalid file content type {}", other.type_name()),
+    }
+}
+
+/// A file of its description: `path`, `mode`, and `data` or `base64`.
+fn described(name: Option<&str>, fields: &Map) -> Result<File, FunctionError> {
+    let field = |key: &str| match fields.get(key) {
+        Some(node) if is_nil(node) => Err(FunctionError::failed(format!("{key} field must not be nil"))),
+        field => Ok(field),
+    };
+    let name = match (field("path")?, name) {
+        (Some(path), _) => match path.as_str() {
+            Some(path) => path,
+            None => fail!("path field must be string, found {}", path.type_name()),
+        },
+        (None, Some(name)) => name,
+        (None, None) => fail!("path field required"),
+    };
+    let options = match field("mode")? {
+        Some(mode) if !matches!(mode.value(), Value::Int(_) | Value::String(_)) => {
+            fail!("mode field must be an integer, found {}", mode.type_name())
+        }
+        mode => options(mode, MODE)?,
+    };
+    let content = match (field("base64")?, field("data")?) {
+        (Some(text), _) => match text.as_str() {
+            Some(text) => convert::decode(text).map_err(|error| error.to_string())?,
+            None => fail!("base64 field must be string, found {}", text.type_name()),
+        },
+        (None, Some(data)) => outside::content(data, &options, false).1,
+        (None, None) => Vec::new(),
+    };
+    Ok(File { name: name.to_owned(), content, mode: options.mode })
+}
+
+fn tar(files: &[File], modified: u64) -> std::io::Result<Vec<u8>> {
     let mut builder = tar::Builder::new(Vec::new());
     for file in files {
         let mut header = tar::Header::new_ustar();
-        header.set_mode(if file.executable { 0o744 } else { 0o600 });
+        header.set_mode(file.mode);
         header.set_size(file.content.len() as u64);
         header.set_mtime(modified);
         header.set_entry_type(tar::EntryType::Regular);
-        builder.append_data(&mut header, file.name, file.content.as_slice())?;
+        builder.append_data(&mut header, &file.name, file.content.as_slice())?;
     }
     builder.into_inner()
 }

@@ -1,9 +1,9 @@
-//! What functions need again and again: arguments of a type, and values as Go names and prints them.
+//! Arguments of a type, and values as Go names and prints them.
 
 use super::{FunctionError, Host};
 use crate::value::{Node, Value, number};
 
-/// What a function gives.
+/// The result of a function.
 pub(super) type Outcome = Result<Node, FunctionError>;
 
 /// Ends a function with a message.

@@ -135,6 +135,7 @@ fn asjson(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
 
 fn asyaml(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     match arguments {
+        [argument] if super::argument::is_nil(argument) => fail!("cannot yamlencode: nil"),
         [argument] => done(value_to_yaml(argument)),
         _ => fail!("asyaml takes exactly one argument"),
     }
@@ -153,7 +154,7 @@ fn parse(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     parse_as(host, &name, content.as_bytes(), mode)
 }
 
-/// What a text, or the content of a file, is in one of the modes of `parse` and `read`.
+/// The value of a text or a file's content in one of the modes of `parse` and `read`.
 pub(super) fn parse_as(host: &mut dyn Host, name: &str, content: &[u8], mode: &str) -> Outcome {
     let (own_root, mode) = mode.strip_prefix('.').map_or((false, mode), |mode| (true, mode));
     host.spend(content.len() as u64)?;

@@ -32,7 +32,7 @@ fn hash(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     };
     host.spend(content.len() as u64)?;
     let digest = match kind {
-        // What the original calls so: the content, and then the MD4 of nothing.
+        // The original's `md4` is the content followed by the MD4 of nothing.
         "md4" => hex::encode(content) + "31d6cfe0d16ae931b73c59d7e0c089c0",
         "md5" => hex::encode(Md5::digest(content)),
         "sha1" => hex::encode(Sha1::digest(content)),
@@ -47,7 +47,7 @@ fn hash(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(digest)
 }
 
-/// What one round of bcrypt costs, in steps.
+/// The cost of one round of bcrypt in steps.
 const BCRYPT_STEPS: u64 = 20;
 
 fn bcrypt(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
@@ -93,7 +93,7 @@ fn md5crypt(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     let mut random = [0; 8];
     draw(host, &mut random)?;
     let salt: String = random.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 64)])).collect();
-    done(crypt(password, &salt, "$1$"))
+    done(crypt(password, &salt, "$apr1$"))
 }
 
 fn md5crypt_check(host: &mut dyn Host, arguments: &[Node]) -> Outcome {

@@ -13,7 +13,7 @@ fn eval(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     host.evaluate(text(expression, "string argument required for 'eval'")?)
 }
 
-/// What is wrong with the name of a tag.
+/// The problem of a tag's name, if there is one.
 fn tag_problem(name: &str) -> Option<String> {
     let mut length = 0;
     for character in name.chars() {

@@ -4,15 +4,15 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FunctionError {
-    /// It failed, and trying again is of no use.
+    /// It failed, and another try would fail, too.
     #[error("{message}")]
     Failed {
         /// The message, as the report shows it.
         message: String,
-        /// What led to it.
+        /// The causes.
         causes: Nested,
     },
-    /// What it needs isn't known yet: it is called again in the next pass.
+    /// A value that the function needs isn't known yet. It is called again in the next pass.
     #[error("not known yet")]
     Pending,
     /// A limit is exceeded: the whole evaluation ends.
@@ -20,7 +20,7 @@ pub enum FunctionError {
     Limit(String),
 }
 
-/// What led to a failure, as it is shown below the message.
+/// A cause of a failure, as it is shown below the message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Nested {
     /// Nothing more is known.
@@ -42,6 +42,15 @@ impl FunctionError {
     pub fn prefixed(self, words: &str) -> Self {
         match self {
             Self::Failed { message, causes } => Self::Failed { message: format!("{words}{message}"), causes },
+            other => other,
+        }
+    }
+
+    /// The same without what led to it.
+    #[must_use]
+    pub fn without_causes(self) -> Self {
+        match self {
+            Self::Failed { message, .. } => Self::Failed { message, causes: Nested::None },
             other => other,
         }
     }

@@ -1,4 +1,4 @@
-//! What a function may ask for.
+//! The access of functions to the evaluator and the outside world.
 
 use std::fmt;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::FunctionError;
 use crate::value::{Callable, Node, Value};
 
-/// What a caller may grant to templates. Nothing is granted by default.
+/// A kind of access that a caller may grant to templates. Nothing is granted by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Capability {
@@ -35,7 +35,7 @@ impl fmt::Display for Capability {
     }
 }
 
-/// What was asked for isn't granted, or is and failed.
+/// An access that isn't granted, or that failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Denied {
@@ -47,7 +47,7 @@ pub enum Denied {
     Outside {
         /// The capability.
         capability: Capability,
-        /// What was asked for.
+        /// The file, command, address or variable.
         path: String,
     },
     /// The operating system refused.
@@ -55,7 +55,7 @@ pub enum Denied {
     Io(#[from] std::io::Error),
 }
 
-/// What a function may ask for beyond its arguments; the evaluator's side of a call.
+/// The evaluator's side of a call: everything that a function may use beyond its arguments.
 pub trait Host {
     /// Calls a lambda with positional arguments.
     ///
@@ -139,7 +139,7 @@ pub trait Host {
     /// If that isn't granted, or fails.
     fn temporary_file(&mut self, content: &[u8], mode: u32) -> Result<String, Denied>;
 
-    /// What a folder holds: names, and whether each is a folder; sorted by name.
+    /// The entries of a folder: names, and whether each is a folder; sorted by name.
     ///
     /// # Errors
     /// If that isn't granted, or fails.

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::argument::{Outcome, done, fail, list, quoted, text, texts};
 use super::{FunctionError, Host, Registry};
+use crate::limits::ENTRY;
 use crate::value::{Node, Value};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -199,7 +200,8 @@ fn ipset(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if arguments.len() > 2 && i64::try_from(available).unwrap_or(i64::MAX) < count {
         fail!("too many required entries ({count} > {available} available indices)");
     }
-    host.spend(count.unsigned_abs())?;
+    // Each is a text, an entry, and what both take while they are made.
+    host.spend(count.unsigned_abs().saturating_mul(2 * ENTRY))?;
     let mut addresses = Vec::new();
     for at in 0..count {
         let by_index = usize::try_from(at).ok().and_then(|at| chosen.get(at).copied());

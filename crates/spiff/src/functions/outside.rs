@@ -8,7 +8,7 @@ use windlass_source::Source;
 use super::argument::{Outcome, done, fail, list, quoted, simple, text, texts};
 use super::{Denied, FunctionError, Host, Registry, convert};
 use crate::value::{Node, Value, number};
-use crate::yaml::{read_document, to_yaml, value_to_yaml};
+use crate::yaml::{read_document, to_yaml};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.add("exec", |host, arguments| exec(host, arguments, true));
@@ -30,13 +30,27 @@ fn denied(name: &str) -> impl Fn(Denied) -> FunctionError {
     move |error| FunctionError::failed(format!("{name}: {error}"))
 }
 
-/// An argument of a command; all but texts and integers as YAML.
-fn argument(node: &Node) -> Option<String> {
+/// The text of a value for a command or a file: simple values as text, all others as a YAML document, null as nothing.
+pub(super) fn written(node: &Node) -> Option<String> {
     match node.value() {
         Value::Null | Value::Undefined => None,
         Value::String(text) => Some(text.to_string()),
         Value::Int(value) => Some(value.to_string()),
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Float(value) => Some(exponential(*value)),
         _ => Some(format!("---\n{}", to_yaml(node))),
+    }
+}
+
+/// A float with 64 digits and an exponent, as the original hands it to commands.
+fn exponential(value: f64) -> String {
+    let text = format!("{value:.64e}");
+    match text.split_once('e') {
+        Some((digits, exponent)) => {
+            let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
+            format!("{digits}e{sign}{exponent:0>2}")
+        }
+        None => text,
     }
 }
 
@@ -47,23 +61,24 @@ fn command(arguments: &[Node]) -> Result<Vec<String>, FunctionError> {
         [first, ..] if first.as_list().is_some() => fail!("list not allowed for command argument"),
         _ => arguments,
     };
-    if !matches!(parts.first().map(Node::value), Some(Value::String(_) | Value::Int(_))) {
+    if matches!(parts.first().map(Node::value), None | Some(Value::List(_) | Value::Map(_))) {
         fail!("command argument must be string");
     }
-    match parts.iter().map(argument).collect() {
+    match parts.iter().map(written).collect() {
         Some(command) => Ok(command),
         None => fail!("command argument must be string"),
     }
 }
 
-/// What a command printed: a document if it begins with `---`, else an integer or text.
+/// The value of a command's output: a document if it begins with `---` or is a map, else an integer or text.
 fn output(bytes: &[u8]) -> Outcome {
     let text = String::from_utf8_lossy(bytes);
-    let document = text.starts_with("---\n").then(|| read_document(&Source::new("exec", text.as_ref())));
-    if let Some(Ok(node)) = document {
+    if let Ok(node) = read_document(&Source::new("exec", text.as_ref()))
+        && (text.starts_with("---\n") || node.as_map().is_some())
+    {
         return Ok(node);
     }
-    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let text = text.trim_end_matches('\n');
     match number::parse_int(text) {
         Some(value) => done(value),
         None => done(text),
@@ -87,11 +102,11 @@ fn exec(host: &mut dyn Host, arguments: &[Node], cached: bool) -> Outcome {
 }
 
 fn pipe(host: &mut dyn Host, arguments: &[Node], cached: bool) -> Outcome {
-    let [input, command_arguments @ ..] = arguments else { fail!("pipe: two arguments required") };
+    let [input, command_arguments @ ..] = arguments else { fail!("pipe requires at least two arguments") };
     if command_arguments.is_empty() {
-        fail!("pipe: two arguments required");
+        fail!("pipe requires at least two arguments");
     }
-    let Some(input) = argument(input) else { fail!("command argument/content must be string") };
+    let Some(input) = written(input) else { fail!("command argument must be string") };
     run(host, "pipe", &command(command_arguments)?, Some(input.as_bytes()), cached)
 }
 
@@ -106,20 +121,38 @@ fn read(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
         None if document => "yaml",
         None => "text",
     };
-    let content = host.read(path).map_err(denied("read"))?;
+    let content = host.read(path).map_err(|error| match error {
+        Denied::Io(error) if error.kind() == std::io::ErrorKind::NotFound => FunctionError::failed(format!(
+            "read: error reading [{path}]: open {path}: no such file or directory"
+        )),
+        error => denied("read")(error),
+    })?;
     convert::parse_as(host, path, &content, mode)
 }
 
-/// Permissions and whether the content is base64, from an option such as `0600`, `binary` or both.
-fn options(node: Option<&Node>, mut mode: i64) -> Result<(u32, bool), FunctionError> {
-    let mut binary = false;
+/// How something is written.
+pub(super) struct Options {
+    pub(super) mode: u32,
+    /// The content is base64.
+    pub(super) binary: bool,
+    /// The content is a list of documents.
+    multi: bool,
+}
+
+/// Permissions and kind of the content, from an option such as `0600`, `binary` or both.
+pub(super) fn options(node: Option<&Node>, mut mode: i64) -> Result<Options, FunctionError> {
+    let (mut binary, mut multi) = (false, false);
     match node.map(Node::value) {
         None => {}
         Some(Value::Int(value)) => mode = *value,
         Some(Value::String(options)) => {
             let mut modes = Vec::new();
             for option in options.split(',').map(str::trim) {
-                if matches!(option, "binary" | "#") { binary = true } else { modes.push(option) }
+                match option {
+                    "binary" | "#" => binary = true,
+                    "multiyaml" => multi = true,
+                    other => modes.push(other),
+                }
             }
             match modes[..] {
                 [] => {}
@@ -135,22 +168,49 @@ fn options(node: Option<&Node>, mut mode: i64) -> Result<(u32, bool), FunctionEr
                 _ => fail!("invalid options [{}], expecting file mode", modes.join(" ")),
             }
         }
-        Some(_) => fail!("permissions must be given as int or int string"),
+        Some(other) => {
+            fail!("permissions must be given as int or int string, found {}", other.type_name())
+        }
     }
     match u32::try_from(mode).ok().filter(|mode| *mode <= 0o7777) {
-        Some(mode) => Ok((mode, binary)),
+        Some(mode) => Ok(Options { mode, binary, multi }),
         None => fail!("permissions must be from 0 to 07777, found {mode}"),
     }
 }
 
-/// Content as text, and as the bytes to write.
-fn content(node: &Node, binary: bool) -> (String, Vec<u8>) {
+/// Signs before the name of a file: `*` makes it executable, `#` says that the content is base64, and `-` ends them.
+pub(super) struct Signs<'a> {
+    pub(super) name: &'a str,
+    pub(super) executable: bool,
+    pub(super) encoded: bool,
+}
+
+impl<'a> Signs<'a> {
+    pub(super) fn of(path: &'a str) -> Self {
+        let mut signs = Self { name: path, executable: false, encoded: false };
+        while let Some(sign) = signs.name.chars().next().filter(|sign| matches!(sign, '*' | '#' | '-')) {
+            signs.name = &signs.name[1..];
+            match sign {
+                '*' => signs.executable = true,
+                '#' => signs.encoded = true,
+                _ => break,
+            }
+        }
+        signs
+    }
+}
+
+/// Content as text, and as the bytes to write; nothing is none.
+pub(super) fn content(node: &Node, options: &Options, encoded: bool) -> (String, Vec<u8>) {
     let text = match node.value() {
-        Value::String(text) => text.to_string(),
-        Value::Null | Value::Undefined => String::new(),
-        other => simple(other).unwrap_or_else(|| value_to_yaml(other)),
+        Value::Bytes(bytes) => return (String::new(), bytes.to_vec()),
+        Value::List(documents) if options.multi => {
+            documents.iter().flat_map(|document| ["---\n".to_owned(), to_yaml(document)]).collect()
+        }
+        _ => written(node).unwrap_or_default(),
     };
-    let decoded = if binary { convert::decode(&text).ok() } else { None };
+    let is_text = matches!(node.value(), Value::String(_));
+    let decoded = if options.binary || (encoded && is_text) { convert::decode(&text).ok() } else { None };
     let bytes = decoded.unwrap_or_else(|| text.clone().into_bytes());
     (text, bytes)
 }
@@ -162,11 +222,10 @@ fn write(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     let Some(path) = simple(&arguments[0]).filter(|path| !path.is_empty()) else {
         fail!("file argument must be a non-empty string");
     };
-    let (mode, binary) = options(arguments.get(2), 0o644)?;
-    // `#` before the name says that the content is base64.
-    let (path, tagged) = path.strip_prefix('#').map_or((path.as_str(), false), |path| (path, true));
-    let (text, bytes) = content(&arguments[1], binary || tagged);
-    match host.write(path, &bytes, mode) {
+    let options = options(arguments.get(2), 0o644)?;
+    let signs = Signs::of(&path);
+    let (text, bytes) = content(&arguments[1], &options, signs.encoded);
+    match host.write(signs.name, &bytes, options.mode) {
         Ok(()) => done(text),
         Err(Denied::Io(error)) => fail!("cannot write file: {error}"),
         Err(error) => Err(denied("write")(error)),
@@ -193,11 +252,14 @@ fn mkdir(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if path.is_empty() {
         fail!("path argument must not be empty");
     }
-    let (mode, binary) = options(arguments.get(1), 0o755)?;
-    if binary {
-        fail!("binary option not supported for mkdir");
+    let options = options(arguments.get(1), 0o755)?;
+    if options.binary {
+        fail!("binary option not support -> only permissions");
     }
-    match host.make_folder(&path, mode) {
+    if options.multi {
+        fail!("multi option not support -> only permissions");
+    }
+    match host.make_folder(&path, options.mode) {
         Ok(()) => done(path),
         Err(Denied::Io(error)) => fail!("cannot create directory {}: {error}", quoted(&path)),
         Err(error) => Err(denied("mkdir")(error)),
@@ -208,9 +270,9 @@ fn tempfile(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if !(1..=2).contains(&arguments.len()) {
         fail!("temp_file requires exactly one or two arguments");
     }
-    let (mode, binary) = options(arguments.get(1), 0o644)?;
-    let (_, bytes) = content(&arguments[0], binary);
-    match host.temporary_file(&bytes, mode) {
+    let options = options(arguments.get(1), 0o644)?;
+    let (_, bytes) = content(&arguments[0], &options, false);
+    match host.temporary_file(&bytes, options.mode) {
         Ok(path) => done(path),
         Err(Denied::Io(error)) => fail!("cannot create temporary file: {error}"),
         Err(error) => Err(denied("tempfile")(error)),

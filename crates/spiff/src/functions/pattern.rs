@@ -180,7 +180,7 @@ fn escape(out: &mut String, characters: &mut std::iter::Peekable<std::str::Chars
     }
 }
 
-/// What is wrong, in the words of Go where the mistake is a common one.
+/// The problem of a pattern. Common ones have Go's words.
 fn explain(pattern: &str, error: &regex::Error) -> String {
     use regex_syntax::ast::ErrorKind;
     let Err(syntax) = regex_syntax::ast::parse::Parser::new().parse(pattern) else {

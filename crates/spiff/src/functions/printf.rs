@@ -40,7 +40,7 @@ fn most(template: &str, arguments: &[Argument]) -> u64 {
     most
 }
 
-/// What can be printed.
+/// A value that can be printed.
 #[derive(Clone, Debug, PartialEq)]
 enum Argument {
     Nil,
@@ -267,7 +267,15 @@ fn int(value: i64, verb: char, spec: Spec) -> Option<String> {
         'x' => (if spec.sharp { "0x" } else { "" }, format!("{size:x}")),
         'X' => (if spec.sharp { "0X" } else { "" }, format!("{size:X}")),
         'c' => return Some(pad(&character(value).to_string(), spec)),
-        'q' => return Some(pad(&format!("'{}'", character(value)), spec)),
+        'q' => {
+            // As in a string, but for the quotes.
+            let quoted = match character(value) {
+                '\'' => "\\'".to_owned(),
+                '"' => "\"".to_owned(),
+                other => super::argument::quoted(&other.to_string()).trim_matches('"').to_owned(),
+            };
+            return Some(pad(&format!("'{quoted}'"), spec));
+        }
         'U' => ("U+", format!("{size:04X}")),
         _ => return None,
     };

@@ -120,7 +120,7 @@ fn wgpublickey(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(STANDARD.encode(PublicKey::from(&StaticSecret::from(bytes)).as_bytes()))
 }
 
-/// What is wrong with base64, and where, as Go says it.
+/// The problem of a base64 text and its place, in Go's words.
 fn illegal(text: &str, error: &base64::DecodeError) -> String {
     let at = match error {
         base64::DecodeError::InvalidByte(at, _)

@@ -21,7 +21,8 @@ pub type Builtin = Arc<dyn Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionEr
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    functions: BTreeMap<String, Builtin>,
+    /// Shared: an engine and each of its sessions hold the same functions.
+    functions: Arc<BTreeMap<String, Builtin>>,
 }
 
 impl Registry {
@@ -50,7 +51,7 @@ impl Registry {
         name: impl Into<String>,
         function: impl Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionError> + Send + Sync + 'static,
     ) -> &mut Self {
-        self.functions.insert(name.into(), Arc::new(function));
+        Arc::make_mut(&mut self.functions).insert(name.into(), Arc::new(function));
         self
     }
 

@@ -60,7 +60,8 @@ fn split(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
         Value::Int(length) => subject.len() / usize::try_from(*length).unwrap_or(1).max(1),
         _ => 0,
     };
-    host.spend(ENTRY.saturating_mul(pieces as u64))?;
+    // Each is a text, an entry, and what both take while they are made.
+    host.spend((2 * ENTRY).saturating_mul(pieces as u64))?;
     match arguments[0].value() {
         Value::String(separator) => done(texts(split_text(subject, separator, count))),
         Value::Int(length) if *length <= 0 => fail!("max line length argument must be positive"),
@@ -103,7 +104,7 @@ fn chunks(subject: &str, length: i64, mut count: i64) -> Vec<String> {
     parts
 }
 
-fn split_match(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
+fn split_match(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if !(2..=3).contains(&arguments.len()) {
         fail!("split_match takes 2 or 3 arguments");
     }
@@ -111,15 +112,20 @@ fn split_match(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     let subject = text(&arguments[1], "second argument for split_match must be a string")?;
     let count = count(arguments)?;
     let pattern = Pattern::new(pattern).map_err(|error| format!("split_match: {error}"))?;
-    done(texts(split_at(&pattern, subject, count)))
+    done(texts(split_at(host, &pattern, subject, count)?))
 }
 
-fn split_at<'t>(pattern: &Pattern, subject: &'t str, count: i64) -> Vec<&'t str> {
+fn split_at<'t>(
+    host: &mut dyn Host,
+    pattern: &Pattern,
+    subject: &'t str,
+    count: i64,
+) -> Result<Vec<&'t str>, FunctionError> {
     if count == 0 {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     if subject.is_empty() && !pattern.is_empty() {
-        return vec![""];
+        return Ok(vec![""]);
     }
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
     let (mut parts, mut start, mut end) = (Vec::new(), 0, 0);
@@ -127,6 +133,7 @@ fn split_at<'t>(pattern: &Pattern, subject: &'t str, count: i64) -> Vec<&'t str>
         if parts.len() == limit - 1 {
             break;
         }
+        host.spend(2 * ENTRY)?;
         end = found.start;
         if found.end != 0 {
             parts.push(&subject[start..end]);
@@ -136,7 +143,7 @@ fn split_at<'t>(pattern: &Pattern, subject: &'t str, count: i64) -> Vec<&'t str>
     if end != subject.len() {
         parts.push(&subject[start..]);
     }
-    parts
+    Ok(parts)
 }
 
 fn trim(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
@@ -191,6 +198,9 @@ fn substr(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
         fail!("substr start index ({start}) aftsre end index ({end}) ");
     }
     let at = |index: i64| usize::try_from(index).unwrap_or(0);
+    if start == end {
+        return done("");
+    }
     match subject.get(at(start)..at(end)) {
         Some(part) => done(part),
         None => fail!("substr would cut a character in two"),
@@ -320,7 +330,7 @@ impl<'a> Replace<'a> {
         done(out)
     }
 
-    /// What the lambda makes of a match and its groups.
+    /// The lambda's result for a match and its groups.
     fn call(&self, host: &mut dyn Host, subject: &str, spans: &Spans) -> Result<String, FunctionError> {
         let Value::Lambda(lambda) = self.with.value() else { return Ok(String::new()) };
         let groups = texts(spans.iter().map(|span| span.map_or("", |(start, end)| &subject[start..end])));

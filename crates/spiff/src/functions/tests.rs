@@ -334,10 +334,32 @@ fn secrets_and_lots() {
 fn archives() {
     check(&[
         ("archive", "[~, zip]", "error: invalid archive type 'zip'"),
-        ("archive", "[[]]", "error: first argument for archive must be a file map"),
+        ("archive", "[5]", "error: first argument for hash must be a file map or list, found int"),
+        ("archive", "[[5]]", "error: invalid file content type int"),
+        ("archive", "[[{data: x}]]", "error: path field required"),
+        ("archive", "[{a: {mode: []}}]", "error: mode field must be an integer, found list"),
+        ("archive", "[{a: {data: ~}}]", "error: data field must not be nil"),
+        ("archive", "[{a: {base64: 1}}]", "error: base64 field must be string, found int"),
     ]);
-    let lines = call("archive", &[yaml("{a: x, '*b': [1], '#-*c': eA==}")]);
-    let text = yaml(&lines);
+    let file = |name: &str, mode, content: &str| (name.to_owned(), mode, content.to_owned());
+    assert_eq!(
+        archived("{a: x, '*b': [1], '#-*c': eA==, d: ~}"),
+        [file("*c", 0o644, "x"), file("b", 0o744, "---\n- 1\n"), file("a", 0o644, "x")]
+    );
+    assert_eq!(
+        archived("{a: {data: x, mode: 0600}, '*b': {path: c/d, base64: eA==}, e: {}}"),
+        [file("c/d", 0o744, "x"), file("a", 0o600, "x"), file("e", 0o644, "")]
+    );
+    assert_eq!(
+        archived("[{path: a, data: {b: 1}}, {path: c, mode: '0700', data: 1.5}]"),
+        [file("a", 0o644, "---\nb: 1\n"), file("c", 0o700, &format!("1.5{}e+00", "0".repeat(63)))]
+    );
+    assert_eq!(archived("[]"), []);
+}
+
+/// The files of the archive that a document makes: name, mode, content.
+fn archived(document: &str) -> Vec<(String, u32, String)> {
+    let text = yaml(&call("archive", &[yaml(document)]));
     let bytes = super::convert::decode(text.as_str().expect("text")).unwrap();
     let mut archive = tar::Archive::new(bytes.as_slice());
     let mut found = Vec::new();
@@ -348,8 +370,7 @@ fn archives() {
         let path = entry.path().unwrap().display().to_string();
         found.push((path, entry.header().mode().unwrap(), content));
     }
-    let file = |name: &str, mode, content: &str| (name.to_owned(), mode, content.to_owned());
-    assert_eq!(found, [file("*c", 0o600, "x"), file("b", 0o744, "- 1\n"), file("a", 0o600, "x")]);
+    found
 }
 
 #[test]

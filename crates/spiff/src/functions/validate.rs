@@ -40,7 +40,10 @@ fn first_failure(
         match judge(host, value, condition) {
             Ok(Verdict { holds: true, .. }) => {}
             Ok(Verdict { message, .. }) => return Ok(Some((at + 1, message))),
-            Err(error) => return Err(error.prefixed(&format!("condition {} has problem: ", at + 1))),
+            Err(error) => {
+                let error = error.prefixed(&format!("condition {} has problem: ", at + 1));
+                return Err(error.without_causes());
+            }
         }
     }
     Ok(None)

@@ -30,7 +30,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// What is wrong with a version.
+/// The problem of a version.
 pub(super) const INVALID: &str = "invalid semantic version";
 
 impl Version {

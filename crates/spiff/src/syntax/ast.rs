@@ -14,7 +14,7 @@ pub type Child = Arc<Expr>;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Expr {
-    /// What is known already: an argument that was bound, a template to instantiate.
+    /// A value that is known already: a bound argument, a template to instantiate.
     Known(Value),
     /// `12`
     Int(i64),
@@ -156,7 +156,7 @@ impl Operator {
 /// A call of a function or a lambda.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// What is called.
+    /// The function or lambda.
     pub function: Child,
     /// Named arguments, first as they are evaluated first.
     pub named: Vec<(Arc<str>, Child)>,
@@ -200,7 +200,7 @@ pub struct Lambda {
     pub parameters: Vec<Parameter>,
     /// The last parameter takes all further arguments.
     pub varargs: bool,
-    /// What it evaluates to.
+    /// Its body.
     pub body: Child,
 }
 
@@ -222,7 +222,7 @@ pub struct Place {
     pub stub_path: Vec<Arc<str>>,
 }
 
-/// What a mapping makes of its source.
+/// The kind of result that a mapping makes of its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mapping {
@@ -257,11 +257,11 @@ impl Mapping {
 /// `sync[e|condition|value|timeout]`, `sync(e, condition, value, timeout)`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sync {
-    /// What is tried.
+    /// The expression that is tried.
     pub source: Child,
     /// Whether it is as it should be.
     pub condition: Child,
-    /// What to make of it.
+    /// The lambda that makes the result.
     pub value: Option<Child>,
     /// Seconds until it is given up.
     pub timeout: Option<Child>,

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::quote::json_quote;
+
 /// The expression that a string is, if it is one.
 ///
 /// `(( a ))` is, `((! a ))` is not. With interpolation `x (( a )) y` is the concatenation `"x " ( a ) " y"`.
@@ -72,7 +74,7 @@ fn enclosed(text: &str) -> Option<&str> {
 enum Part<'a> {
     /// Not part of an expression.
     Text(&'a str),
-    /// What stands between `((` and `))`.
+    /// The text between `((` and `))`.
     Inside(&'a str),
 }
 
@@ -115,32 +117,8 @@ fn push_literal(out: &mut String, literal: &mut String) {
     if !out.is_empty() {
         out.push(' ');
     }
-    out.push_str(&json_string(literal));
+    out.push_str(&json_quote(literal));
     literal.clear();
-}
-
-/// Text as Go writes it in JSON.
-pub(crate) fn json_string(text: &str) -> String {
-    use std::fmt::Write;
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\u{0}'..='\u{1f}' => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// Splits text at its expressions. Two opening parentheses, the last two of several, open one; it ends at two closing

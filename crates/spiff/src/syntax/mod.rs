@@ -40,11 +40,11 @@ pub enum SyntaxError {
 pub struct Unexpected {
     /// Line and symbol in the line of the begin, both from 1; the end, behind the last symbol.
     pub span: [(usize, usize); 2],
-    /// What stands there.
+    /// The text there.
     pub text: String,
     /// The expression has more than one line.
     pub lines: bool,
-    /// What is wrong, if more is known.
+    /// The problem, if more is known.
     pub reason: Option<String>,
 }
 

@@ -90,13 +90,25 @@ fn print(expr: &Expr, f: &mut Formatter<'_>) -> fmt::Result {
     }
 }
 
+/// A value that stands for an expression. Texts have no escapes, as in the original.
 fn known(value: &Value) -> String {
+    let text = |text: &str| format!("\"{text}\"");
     match value {
-        Value::String(text) => go_quote(text),
+        Value::String(value) => text(value),
         Value::Int(value) => value.to_string(),
         Value::Bool(value) => value.to_string(),
         Value::Float(value) => float_text(*value),
         Value::Lambda(lambda) => lambda.text(),
+        Value::Null | Value::Undefined => "nil".to_owned(),
+        Value::List(list) => {
+            let items: Vec<String> = list.iter().map(|item| known(item)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Map(map) => {
+            let fields: Vec<String> =
+                map.iter().map(|(key, item)| format!("{}={}", text(key), known(item))).collect();
+            format!("{{{}}}", fields.join(", "))
+        }
         other => format!("<{}>", other.type_name()),
     }
 }

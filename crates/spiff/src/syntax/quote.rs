@@ -4,28 +4,40 @@ use std::fmt::Write;
 
 /// Text in double quotes with the escapes of Go's `strconv.Quote`.
 pub(crate) fn go_quote(text: &str) -> String {
+    quoted(text, |c, out| match c {
+        '\u{7}' => out.write_str("\\a"),
+        '\u{b}' => out.write_str("\\v"),
+        c if is_printable(c) => out.write_char(c),
+        c if (c as u32) < 0x80 => write!(out, "\\x{:02x}", c as u32),
+        c if (c as u32) < 0x1_0000 => write!(out, "\\u{:04x}", c as u32),
+        c => write!(out, "\\U{:08x}", c as u32),
+    })
+}
+
+/// Text in double quotes as Go writes it in JSON.
+pub(super) fn json_quote(text: &str) -> String {
+    quoted(text, |c, out| match c {
+        '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\u{0}'..='\u{1f}' => write!(out, "\\u{:04x}", c as u32),
+        c => out.write_char(c),
+    })
+}
+
+/// Text in double quotes with the escapes that Go and JSON share. `other` writes all other characters.
+fn quoted(text: &str, other: impl Fn(char, &mut String) -> std::fmt::Result) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            c if is_printable(c) => out.push(c),
-            c if (c as u32) < 0x80 => {
-                let _ = write!(out, "\\x{:02x}", c as u32);
-            }
-            c if (c as u32) < 0x1_0000 => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
+            // Writing to a string can't fail.
             c => {
-                let _ = write!(out, "\\U{:08x}", c as u32);
+                let _ = other(c, &mut out);
             }
         }
     }

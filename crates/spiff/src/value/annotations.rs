@@ -1,14 +1,15 @@
-//! What is known about a node beside its value.
+//! Facts about a node beside its value.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 use std::sync::Arc;
 
+use super::TemplateValue;
 use crate::syntax::Path;
 
-/// What processing has to know about a node; dropped before the document is written.
+/// Facts that processing needs about a node; they are dropped before the document is written.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a node")]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Annotations {
     /// The markers.
     pub flags: Flags,
@@ -30,16 +31,36 @@ pub struct Annotations {
     pub error: bool,
     /// The problem is final.
     pub failed: bool,
-    /// What is wrong with it, if anything.
+    /// The problem, if there is one.
     pub issue: Option<Arc<Issue>>,
+    /// The template that made the value of a `&dynamic` node; the next level makes its own value with it.
+    pub template: Option<Arc<dyn TemplateValue>>,
 }
 
-/// What is wrong with a node.
+impl PartialEq for Annotations {
+    fn eq(&self, other: &Self) -> bool {
+        let template = match (&self.template, &other.template) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a.original().value() == b.original().value(),
+            _ => false,
+        };
+        template
+            && self.flags == other.flags
+            && self.redirect == other.redirect
+            && (self.replace, self.merged, self.preferred) == (other.replace, other.merged, other.preferred)
+            && (self.undefined, self.error, self.failed) == (other.undefined, other.error, other.failed)
+            && self.key_name == other.key_name
+            && self.tag == other.tag
+            && self.issue == other.issue
+    }
+}
+
+/// A problem of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Issue {
     /// The problem.
     pub message: String,
-    /// What led to it.
+    /// The problems that caused it.
     pub nested: Vec<Issue>,
     /// The nested ones are a chain of calls, not nodes of an inner document.
     pub chain: bool,
@@ -68,6 +89,7 @@ impl Annotations {
         error: false,
         failed: false,
         issue: None,
+        template: None,
     };
 }
 
@@ -106,10 +128,12 @@ impl Flags {
     pub const INJECTED: Self = Self(1 << 6);
     /// The node is part of a default.
     pub const IMPLIED: Self = Self(1 << 7);
-    /// There is no merging below it.
+    /// The entries of the list have no key.
     pub const NO_MERGE: Self = Self(1 << 8);
+    /// Entries of the list without a key don't merge by their position: others were inserted between them.
+    pub const NO_POSITION: Self = Self(1 << 9);
 
-    const NAMES: [(Self, &'static str); 9] = [
+    const NAMES: [(Self, &'static str); 10] = [
         (Self::TEMPORARY, "temporary"),
         (Self::LOCAL, "local"),
         (Self::INJECT, "inject"),
@@ -119,6 +143,7 @@ impl Flags {
         (Self::INJECTED, "injected"),
         (Self::IMPLIED, "implied"),
         (Self::NO_MERGE, "nomerge"),
+        (Self::NO_POSITION, "noposition"),
     ];
 
     /// Whether all flags of `other` are set.

@@ -4,8 +4,15 @@ use super::{Node, Value, number};
 
 /// The operator `==` has no answer for these two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("types uncomparable")]
-pub struct NotComparable;
+#[non_exhaustive]
+pub enum NotComparable {
+    /// Null and something else. The original says nothing about it.
+    #[error("")]
+    Null,
+    /// A string and something that has no text.
+    #[error("types uncomparable")]
+    Types,
+}
 
 /// Equality of data: annotations don't count, `1` and `1.0` differ, NaN is NaN. Lambdas are equal by their
 /// syntax, templates by their original text.
@@ -39,45 +46,31 @@ fn same_list(a: &[Node], b: &[Node]) -> bool {
 /// Whether two values are equal as the operator `==` has it, which converts the right one to the left one's type.
 ///
 /// `1 == "1"` and `"true" == true` and `1 == true` hold, `true == 1` does not. Floats are never equal. Null equals
-/// null only.
+/// null only. Inside of lists and maps what can't be compared differs.
 ///
 /// # Errors
 /// Strings and null can't be compared with everything.
 pub fn equals(left: &Value, right: &Value) -> Result<bool, NotComparable> {
     Ok(match (left, right) {
         (Value::Null, Value::Null) => true,
-        (Value::Null, _) | (_, Value::Null) => return Err(NotComparable),
+        (Value::Null, _) | (_, Value::Null) => return Err(NotComparable::Null),
         (Value::String(a), Value::String(b)) => a == b,
         (Value::String(a), Value::Int(b)) => **a == *b.to_string(),
         (Value::String(a), Value::Bool(b)) => **a == *b.to_string(),
-        (Value::String(_), _) => return Err(NotComparable),
+        (Value::String(_), _) => return Err(NotComparable::Types),
         (Value::Int(a), Value::Int(b)) => a == b,
         (Value::Int(a), Value::String(b)) => number::parse_int(b).is_some_and(|b| *a == b),
         (Value::Int(a), Value::Bool(b)) => *a == i64::from(*b),
         (Value::Bool(a), Value::Bool(b)) => a == b,
         (Value::Bool(a), Value::String(b)) => number::parse_bool(b) == Some(*a),
         (Value::List(a), Value::List(b)) => {
-            if a.len() != b.len() {
-                return Ok(false);
-            }
-            for (a, b) in a.iter().zip(b.iter()) {
-                if !equals(a, b)? {
-                    return Ok(false);
-                }
-            }
-            true
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| equals(a, b) == Ok(true))
         }
         (Value::Map(a), Value::Map(b)) => {
-            if a.len() != b.len() {
-                return Ok(false);
-            }
-            for (key, a) in a.iter() {
-                let Some(b) = b.get(key) else { return Ok(false) };
-                if !equals(a, b)? {
-                    return Ok(false);
-                }
-            }
-            true
+            let equal = |(key, a): (&std::sync::Arc<str>, &Node)| {
+                b.get(key).is_some_and(|b: &Node| equals(a, b) == Ok(true))
+            };
+            a.len() == b.len() && a.iter().all(equal)
         }
         (Value::Lambda(_), Value::Lambda(_)) | (Value::Template(_), Value::Template(_)) => left == right,
         _ => false,

@@ -44,7 +44,7 @@ pub enum Value {
     Map(Arc<Map>),
     /// A function made by an expression (`|x|->x + 1`).
     Lambda(Arc<dyn Callable>),
-    /// What `&template` makes of its content.
+    /// A template: the result of `&template`.
     Template(Arc<dyn TemplateValue>),
     /// An expression that has been parsed and not been evaluated.
     Expression(Arc<dyn Pending>),

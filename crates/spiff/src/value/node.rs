@@ -30,10 +30,15 @@ impl Node {
         self.value
     }
 
-    /// What is known about it.
+    /// Its annotations.
     pub fn annotations(&self) -> &Annotations {
         static NONE: Annotations = Annotations::NONE;
         self.annotations.as_deref().unwrap_or(&NONE)
+    }
+
+    /// Its annotations as other nodes may share them; nothing if there are none.
+    pub(crate) fn shared_annotations(&self) -> Option<&Arc<Annotations>> {
+        self.annotations.as_ref()
     }
 
     /// Whether anything is known about it.
@@ -96,6 +101,21 @@ impl Node {
         steps.iter().try_fold(self.clone(), |node, name| crate::eval::find::step(&node, name, None))
     }
 
+    /// Puts a node in the place of another that is below maps; one that is undefined removes it.
+    pub(crate) fn replace(&mut self, path: &[Arc<str>], node: Self) {
+        let (Some((key, rest)), Value::Map(map)) = (path.split_first(), &mut self.value) else { return };
+        let map = Arc::make_mut(map);
+        if rest.is_empty() && node.annotations().undefined {
+            map.remove(key);
+        } else if let Some(child) = map.get_mut(key) {
+            if rest.is_empty() {
+                *child = node;
+            } else {
+                child.replace(rest, node);
+            }
+        }
+    }
+
     /// Whether both have the same lists and maps in memory, or equal scalars, and the same annotations.
     pub(crate) fn same_place(&self, other: &Self) -> bool {
         self.same(other)
@@ -115,6 +135,7 @@ impl Node {
             (Value::List(a), Value::List(b)) => Arc::ptr_eq(a, b),
             (Value::Map(a), Value::Map(b)) => Arc::ptr_eq(a, b),
             (Value::String(a), Value::String(b)) => Arc::ptr_eq(a, b),
+            (Value::Expression(a), Value::Expression(b)) => Arc::ptr_eq(a, b),
             _ => false,
         };
         annotations && value

@@ -1,4 +1,4 @@
-//! What counts as true.
+//! Truth: which values count as true.
 
 use super::Value;
 

@@ -295,7 +295,7 @@ enum Notation {
 }
 
 fn notation(text: &str, traits: Traits, key: bool) -> Notation {
-    // What reads back as anything else, dates included.
+    // Text that reads back as another value, dates included.
     if !matches!(SpiffScalar::plain(text), SpiffScalar::Text(read) if read == text) {
         return Notation::Double;
     }

@@ -35,7 +35,7 @@ pub enum ReadError {
     /// A line of block notation is indented with a tab.
     #[error("yaml: a tab can't indent at {place}")]
     Tab {
-        /// What stands behind the tab.
+        /// The character behind the tab.
         place: Place,
     },
     /// A character beyond the basic plane is written as two escapes.

@@ -1,4 +1,4 @@
-//! What the original reads and writes: every probe of YAML text and of strings.
+//! YAML as the original reads and writes it: every probe of YAML text and of strings.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ fn corpus(file: &str) -> Option<PathBuf> {
     file.is_file().then_some(file)
 }
 
-/// What is wrong with one probe.
+/// The problem of one probe.
 fn probe(case: &Json) -> Result<(), String> {
     let input = case["input"].as_str().expect("a probe has an input");
     if case["kind"] == "yaml_out" {
@@ -72,7 +72,7 @@ fn corpus_of_yaml_probes() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// What the original wrote reads as the value it had, and is written again as it was.
+/// The original's text reads as the value it had, and is written again as it was.
 #[test]
 fn corpus_of_written_documents() {
     let (mut passed, mut excluded, mut failed) = (0, 0, Vec::new());

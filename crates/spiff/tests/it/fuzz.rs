@@ -178,7 +178,7 @@ fn fuzz_expressions() {
     fuzz("expressions", &expression(), |text| {
         if let Ok(expr) = parse(&text, &Place::default()) {
             let printed = expr.to_string();
-            // What is printed can be read again, apart from forms that are printed for people only.
+            // A printed expression can be read again, apart from forms for people only.
             let _ = parse(&printed, &Place::default());
         }
     });

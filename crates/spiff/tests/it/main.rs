@@ -3,8 +3,10 @@
 mod corpus;
 mod corpus_yaml;
 mod examples;
+mod families;
 mod function_table;
 mod fuzz;
 mod memory;
+mod passes;
 mod safety;
 mod typed;

@@ -58,6 +58,8 @@ fn what_grows_is_refused_before_it_is_there() {
         "x: (( format(\"%100000d\", 1) ))\na: (( replace(x, \" \", x) ))\n".to_owned(),
         "x: (( format(\"%100000d\", 1) ))\na: (( replace_match(x, \" \", x) ))\n".to_owned(),
         "x: (( format(\"%1000000d\", 1) ))\na: (( split(\"\", x x x x x x x x x x ) ))\n".to_owned(),
+        "a: (( ipset([\"10.0.0.0/8\"], 16777216) ))\n".to_owned(),
+        "x: (( format(\"%1000000d\", 1) ))\na: (( split_match(\"\", x x x x x x x x x x ) ))\n".to_owned(),
         "x: (( format(\"%1000000d\", 1) ))\na: (( match(\"()()()()\", x x x x x x, true) ))\n".to_owned(),
         "l: (( [1..1000] ))\nv:\n  <<for:\n    a: (( l ))\n    b: (( l ))\n    c: (( l ))\n  <<do: (( { $x=a } ))\n".to_owned(),
         "t:\n  <<: (( &template ))\n  a: 1\n  b: {c: 2}\nv: (( map[[1..1000000]|x|->*t] ))\n".to_owned(),

@@ -1,4 +1,4 @@
-//! What templates can't do: run forever, take the machine down, reach outside.
+//! Templates can't run forever, exhaust the machine or reach outside.
 
 use std::time::{Duration, Instant};
 
@@ -99,10 +99,10 @@ fn the_output_is_limited() {
 }
 
 #[test]
-fn circles_are_shown() {
+fn cycles_are_shown() {
     let template = Source::new("t.yml", "a: (( b ))\nb: (( c.d ))\nc:\n  d: (( a ))\nz: (( a ))\n");
     let Err(SpiffError::Unresolved(unresolved)) = engine().process_texts(&template, &[]) else {
-        panic!("a circle is no result");
+        panic!("a cycle has no result");
     };
     assert_eq!(unresolved.cycles, [["a", "b", "c.d", "a"]]);
 }
@@ -177,4 +177,28 @@ fn deep_documents_are_processed() {
     let result = run(&engine(), &text).unwrap();
     assert!(result.ends_with("b: 2\n"), "{result}");
     assert!(yaml::read_document(&Source::new("r.yml", result)).is_ok());
+}
+
+#[test]
+fn an_expression_that_waits_through_many_passes_keeps_nothing_of_them() {
+    let links: Vec<String> = (1..5_000).map(|at| format!("  n{at:05}: (( n{:05} + 1 ))\n", at - 1)).collect();
+    let text = format!("m:\n  n00000: 1\n{}  whole: (( m ))\n", links.concat());
+    fails_with(&engine(), &text, "(( m ))\tin t.yml\tm.whole\t()\t@'m' unresolved");
+}
+
+#[test]
+fn values_are_no_deeper_than_functions_can_recurse() {
+    let expected = "limit of 2000 levels of a value exceeded";
+    fails_with(&engine(), "v: (( sum[[1..100000]|[]|s,e|->[s]] ))\n", expected);
+    // Each call adds a hundred levels without referring to a value.
+    let (open, close) = ("[ ".repeat(100), " ]".repeat(100));
+    let text = format!("f: (( |n|->n < 1 ? [] :{open}_(n - 1){close} ))\nv: (( .f(1000) ))\n");
+    fails_with(&engine(), &text, expected);
+}
+
+#[test]
+fn lambdas_that_hold_each_other_are_freed() {
+    let text = "v: (( &temporary( sum[[1..20000]|0|s,e|->( |x|->s ) ] ) ))\ncount: 1\n";
+    let result = run(&engine(), text);
+    assert!(result.as_ref().is_ok_and(|text| text == "count: 1\n"), "{result:?}");
 }

@@ -31,7 +31,7 @@ use crate::functions::network::parse_address;
 use crate::functions::{FunctionError, Host};
 use crate::value::{Map, Node, Value};
 
-/// What a field of the argument must be.
+/// The type that a field of the argument must have.
 type Field<T> = Result<T, FunctionError>;
 
 /// The map that `x509cert` gets.
@@ -94,13 +94,13 @@ impl Fields<'_> {
     }
 }
 
-/// Who signs.
+/// The signer.
 struct Authority {
     key: PrivateKey,
     certificate: Option<Certificate>,
 }
 
-/// What the certificate says beside key, number and time.
+/// The contents of the certificate beside key, number and time.
 struct Content {
     subject: Name,
     issuer: Name,

@@ -8,7 +8,7 @@ use windlass_source::Source;
 fn text(name: &str, arguments: &[Node]) -> Node {
     let written = call(name, arguments);
     assert!(!written.starts_with("error"), "{name}: {written}");
-    // What `call` trimmed is a line break at the end.
+    // `call` trimmed the line break at the end.
     read_document(&Source::new("result", format!("{written}\n"))).expect("YAML")
 }
 

@@ -1,4 +1,4 @@
-//! What a key may be used for, by the names that the original gives to it.
+//! Key usages by the original's names.
 
 use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::der::flagset::FlagSet;

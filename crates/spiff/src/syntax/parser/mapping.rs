@@ -1,4 +1,4 @@
-//! What applies an expression to entries: mappings, sums, `catch` and `sync`.
+//! Expressions with a lambda for entries: mappings, sums, `catch` and `sync`.
 
 use std::sync::Arc;
 

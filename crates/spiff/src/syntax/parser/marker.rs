@@ -1,4 +1,4 @@
-//! What stands before an expression: `prefer`, markers and their tags.
+//! Prefixes of an expression: `prefer`, markers and their tags.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What rules found, per position; and how far they came.
+//! The results of rules by position, and the farthest position that a rule reached.
 
 use super::super::{MAX_DEPTH, SyntaxError, too_deep};
 use super::{Parser, Tree};

@@ -54,7 +54,7 @@ pub(super) struct Parser<'a> {
     fatal: Option<SyntaxError>,
 }
 
-/// What a parse gives beside the expression.
+/// The results of a parse beside the expression.
 pub(super) struct Parsed {
     pub(super) expr: Child,
     /// Whether it depends on where it stands.

@@ -45,13 +45,13 @@ fn untyped(json: &Json) -> Value {
     }
 }
 
-fn strings<'c>(case: &'c Json, key: &str) -> Vec<&'c str> {
+pub(super) fn strings<'c>(case: &'c Json, key: &str) -> Vec<&'c str> {
     let all = case.get(key).and_then(Json::as_array);
     all.map(|all| all.iter().filter_map(Json::as_str).collect()).unwrap_or_default()
 }
 
-/// What a case may see of the world: what the original saw.
-fn outside(case: &Json) -> Outside {
+/// The access of a case to the outside world, as the original had it.
+pub(super) fn outside(case: &Json) -> Outside {
     static SEED: AtomicU64 = AtomicU64::new(0x2545_f491_4f6c_dd1d);
     // A second passes whenever somebody looks.
     static CLOCK: AtomicU64 = AtomicU64::new(1_795_000_000);
@@ -179,7 +179,7 @@ fn single(case: &Json) -> Result<Node, SpiffError> {
 }
 
 /// The lines of a report, each node with what is below it, in an order that doesn't depend on chance.
-fn blocks(error: &str) -> Vec<String> {
+pub(super) fn blocks(error: &str) -> Vec<String> {
     let mut blocks: Vec<String> = Vec::new();
     for line in error.lines() {
         let begins = line.starts_with('\t')

@@ -8,7 +8,7 @@ use windlass_spiff::{Engine, SpiffError};
 
 use super::{Outcome, Tally, cases, id, text};
 
-/// What parses gives text, what doesn't its message.
+/// The printed form of an expression, or the message of one that doesn't parse.
 fn printed(expr: &str) -> Result<String, String> {
     parse(expr, &Place::default()).map(|expr| expr.to_string()).map_err(|error| error.to_string())
 }

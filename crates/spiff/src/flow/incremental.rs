@@ -1,0 +1,215 @@
+//! Passes that evaluate only what the pass before can have affected.
+//!
+//! Each pass gives one more value of a chain of references, and a whole pass visits every node for it. Often the open
+//! nodes are expressions in plain maps, and no other node can change. Then a pass evaluates three kinds of them: those that changed, those whose
+//! references changed, and those that depend on more than references. Each node gets its value in the same pass as by
+//! whole passes, so that the answers are the same.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::node::{self, identical};
+use crate::eval::closure::Expression;
+use crate::eval::{Env, find, waiting};
+use crate::syntax::ast::Reference;
+use crate::syntax::too_deep::with_stack;
+use crate::value::{Map, Node, Pending, Value};
+
+type Path = Vec<Arc<str>>;
+
+/// The open nodes of a document, in its order.
+pub(super) struct Incremental<'e> {
+    env: &'e Env,
+    /// Where they are; they stay in the list when they have values.
+    open: Vec<Path>,
+    /// The open nodes that the next pass evaluates.
+    due: BTreeSet<usize>,
+    /// The open nodes whose references end at a place.
+    readers: HashMap<Path, Vec<usize>>,
+}
+
+/// The effect of a pass on a document.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    Unchanged,
+    /// The next pass can be one of these, too.
+    Changed,
+    /// Only a whole pass can go on.
+    Last,
+}
+
+impl<'e> Incremental<'e> {
+    /// The open nodes of a document after a pass; nothing if the next pass could change any other node. `before` is the
+    /// document before that pass.
+    pub(super) fn of(before: &Node, document: &Node, env: &'e Env) -> Option<Self> {
+        if env.scope.is_some() || env.state().trace.is_some() {
+            return None;
+        }
+        let mut survey = Survey { open: Vec::new(), path: Vec::new() };
+        let found = matches!(document.value(), Value::Map(_)) && survey.visit(before, document);
+        let open = survey.open;
+        let due = (0..open.len()).collect();
+        (found && !open.is_empty()).then(|| Self { env, open, due, readers: HashMap::new() })
+    }
+
+    /// Makes one pass.
+    pub(super) fn pass(&mut self, document: &mut Node) -> Progress {
+        let mut changed = Vec::new();
+        let mut always = Vec::new();
+        for at in std::mem::take(&mut self.due) {
+            let Some((node, env)) = self.place(document, &self.open[at]) else { continue };
+            let Value::Expression(expression) = node.value() else { continue };
+            let result = node::flow(&node, &env, true, false);
+            if !identical(&node, &result) {
+                changed.push((at, result));
+            } else if !self.watch(at, expression, document) {
+                always.push(at);
+            }
+        }
+        self.due.extend(always);
+        let mut progress = if changed.is_empty() { Progress::Unchanged } else { Progress::Changed };
+        for (at, result) in changed {
+            let path = &self.open[at];
+            for end in 0..=path.len() {
+                self.due.extend(self.readers.remove(&path[..end]).into_iter().flatten());
+            }
+            // The rest of an expression is tried again.
+            self.due.insert(at);
+            if !is_open(&result) && !is_plain(&result) {
+                progress = Progress::Last;
+            }
+            document.replace(path, result);
+        }
+        progress
+    }
+
+    /// A node of the document, and its environment.
+    fn place(&self, document: &Node, path: &[Arc<str>]) -> Option<(Node, Env)> {
+        let mut env = self.env.clone();
+        let mut node = document;
+        for key in path {
+            let Value::Map(map) = node.value() else { return None };
+            env = env.with_fields(map.clone()).with_step(key.clone());
+            node = map.get(key)?;
+        }
+        Some((node.clone(), env))
+    }
+
+    /// Notes what an expression refers to; tells whether it depends on nothing else.
+    fn watch(&mut self, at: usize, expression: &Arc<dyn Pending>, document: &Node) -> bool {
+        let Some(references) = Expression::of(expression).and_then(waiting::references) else { return false };
+        for reference in references {
+            let Some(place) = end(reference, document, &self.open[at]) else { continue };
+            let readers = self.readers.entry(place).or_default();
+            if !readers.contains(&at) {
+                readers.push(at);
+            }
+        }
+        true
+    }
+}
+
+/// Where the search for a reference ends: at the node itself, or at one that it can't go beyond. Nothing if it is outside of
+/// the document.
+fn end(reference: &Reference, document: &Node, from: &[Arc<str>]) -> Option<Path> {
+    let (name, rest) = reference.path.split_first()?;
+    let mut place;
+    let mut rest = rest.iter();
+    if name.is_empty() {
+        place = Vec::new();
+    } else {
+        let mut maps: Vec<&Map> = Vec::with_capacity(from.len());
+        let mut node = document;
+        for key in from {
+            let map = node.as_map()?;
+            maps.push(map);
+            node = map.get(key)?;
+        }
+        let depth = maps.iter().rposition(|map| map.contains_key(name))?;
+        place = from[..depth].to_vec();
+        place.push(name.clone());
+    }
+    let mut node = place.iter().try_fold(document, |node, key| node.get(key))?;
+    while let Value::Map(map) = node.value()
+        && find::is_map_complete(map, false)
+        && let Some(name) = rest.next()
+        && let Some(below) = map.get(name)
+    {
+        place.push(name.clone());
+        node = below;
+    }
+    Some(place)
+}
+
+/// A look through a document for its open nodes.
+struct Survey {
+    open: Vec<Path>,
+    path: Path,
+}
+
+impl Survey {
+    /// Notes the open nodes; tells whether the next pass can't change any other.
+    fn visit(&mut self, before: &Node, now: &Node) -> bool {
+        match (before.value(), now.value()) {
+            (_, Value::Expression(_)) => {
+                self.open.push(self.path.clone());
+                is_open(now)
+            }
+            (Value::Map(old), Value::Map(map)) => {
+                let known = self.open.len();
+                let same = old.len() == map.len()
+                    && before.annotations() == now.annotations()
+                    && before.source() == now.source();
+                same && with_stack(|| self.fields(old, map))
+                    && (self.open.len() == known || (!now.has_annotations() && !has_merge_key(map)))
+            }
+            (_, Value::List(_)) => identical(before, now) && is_closed(now),
+            _ => is_plain(now) || identical(before, now),
+        }
+    }
+
+    fn fields(&mut self, before: &Map, now: &Map) -> bool {
+        before.iter().zip(now).all(|((old_key, old), (key, node))| {
+            if old_key != key {
+                return false;
+            }
+            self.path.push(key.clone());
+            let stays = self.visit(old, node);
+            self.path.pop();
+            stays
+        })
+    }
+}
+
+/// Whether a node is an expression, and nothing is known about it but a problem.
+fn is_open(node: &Node) -> bool {
+    matches!(node.value(), Value::Expression(_)) && node::is_bare(node)
+}
+
+/// Whether a node is a scalar, and no later pass evaluates or overrides it.
+fn is_plain(node: &Node) -> bool {
+    !node.has_annotations()
+        && match node.value() {
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Bytes(_) => true,
+            Value::String(text) => !text.contains("(("),
+            _ => false,
+        }
+}
+
+/// Whether there are no expressions in a node.
+fn is_closed(node: &Node) -> bool {
+    match node.value() {
+        Value::Expression(_) => false,
+        Value::List(list) => with_stack(|| list.iter().all(is_closed)),
+        Value::Map(map) => with_stack(|| map.values().all(is_closed)),
+        _ => true,
+    }
+}
+
+/// Whether a map has a merge key or a control structure's.
+fn has_merge_key(map: &Map) -> bool {
+    map.range::<str, _>((Bound::Included("<<"), Bound::Unbounded))
+        .next()
+        .is_some_and(|(key, _)| key.starts_with("<<"))
+}

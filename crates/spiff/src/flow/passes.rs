@@ -1,0 +1,113 @@
+//! Passes over a document until nothing changes.
+
+use super::incremental::{Incremental, Progress};
+use super::node::{self, identical};
+use crate::eval::Env;
+use crate::report::Unresolved;
+use crate::value::{Node, Value};
+
+/// Processes a document in a scope until nothing changes.
+pub(crate) fn run(document: &Node, env: &Env, overriding: bool) -> (Node, Unresolved) {
+    let state = env.state();
+    let mut passes = Passes { env, current: document.clone(), count: 0, undefined: false };
+    passes.all(overriding);
+    let Passes { mut current, undefined, .. } = passes;
+    let unresolved = match state.exhausted() {
+        Some(limit) => Unresolved::exhausted(&current, &limit),
+        None => Unresolved::find(&current, state),
+    };
+    if undefined && matches!(current.value(), Value::Null) {
+        current = current.annotate(|annotations| annotations.undefined = true);
+    }
+    (current, unresolved)
+}
+
+/// A document between two passes.
+struct Passes<'e> {
+    env: &'e Env,
+    current: Node,
+    count: u32,
+    /// A pass left nothing of the document.
+    undefined: bool,
+}
+
+impl Passes<'_> {
+    /// Makes passes until one changes nothing, or a limit is exceeded.
+    fn all(&mut self, overriding: bool) {
+        // A survey costs about as much as a pass over plain data, so those that find nothing become rare.
+        let (mut interval, mut until_survey) = (1_u32, 1_u32);
+        loop {
+            let before = self.current.clone();
+            let changed = self.whole(overriding);
+            if self.has_ended() {
+                return;
+            }
+            if !changed {
+                if self.env.state().pause() {
+                    continue;
+                }
+                return;
+            }
+            if until_survey > 0 {
+                until_survey -= 1;
+                continue;
+            }
+            interval = if self.incremental(before) { 0 } else { (interval * 2).max(1) };
+            until_survey = interval;
+            if self.has_ended() {
+                return;
+            }
+        }
+    }
+
+    /// Makes one pass over all nodes, and tells whether it changed any.
+    fn whole(&mut self, overriding: bool) -> bool {
+        self.env.state().set_pass(self.count + 1);
+        let mut next = node::flow(&self.current, self.env, overriding, false);
+        if next.annotations().undefined {
+            self.undefined = true;
+            next = Node::new(Value::Null);
+        }
+        let changed = !identical(&self.current, &next);
+        self.current = next;
+        self.count(changed);
+        changed
+    }
+
+    /// Makes passes over open nodes alone, and tells whether there were any. `before` is the document before the last pass.
+    fn incremental(&mut self, before: Node) -> bool {
+        let Some(mut open) = Incremental::of(&before, &self.current, self.env) else { return false };
+        // Maps that nothing else holds are changed in place.
+        drop(before);
+        let mut any = false;
+        loop {
+            self.env.state().set_pass(self.count + 1);
+            let progress = open.pass(&mut self.current);
+            if progress == Progress::Unchanged {
+                return any;
+            }
+            any = true;
+            self.count(true);
+            if progress == Progress::Last || self.has_ended() {
+                return any;
+            }
+        }
+    }
+
+    fn count(&mut self, changed: bool) {
+        let state = self.env.state();
+        self.count += 1;
+        self.env.flow.update(&self.current);
+        if !changed || state.exhausted().is_some() {
+            return;
+        }
+        state.changed();
+        if self.count >= state.limits.passes {
+            state.exhaust(&format!("limit of {} passes exceeded", self.count));
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.env.state().exhausted().is_some()
+    }
+}
