@@ -1,11 +1,13 @@
 //! What is written: changes that are applied together or not at all.
 
+use std::collections::BTreeSet;
+
 use windlass_model::record::{
     AssemblyRecord, CallRecord, ElementRecord, EventDraft, InstanceRecord, JobRecord, PackageRecord, PairKey,
     PairRecord, ProcessRecord, StepRecord, VersionRecord,
 };
 use windlass_model::request::RequestRecord;
-use windlass_model::{AssemblyName, ElementName};
+use windlass_model::{AssemblyName, ElementName, ProcessId};
 use windlass_secret::{SecretRef, Sensitive};
 
 use crate::lease::Lease;
@@ -33,6 +35,11 @@ pub enum Change {
     DropPair(Box<PairKey>),
     /// Puts a process.
     PutProcess(Box<ProcessRecord>),
+    /// Drops a process of the lease's assembly that has ended, with its steps, calls and jobs, the requests that it carried
+    /// out, and its events but the last of the store. It is refused while its version or one of its calls is needed.
+    DropProcess(ProcessId),
+    /// Drops a version of the lease's assembly, with its pins and the packages that nobody pins any more.
+    DropVersion(ProcessId),
     /// Puts a step of a process that is there.
     PutStep(Box<StepRecord>),
     /// Puts a call of a step that is there.
@@ -176,6 +183,16 @@ impl Batch {
         self.with(Change::PutProcess(Box::new(record)))
     }
 
+    /// Drops a process: [`Change::DropProcess`].
+    pub fn drop_process(self, process: ProcessId) -> Self {
+        self.with(Change::DropProcess(process))
+    }
+
+    /// Drops a version: [`Change::DropVersion`].
+    pub fn drop_version(self, process: ProcessId) -> Self {
+        self.with(Change::DropVersion(process))
+    }
+
     /// Puts a step: [`Change::PutStep`].
     pub fn put_step(self, record: StepRecord) -> Self {
         self.with(Change::PutStep(Box::new(record)))
@@ -230,6 +247,27 @@ impl Batch {
     }
 }
 
+/// What of the past a batch forgets. A store does that at once: it costs a walk through a history, not one a change.
+#[derive(Debug, Default)]
+pub(crate) struct Forgotten {
+    pub(crate) processes: Vec<ProcessId>,
+    pub(crate) versions: BTreeSet<u64>,
+}
+
+impl Forgotten {
+    pub(crate) fn of(batch: &Batch) -> Self {
+        let mut forgotten = Self::default();
+        for change in batch.changes() {
+            match change {
+                Change::DropProcess(process) => forgotten.processes.push(*process),
+                Change::DropVersion(process) => drop(forgotten.versions.insert(process.0)),
+                _ => {}
+            }
+        }
+        forgotten
+    }
+}
+
 impl Extend<Change> for Batch {
     fn extend<I: IntoIterator<Item = Change>>(&mut self, changes: I) {
         self.changes.extend(changes);
@@ -271,6 +309,8 @@ impl Change {
             | Self::PutCall(_)
             | Self::PutJob(_)
             | Self::PutPackage(_)
+            | Self::DropProcess(_)
+            | Self::DropVersion(_)
             | Self::DropSecret(_) => None,
         }
     }
@@ -285,6 +325,9 @@ impl Change {
     pub(crate) fn orphan(&self) -> String {
         match self {
             Self::EndRequest(record) => format!("`{}` is of {}, which is not open", self.word(), record.id),
+            Self::DropProcess(process) => {
+                format!("`{}` is of {process}, which is another assembly's, or still needed", self.word())
+            }
             _ => format!("what `{}` belongs to is not there, or another assembly's", self.word()),
         }
     }
@@ -306,6 +349,8 @@ impl Change {
             Self::PutPair(_) => "put pair",
             Self::DropPair(_) => "drop pair",
             Self::PutProcess(_) => "put process",
+            Self::DropProcess(_) => "drop process",
+            Self::DropVersion(_) => "drop version",
             Self::PutStep(_) => "put step",
             Self::PutCall(_) => "put call",
             Self::PutJob(_) => "put job",

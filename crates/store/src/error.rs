@@ -71,7 +71,7 @@ pub enum StoreError {
         why: String,
     },
     /// The file is something else, or damaged from the start.
-    #[error("`{}` is not a windlass store; move the file away, or name another place", path.display())]
+    #[error("`{}` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`", path.display())]
     NotAStore {
         /// The file.
         path: PathBuf,
@@ -94,6 +94,12 @@ pub enum StoreError {
     )]
     Locked {
         /// The file.
+        path: PathBuf,
+    },
+    /// More was handed over than can wait to be written.
+    #[error("the store `{}` is slower than what is to be stored; make its disk or network faster, or do less at once (`--parallelism`), and try again", path.display())]
+    Behind {
+        /// The file, or the address.
         path: PathBuf,
     },
     /// There is no room for the change.

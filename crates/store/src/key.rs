@@ -4,7 +4,7 @@
 //! and never again: a store whose key is gone says so, instead of going on with another one.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use windlass_model::id::{Entropy, StoreId};
 use windlass_secret::{SealError, SealingKey, SealingKeyError, SecretRef, Sensitive};
+use windlass_source::files;
 
 /// Where the key comes from.
 #[derive(Debug, Clone)]
@@ -100,11 +101,16 @@ impl KeySource {
     pub fn obtain(&self, create: bool, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
         match self {
             Self::Text { text, origin } => parse(text.expose(), origin),
-            Self::File(path) => match read(path)? {
-                Some(key) => Ok(key),
-                None if create => make(path, entropy),
-                None => Err(KeyError::Missing { path: path.clone() }),
-            },
+            Self::File(path) => {
+                if create {
+                    sweep(path);
+                }
+                match read(path)? {
+                    Some(key) => Ok(key),
+                    None if create => make(path, entropy),
+                    None => Err(KeyError::Missing { path: path.clone() }),
+                }
+            }
         }
     }
 }
@@ -124,26 +130,22 @@ fn parse(text: &str, origin: &str) -> Result<SealingKey, KeyError> {
 }
 
 fn read(path: &Path) -> Result<Option<SealingKey>, KeyError> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(io_error("open", path, error)),
+    let file = match files::open(path) {
+        Ok((file, _)) => file,
+        Err(error) if error.is_missing() => return Ok(None),
+        Err(error) => return Err(io_error("open", path, error.into())),
     };
     let mode = file.metadata().map_err(|error| io_error("look at", path, error))?.mode() & 0o7777;
     if mode & 0o077 != 0 {
         return Err(KeyError::TooOpen { path: path.to_owned(), mode });
     }
-    let text = read_text(&file).map_err(|error| io_error("read", path, error))?;
+    let bytes = files::read_from(file, MOST).map_err(|error| io_error("read", path, error.into()))?;
+    let text = Sensitive::new(files::text(bytes).map_err(|error| io_error("read", path, error.into()))?);
     parse(text.expose(), &format!("the file `{}`", path.display())).map(Some)
 }
 
-/// Reads more than a key has and not without end: `/dev/zero` is a file too.
-fn read_text(file: &File) -> io::Result<Sensitive<String>> {
-    const MOST: u64 = 4096;
-    let mut text = String::new();
-    file.take(MOST).read_to_string(&mut text)?;
-    Ok(Sensitive::new(text))
-}
+/// The most bytes of a key's file: more than any key has.
+const MOST: usize = 4096;
 
 /// Makes the file under another name first, so that whoever finds it finds all of it. The first of two who make it at
 /// the same time wins.
@@ -152,20 +154,50 @@ fn make(path: &Path, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
         entropy.fill(bytes);
         Ok::<_, KeyError>(())
     })?;
-    let draft = path.with_extension(format!("{}.new", StoreId::random(entropy)));
-    write(&draft, key.to_line().expose()).map_err(|error| io_error("make", &draft, error))?;
+    let draft = path.with_extension(format!("{}{DRAFT}", StoreId::random(entropy)));
+    let file = write(&draft, key.to_line().expose()).map_err(|error| io_error("make", &draft, error))?;
     let linked = std::fs::hard_link(&draft, path);
     std::fs::remove_file(&draft).map_err(|error| io_error("remove", &draft, error))?;
+    drop(file);
     match linked {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(io_error("make", path, error)),
         _ => read(path)?.ok_or_else(|| KeyError::Missing { path: path.to_owned() }),
     }
 }
 
-fn write(path: &Path, line: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(line.as_bytes())?;
-    file.sync_all()
+/// How drafts of keys end.
+const DRAFT: &str = ".new";
+
+/// Writes a draft, and returns it locked: it is in use for as long as it is open.
+fn write(path: &Path, line: &str) -> io::Result<File> {
+    loop {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.lock()?;
+        // One that was swept before it was locked is made again.
+        if file.metadata()?.nlink() == 0 {
+            continue;
+        }
+        file.write_all(line.as_bytes())?;
+        file.sync_all()?;
+        return Ok(file);
+    }
+}
+
+/// Removes the drafts of this key that kills have left. What can't be removed stays.
+fn sweep(path: &Path) {
+    let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { return };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_draft = |name: &str| {
+        let id = name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('.')?.strip_suffix(DRAFT));
+        id.is_some_and(|id| id.len() == 8 && id.parse::<StoreId>().is_ok())
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_draft)) {
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _stays = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 fn io_error(action: &'static str, path: &Path, error: io::Error) -> KeyError {
@@ -194,6 +226,25 @@ mod tests {
         assert_eq!(made.to_line().expose(), found.to_line().expose());
         assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o600);
         assert_eq!(folder.path().read_dir().unwrap().count(), 1, "no draft is left behind");
+    }
+
+    #[test]
+    fn a_draft_that_a_kill_has_left_is_swept_and_one_in_use_is_not() {
+        let (folder, path) = in_folder();
+        let source = KeySource::File(path.clone());
+        source.obtain(true, &CountingEntropy::seeded(1)).unwrap();
+        let draft = |seed| {
+            let id = StoreId::random(&CountingEntropy::seeded(seed));
+            path.with_extension(format!("{id}{DRAFT}"))
+        };
+        drop(write(&draft(2), "left").unwrap());
+        let in_use = write(&draft(3), "in use").unwrap();
+        std::fs::write(folder.path().join("key.mine.new"), "mine").unwrap();
+        source.obtain(true, &CountingEntropy::seeded(4)).unwrap();
+        assert!(!draft(2).exists() && draft(3).exists() && folder.path().join("key.mine.new").exists());
+        drop(in_use);
+        source.obtain(true, &CountingEntropy::seeded(4)).unwrap();
+        assert!(!draft(3).exists());
     }
 
     #[test]

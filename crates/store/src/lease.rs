@@ -11,6 +11,7 @@ use windlass_model::{AssemblyName, Epoch, Timestamp};
 
 use crate::error::StoreError;
 use crate::holder::{Holder, Processes};
+use crate::uptime::Moment;
 
 /// How often a lease is renewed unless other terms are given.
 pub const RENEW_EVERY: Duration = Duration::from_secs(5);
@@ -69,12 +70,13 @@ pub(crate) struct Standing {
 pub(crate) struct Hold {
     pub(crate) holder: Holder,
     pub(crate) since: Timestamp,
-    pub(crate) renewed: Timestamp,
+    pub(crate) renewed: Moment,
 }
 
 /// What decides about leases beside what is on record.
 pub(crate) struct LeasePolicy<'a> {
-    pub(crate) now: Timestamp,
+    /// The time by the store's own clock, never by that of one of several machines.
+    pub(crate) now: Moment,
     pub(crate) terms: LeaseTerms,
     pub(crate) processes: &'a dyn Processes,
 }
@@ -97,7 +99,7 @@ impl LeasePolicy<'_> {
                 scope: scope.clone(),
                 epoch: next(standing.map(|standing| standing.epoch)),
                 holder: holder.clone(),
-                since: self.now,
+                since: self.now.at,
             }),
         }
     }
@@ -108,7 +110,7 @@ impl LeasePolicy<'_> {
     }
 
     fn is_over(&self, hold: &Hold) -> bool {
-        let idle = u128::from(self.now.millis_since(hold.renewed));
+        let idle = u128::from(self.now.millis_since(&hold.renewed));
         idle > self.terms.expire_after.as_millis() || self.processes.is_dead(&hold.holder)
     }
 }

@@ -75,17 +75,21 @@ pub mod sqlite;
 pub mod testing;
 
 mod batch;
+mod delta;
 mod error;
 mod fault;
 mod fence;
 mod holder;
 mod lease;
 mod options;
+mod queue;
 mod request;
 mod seal;
 mod snapshot;
 mod store;
 mod ticket;
+mod uptime;
+mod version;
 mod watch;
 
 pub use batch::{Batch, Change};
@@ -100,6 +104,7 @@ pub use snapshot::{History, ProcessHistory, Snapshot};
 pub use sqlite::SqliteStore;
 pub use store::Store;
 pub use ticket::Ticket;
+pub use uptime::{SystemUptime, Tick, Uptime};
 pub use watch::Watch;
 
 #[cfg(doctest)]

@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::holder::Holder;
 use crate::lease::{Lease, LeaseTerms};
-use crate::snapshot::{History, Snapshot};
+use crate::snapshot::{History, ProcessHistory, Snapshot};
 use crate::ticket::Ticket;
 use crate::watch::Watch;
 
@@ -94,13 +94,17 @@ pub trait Store: Send + Sync {
 
     /// Hands over a batch, and returns at once with a ticket that resolves when the batch is durable.
     ///
-    /// The batch is applied whether or not the ticket is awaited. A store may let the caller wait while very many
-    /// batches are queued.
+    /// The batch is applied whether or not the ticket is awaited. It never waits; see [`room`](Self::room).
     ///
     /// # Errors
     /// The ticket resolves with [`StoreError::LeaseLost`] for a stale epoch, [`StoreError::Refused`] for a batch
     /// that breaks a rule, [`StoreError::AfterFailure`] when an earlier batch of this lease was not applied.
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket;
+
+    /// Waits until the store has written so much of what was committed that more can be handed over. Whoever commits again
+    /// and again without waiting for tickets waits for this: a store refuses what it has no place for, with
+    /// [`StoreError::Behind`].
+    async fn room(&self) {}
 
     /// Returns a process id that no one else gets, also after a crash. Ids grow; some may never be used, and requests take
     /// theirs from the same counter.
@@ -116,6 +120,19 @@ pub trait Store: Send + Sync {
     /// Reads all assemblies, sorted by name.
     async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError>;
 
+    /// Reads the names of all assemblies, sorted.
+    async fn assembly_names(&self) -> Result<Vec<AssemblyName>, StoreError>;
+
+    /// Reads an assembly without its parts.
+    async fn assembly(&self, scope: &AssemblyName) -> Result<Option<AssemblyRecord>, StoreError>;
+
+    /// Reads the names of the assemblies of which events tell that have come after a place, sorted. What is committed with
+    /// no event does not count.
+    async fn changed(&self, after: Seq) -> Result<Vec<AssemblyName>, StoreError>;
+
+    /// Reads the names of the assemblies of which processes are on record, sorted: also of those that are gone.
+    async fn remembered(&self) -> Result<Vec<AssemblyName>, StoreError>;
+
     /// Reads the names of the assemblies that reference this one, sorted.
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
 
@@ -125,11 +142,34 @@ pub trait Store: Send + Sync {
     /// Reads the processes of all assemblies that have not ended: oldest first.
     async fn open_processes(&self) -> Result<Vec<ProcessRecord>, StoreError>;
 
+    /// Reads a process, whosever it is.
+    async fn process(&self, process: ProcessId) -> Result<Option<ProcessRecord>, StoreError>;
+
+    /// Reads up to `limit` processes of an assembly that are older than one, also after it is gone: newest first. With none
+    /// it begins with the newest.
+    async fn processes_of(
+        &self,
+        scope: &AssemblyName,
+        before: Option<ProcessId>,
+        limit: usize,
+    ) -> Result<Vec<ProcessRecord>, StoreError>;
+
+    /// Reads what was done in one process.
+    async fn process_history(&self, process: ProcessId) -> Result<Option<ProcessHistory>, StoreError>;
+
     /// Reads what was done for an assembly, also after it is gone: oldest process first.
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError>;
 
     /// Reads what an assembly was asked to be, also after it is gone: oldest first.
     async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError>;
+
+    /// Reads what an assembly was asked to be from the version on that was the newest when a process began; from the first on
+    /// that is still on record where that version is not. Oldest first.
+    async fn versions_since(
+        &self,
+        scope: &AssemblyName,
+        process: ProcessId,
+    ) -> Result<Vec<VersionRecord>, StoreError>;
 
     /// Reads a pinned package with its files.
     async fn package(&self, digest: &PackageDigest) -> Result<Option<PackageRecord>, StoreError>;

@@ -4,8 +4,8 @@
 //! change. What only the answers tell, such as a row that is another assembly's, is looked at afterwards.
 
 use futures::future::join_all;
-use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, GenericClient};
 use windlass_model::record::{
     AssemblyRecord, CallRecord, EventDraft, JobRecord, PackageRecord, PairKey, PairRecord, ProcessRecord,
     StepRecord, VersionRecord,
@@ -17,7 +17,8 @@ use windlass_secret::{SecretRef, Sensitive};
 use super::fault::{Fault, Outcome};
 use super::leases::check_lease;
 use super::statements::Statements;
-use crate::batch::{Batch, Change};
+use super::{prune, versions};
+use crate::batch::{Batch, Change, Forgotten};
 use crate::error::StoreError;
 use crate::lease::Lease;
 use crate::seal::Seal;
@@ -32,6 +33,16 @@ struct Statement {
     values: Vec<Value>,
     /// Why its change is refused when it changes no row.
     no_row: Option<fn(&Change) -> String>,
+    sent: Sent,
+}
+
+/// How a statement gets to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    /// Together with those before and after it.
+    Together,
+    /// By itself, made of what is read first.
+    ByReading,
 }
 
 /// Applies a batch, and returns the number of the last event so far. To be called within a savepoint, which is taken
@@ -50,10 +61,87 @@ pub(super) async fn batch(
     if let Some(reason) = batch.foreign_to(&lease.scope) {
         return Err(refused(reason));
     }
+    let forgotten = Forgotten::of(batch);
+    // All at once, and first: a version that is told by the difference from one that goes is written anew once.
+    if !forgotten.versions.is_empty() {
+        if !versions::drop(db, &lease.scope, &forgotten.versions).await? {
+            return Err(refused("`drop version` is of another assembly".to_owned()));
+        }
+        db.execute(DROP_PACKAGES, &[]).await?;
+    }
     let last = number_events(db, batch).await?;
+    send(db, cache, seal, lease, batch, last).await?;
+    if !forgotten.processes.is_empty() {
+        for change in batch.changes() {
+            if let Change::DropProcess(process) = change
+                && !prune::process(db, &lease.scope, *process).await?
+            {
+                return Err(refused(change.orphan()));
+            }
+        }
+        prune::events(db, &lease.scope, &forgotten.processes).await?;
+    }
+    Ok(last)
+}
+
+/// Sends the statements of a batch, in runs that end before what has to be read first.
+async fn send(
+    db: &Client,
+    cache: &mut Statements,
+    seal: &Seal,
+    lease: &Lease,
+    batch: &Batch,
+    last: Seq,
+) -> Outcome<()> {
+    let refused = |reason| Fault::Store(StoreError::Refused { scope: lease.scope.clone(), reason });
     let statements = statements(batch, &lease.scope, seal, last)?;
+    let mut rest = &statements[..];
+    while let Some(first) = rest.first() {
+        if let (Some(Change::PutVersion(record)), Sent::ByReading) =
+            (batch.changes().get(first.change), first.sent)
+        {
+            let change = &batch.changes()[first.change];
+            match versions::put(db, &lease.scope, record).await {
+                Ok(true) => {}
+                Ok(false) => return Err(refused(change.orphan())),
+                Err(fault) if fault.is_orphan() => return Err(refused(change.orphan())),
+                Err(fault) => return Err(fault),
+            }
+            rest = &rest[1..];
+            continue;
+        }
+        let end = rest.iter().position(|statement| statement.sent == Sent::ByReading).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        rest = after;
+        send_run(db, cache, batch, run).await.map_err(|failed| match failed {
+            RunFailed::Refused(reason) => refused(reason),
+            RunFailed::Fault(fault) => fault,
+        })?;
+    }
+    Ok(())
+}
+
+/// Why statements were not carried out.
+enum RunFailed {
+    Refused(String),
+    Fault(Fault),
+}
+
+impl<F: Into<Fault>> From<F> for RunFailed {
+    fn from(fault: F) -> Self {
+        Self::Fault(fault.into())
+    }
+}
+
+/// Sends statements together, and looks at the answers.
+async fn send_run(
+    db: &Client,
+    cache: &mut Statements,
+    batch: &Batch,
+    statements: &[Statement],
+) -> Result<(), RunFailed> {
     let mut prepared = Vec::with_capacity(statements.len());
-    for statement in &statements {
+    for statement in statements {
         prepared.push(cache.get(db, statement.sql).await?);
     }
     let sent = statements.iter().zip(&prepared).map(|(Statement { values, .. }, prepared)| {
@@ -64,15 +152,15 @@ pub(super) async fn batch(
         match answer.map_err(Fault::from) {
             Ok(0) => {
                 if let Some(reason) = statement.no_row {
-                    return Err(refused(reason(change)));
+                    return Err(RunFailed::Refused(reason(change)));
                 }
             }
             Ok(_) => {}
-            Err(fault) if fault.is_orphan() => return Err(refused(change.orphan())),
-            Err(fault) => return Err(fault),
+            Err(fault) if fault.is_orphan() => return Err(RunFailed::Refused(change.orphan())),
+            Err(fault) => return Err(RunFailed::Fault(fault)),
         }
     }
-    Ok(last)
+    Ok(())
 }
 
 /// Takes numbers for the events of a batch, and returns the last number given out.
@@ -81,8 +169,15 @@ async fn number_events(db: &Client, batch: &Batch) -> Outcome<Seq> {
     take_numbers(db, events).await
 }
 
+/// Locks the feed until the end of the transaction. Whoever changes more than a lease does that first: rows that several
+/// machines change are then changed by one at a time.
+pub(super) async fn lock_feed(db: &impl GenericClient) -> Outcome<()> {
+    db.query_one("SELECT last FROM feed FOR NO KEY UPDATE", &[]).await?;
+    Ok(())
+}
+
 /// Takes so many numbers of the feed, and returns the last one given out.
-pub(super) async fn take_numbers(db: &Client, events: usize) -> Outcome<Seq> {
+pub(super) async fn take_numbers(db: &impl GenericClient, events: usize) -> Outcome<Seq> {
     let row = if events == 0 {
         db.query_one("SELECT last FROM feed", &[]).await?
     } else {
@@ -132,13 +227,15 @@ impl StatementList<'_> {
         match change {
             Change::PutAssembly(record) => self.put_assembly(record)?,
             Change::DropAssembly(name) => self.drop_assembly(name),
-            Change::PutVersion(record) => self.put_version(record)?,
+            Change::PutVersion(record) => self.put_version(record),
             Change::PutElement(record) => self.put_part(PUT_ELEMENT, &record.name, to_json(record)?),
             Change::DropElement(name) => self.drop_element(name),
             Change::PutInstance(record) => self.put_part(PUT_INSTANCE, &record.element, to_json(record)?),
             Change::PutPair(record) => self.put_pair(record)?,
             Change::DropPair(key) => self.drop_pair(key),
             Change::PutProcess(record) => self.put_process(record)?,
+            // These are looked at by themselves.
+            Change::DropProcess(_) | Change::DropVersion(_) => {}
             Change::PutStep(record) => self.put_step(record)?,
             Change::PutCall(record) => self.put_call(record)?,
             Change::PutJob(record) => self.put_job(record)?,
@@ -152,17 +249,35 @@ impl StatementList<'_> {
     }
 
     fn run(&mut self, sql: &'static str, values: Vec<Value>) {
-        self.statements.push(Statement { change: self.change, sql, values, no_row: None });
+        self.statements.push(Statement {
+            change: self.change,
+            sql,
+            values,
+            no_row: None,
+            sent: Sent::Together,
+        });
     }
 
     /// Adds a statement that changes no row when another assembly has the id.
     fn run_if_own(&mut self, sql: &'static str, values: Vec<Value>) {
-        self.statements.push(Statement { change: self.change, sql, values, no_row: Some(Change::taken) });
+        self.statements.push(Statement {
+            change: self.change,
+            sql,
+            values,
+            no_row: Some(Change::taken),
+            sent: Sent::Together,
+        });
     }
 
     /// Adds a statement that changes no row when what it belongs to is not there, or another assembly's.
     fn run_under(&mut self, sql: &'static str, values: Vec<Value>) {
-        self.statements.push(Statement { change: self.change, sql, values, no_row: Some(Change::orphan) });
+        self.statements.push(Statement {
+            change: self.change,
+            sql,
+            values,
+            no_row: Some(Change::orphan),
+            sent: Sent::Together,
+        });
     }
 
     fn put_assembly(&mut self, record: &AssemblyRecord) -> Outcome<()> {
@@ -172,24 +287,36 @@ impl StatementList<'_> {
         for digest in record.packages.values() {
             self.run(PIN, values![name.clone(), digest.0.clone()]);
         }
+        self.run("DELETE FROM reference WHERE assembly = $1", values![name.clone()]);
+        for target in &record.references {
+            self.run(REFERENCE, values![name.clone(), target.to_string()]);
+        }
         Ok(())
     }
 
-    /// Elements, instances, pairs, secrets and pins go with the row.
+    /// Elements, instances, pairs, secrets, references and pins go with the row.
     fn drop_assembly(&mut self, name: &AssemblyName) {
         self.run(SETTLE_CALLS, values![name.to_string()]);
+        // Before the pins go that tell which packages these are, and checked when they have gone.
+        self.run(NOTE_PACKAGES, values![name.to_string()]);
         self.run("DELETE FROM assembly WHERE name = $1", values![name.to_string()]);
-        self.run(DROP_PACKAGES, values![]);
+        self.run(DROP_NOTED, values![]);
     }
 
-    fn put_version(&mut self, record: &VersionRecord) -> Outcome<()> {
+    fn put_version(&mut self, record: &VersionRecord) {
         let (process, scope) = (record.process.0.cast_signed(), self.scope.clone());
-        self.run_under(PUT_VERSION, values![process, scope.clone(), to_json(&record.assembly)?]);
+        let put = Statement {
+            change: self.change,
+            sql: "",
+            values: values![],
+            no_row: None,
+            sent: Sent::ByReading,
+        };
+        self.statements.push(put);
         self.run("DELETE FROM version_pin WHERE process = $1", values![process]);
         for digest in record.assembly.packages.values() {
             self.run(PIN_VERSION, values![process, scope.clone(), digest.0.clone()]);
         }
-        Ok(())
     }
 
     fn put_part(&mut self, sql: &'static str, element: &ElementName, record: String) {
@@ -290,13 +417,23 @@ const PIN: &str = "INSERT INTO pin (assembly, package) VALUES ($1, $2) ON CONFLI
 const SETTLE_CALLS: &str = "UPDATE call SET open = FALSE
     WHERE open AND process IN (SELECT id FROM process WHERE assembly = $1)";
 
+const REFERENCE: &str = "INSERT INTO reference (assembly, target) VALUES ($1, $2)";
+
+/// Notes the packages in a setting of the transaction: the statements of a batch are sent together, so none can be made of
+/// what another one answers.
+const NOTE_PACKAGES: &str =
+    "SELECT set_config('windlass.packages', coalesce((SELECT string_agg(package, ' ') FROM (
+        SELECT package FROM pin WHERE assembly = $1
+        UNION SELECT package FROM version_pin WHERE assembly = $1) AS pinned), ''), true)";
+
+const DROP_NOTED: &str = "DELETE FROM package
+    WHERE digest = ANY(string_to_array(current_setting('windlass.packages'), ' '))
+    AND NOT EXISTS (SELECT 1 FROM pin WHERE package = digest)
+    AND NOT EXISTS (SELECT 1 FROM version_pin WHERE package = digest)";
+
 const DROP_PACKAGES: &str = "DELETE FROM package
     WHERE NOT EXISTS (SELECT 1 FROM pin WHERE package = digest)
     AND NOT EXISTS (SELECT 1 FROM version_pin WHERE package = digest)";
-
-const PUT_VERSION: &str = "INSERT INTO version (process, assembly, record)
-    SELECT $1, $2, $3 WHERE EXISTS (SELECT 1 FROM process WHERE id = $1 AND assembly = $2)
-    ON CONFLICT (process) DO UPDATE SET record = excluded.record";
 
 const PIN_VERSION: &str =
     "INSERT INTO version_pin (process, assembly, package) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";

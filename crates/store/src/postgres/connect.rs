@@ -10,6 +10,7 @@ use tokio_postgres::{Client, Config, Transaction};
 use windlass_model::id::StoreId;
 
 use super::fault::{Fault, Outcome};
+use super::limits;
 use super::options::{CONNECT_TIMEOUT, Options};
 use super::tls::{Tls, Wanted};
 use crate::error::StoreError;
@@ -32,7 +33,11 @@ pub(super) struct Opened {
     pub(super) seal: Seal,
 }
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
+];
 
 /// The newest version that this program knows.
 #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "a handful")]
@@ -65,8 +70,10 @@ impl Address {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
+        limits::limit_network(&mut config);
+        // What the address says counts: the last of an option does.
         let given = config.get_options().map(|options| format!("{options} ")).unwrap_or_default();
-        config.options(format!("{given}-c search_path={}", options.own.schema));
+        config.options(format!("{} {given}-c search_path={}", limits::of_server(), options.own.schema));
         Ok(Self { config, tls, schema: options.own.schema.clone(), name: without_password(url) })
     }
 
@@ -86,6 +93,13 @@ impl Address {
         let why = format!("nobody answers within {seconds} s; is the server well, and the way to it open?");
         let source = Arc::new(io::Error::new(io::ErrorKind::TimedOut, why));
         StoreError::Io { action: "reach the store", path: PathBuf::from(&self.name), source }
+    }
+
+    /// Says that nobody knows whether a change was committed.
+    pub(super) fn restarted(&self) -> StoreError {
+        let detail = "the server was started again while it committed a change, and whether it did is not known; run the \
+                      command again, which goes on from what is recorded";
+        StoreError::Database { path: PathBuf::from(&self.name), detail: detail.to_owned() }
     }
 
     /// Makes a connection. Its other half lives as long as the client.

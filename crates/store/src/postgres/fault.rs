@@ -94,3 +94,38 @@ fn told(error: &tokio_postgres::Error) -> String {
     }
     text
 }
+
+/// What may help after a transaction has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Remedy {
+    /// Nothing: the server has refused what it was asked.
+    None,
+    /// The same once more: others were in the way.
+    Again,
+    /// Another connection: this one is gone, or the server that it led to.
+    Reconnect,
+}
+
+/// Says what may help after a fault.
+pub(super) fn remedy(fault: &Fault) -> Remedy {
+    match fault {
+        Fault::Sql(error) => of_code(error),
+        // That nobody answers is told in our own words.
+        Fault::Store(StoreError::Io { .. }) => Remedy::Reconnect,
+        Fault::Store(_) | Fault::Damaged(_) => Remedy::None,
+    }
+}
+
+fn of_code(error: &tokio_postgres::Error) -> Remedy {
+    let Some(code) = error.code() else {
+        let is_network = std::error::Error::source(error)
+            .is_some_and(|source| source.downcast_ref::<io::Error>().is_some());
+        return if error.is_closed() || is_network { Remedy::Reconnect } else { Remedy::None };
+    };
+    if [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code) {
+        return Remedy::Again;
+    }
+    // Lost connections, shutdowns and starts, and servers that have no room for another connection.
+    let lost = ["08", "57P", "53300"].iter().any(|class| code.code().starts_with(class));
+    if lost { Remedy::Reconnect } else { Remedy::None }
+}

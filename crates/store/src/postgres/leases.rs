@@ -1,20 +1,45 @@
 //! Leases, process ids and requests to stop, as rows.
 
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
-use tokio_postgres::{Client, GenericClient, Row};
+use tokio_postgres::{GenericClient, Row};
 use windlass_model::{AssemblyName, Epoch, ProcessId, Timestamp};
 
 use super::fault::{Fault, Outcome};
 use super::read::from_json;
 use crate::error::StoreError;
-use crate::holder::Holder;
-use crate::lease::{Hold, Lease, LeasePolicy, Standing};
+use crate::holder::{Holder, Processes};
+use crate::lease::{Hold, Lease, LeasePolicy, LeaseTerms, Standing};
+use crate::uptime::Moment;
+
+/// What decides about leases beside what is on record, and beside the time: that is the server's.
+#[derive(Clone)]
+pub(super) struct Rules {
+    pub(super) terms: LeaseTerms,
+    pub(super) processes: Arc<dyn Processes>,
+}
+
+impl Rules {
+    /// Returns what decides now.
+    pub(super) async fn policy(&self, db: &impl GenericClient) -> Outcome<LeasePolicy<'_>> {
+        Ok(LeasePolicy { now: now(db).await?, terms: self.terms, processes: &*self.processes })
+    }
+}
+
+/// Asks the server for the time. Clocks of machines differ; those who share a store share its server.
+async fn now(db: &impl GenericClient) -> Outcome<Moment> {
+    let millis: i64 = db.query_one(&format!("SELECT {NOW}"), &[]).await?.get(0);
+    Ok(Moment::by_clock(Timestamp::from_millis(millis)))
+}
+
+/// The time of the server. Not that of the transaction, which may have waited for a row since.
+const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /// Grants a lease and records it.
 pub(super) async fn grant(
-    db: &Client,
-    policy: &LeasePolicy<'_>,
+    db: &impl GenericClient,
+    rules: &Rules,
     scope: &AssemblyName,
     holder: &Holder,
 ) -> Outcome<Lease> {
@@ -22,7 +47,7 @@ pub(super) async fn grant(
     let sql = "INSERT INTO lease (scope, epoch, since, renewed) VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING";
     db.execute(sql, &[&scope.as_str()]).await?;
     let standing = standing(db, scope, " FOR UPDATE").await?;
-    let lease = policy.grant(scope, standing.as_ref(), holder)?;
+    let lease = rules.policy(db).await?.grant(scope, standing.as_ref(), holder)?;
     let record = serde_json::to_string(holder)
         .map_err(|error| Fault::Damaged(format!("a holder can't be written: {error}")))?;
     let sql = "UPDATE lease SET epoch = $2, holder = $3, since = $4, renewed = $4 WHERE scope = $1";
@@ -32,22 +57,29 @@ pub(super) async fn grant(
 }
 
 /// Records a sign of life.
-pub(super) async fn renew(db: &Client, lease: &Lease, now: Timestamp) -> Outcome<()> {
+pub(super) async fn renew(db: &impl GenericClient, lease: &Lease) -> Outcome<()> {
     check_lease(db, lease).await?;
-    let sql = "UPDATE lease SET renewed = $2 WHERE scope = $1";
-    db.execute(sql, &[&lease.scope.as_str(), &now.as_millis()]).await?;
+    let sql = format!("UPDATE lease SET renewed = {NOW} WHERE scope = $1");
+    db.execute(&sql, &[&lease.scope.as_str()]).await?;
+    Ok(())
+}
+
+/// Locks the rows of leases, in their order whoever locks them.
+pub(super) async fn lock(db: &impl GenericClient, scopes: &[&str]) -> Outcome<()> {
+    let sql = "SELECT 1 FROM lease WHERE scope = ANY($1) ORDER BY scope FOR NO KEY UPDATE";
+    db.query(sql, &[&scopes]).await?;
     Ok(())
 }
 
 /// Takes a lease back from its holder.
-pub(super) async fn release(db: &Client, lease: &Lease) -> Outcome<()> {
+pub(super) async fn release(db: &impl GenericClient, lease: &Lease) -> Outcome<()> {
     check_lease(db, lease).await?;
     db.execute("UPDATE lease SET holder = NULL WHERE scope = $1", &[&lease.scope.as_str()]).await?;
     Ok(())
 }
 
 /// Checks that a lease is the current one, and keeps it so until the end of the transaction.
-pub(super) async fn check_lease(db: &Client, lease: &Lease) -> Outcome<()> {
+pub(super) async fn check_lease(db: &impl GenericClient, lease: &Lease) -> Outcome<()> {
     match standing(db, &lease.scope, " FOR NO KEY UPDATE").await? {
         Some(standing) if standing.is_held_by(lease) => Ok(()),
         _ => Err(Fault::Store(lease.lost())),
@@ -68,14 +100,19 @@ pub(super) async fn standing(
 /// Reads a row; none for one that was only made to be locked.
 fn read_standing(row: &Row) -> Outcome<Option<Standing>> {
     let Some(epoch) = NonZeroU64::new(row.get::<_, i64>(0).cast_unsigned()) else { return Ok(None) };
-    let (since, renewed) = (Timestamp::from_millis(row.get(1)), Timestamp::from_millis(row.get(2)));
+    let since = Timestamp::from_millis(row.get(1));
+    let renewed = Moment::by_clock(Timestamp::from_millis(row.get(2)));
     let holder: Option<&str> = row.get(3);
     let holder: Option<Holder> = holder.map(from_json).transpose()?;
     Ok(Some(Standing { epoch: Epoch(epoch), hold: holder.map(|holder| Hold { holder, since, renewed }) }))
 }
 
 /// Notes that a process is asked to stop.
-pub(super) async fn ask_to_stop(db: &Client, scope: &AssemblyName, process: ProcessId) -> Outcome<()> {
+pub(super) async fn ask_to_stop(
+    db: &impl GenericClient,
+    scope: &AssemblyName,
+    process: ProcessId,
+) -> Outcome<()> {
     let sql = "INSERT INTO stop (process) SELECT id FROM process WHERE id = $1 AND assembly = $2
         ON CONFLICT (process) DO UPDATE SET process = excluded.process";
     let found = db.execute(sql, &[&process.0.cast_signed(), &scope.as_str()]).await?;
@@ -92,7 +129,7 @@ pub(super) async fn is_asked_to_stop(db: &impl GenericClient, process: ProcessId
 }
 
 /// Gives out a process id.
-pub(super) async fn reserve_process(db: &Client) -> Outcome<ProcessId> {
+pub(super) async fn reserve_process(db: &impl GenericClient) -> Outcome<ProcessId> {
     let sql = "UPDATE store SET reserved = reserved + 1 RETURNING reserved";
     let reserved: i64 = db.query_one(sql, &[]).await?.get(0);
     Ok(ProcessId(reserved.cast_unsigned()))

@@ -1,6 +1,7 @@
 //! The store that several machines share: a schema of a PostgreSQL database.
 //!
-//! It keeps the same promises as the store in one file, by other means. One connection writes (`writer`), a few read.
+//! It keeps the same promises as the store in one file, by other means. One connection applies batches (`writer`), a few
+//! change single rows such as leases, a few read (`pool`). The time that leases are measured by is the server's.
 //! A batch locks the row of its lease, so that a lease can't be taken over while something is written under it, and the
 //! one row of the feed, so that events are numbered in the order of the commits whoever makes them. `synchronous_commit`
 //! is left as the server has it: `on`, the default, is what makes a ticket stand for bytes on a disk.
@@ -11,12 +12,17 @@ mod apply;
 mod connect;
 mod fault;
 mod leases;
+mod limits;
 mod options;
+mod pool;
+mod prune;
 mod read;
 mod requests;
 mod statements;
 mod tls;
+mod versions;
 mod writer;
+mod xact;
 
 use std::fmt;
 use std::path::Path;
@@ -24,10 +30,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use deadpool_postgres::{Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime};
 use futures::future::BoxFuture;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio_postgres::{IsolationLevel, Transaction};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::StoreId;
 use windlass_model::record::{AssemblyRecord, EventRecord, PackageRecord, ProcessRecord, VersionRecord};
@@ -38,16 +43,18 @@ use windlass_secret::{SecretRef, Sensitive};
 pub use self::options::{CONNECT_TIMEOUT, OnServer, Options, SCHEMA};
 
 use self::connect::Address;
-use self::fault::{Fault, Outcome};
+use self::leases::Rules;
+use self::pool::Connections;
 use self::statements::Statements;
-use self::writer::{Order, WriterTask};
+use self::writer::{Order, Work, WriterTask};
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
-use crate::holder::{Holder, Processes};
-use crate::lease::{Lease, LeasePolicy, LeaseTerms};
+use crate::holder::Holder;
+use crate::lease::{Lease, LeaseTerms};
+use crate::queue::{QUEUE, Waiting};
 use crate::seal::Seal;
-use crate::snapshot::{History, Snapshot};
+use crate::snapshot::{History, ProcessHistory, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
 use crate::watch::{Polling, Watch};
@@ -61,12 +68,13 @@ pub struct PostgresStore {
     name: String,
     seal: Arc<Seal>,
     clock: Arc<dyn Clock>,
-    processes: Arc<dyn Processes>,
-    terms: LeaseTerms,
+    rules: Rules,
     poll_every: Duration,
-    readers: Readers,
-    last: watch::Receiver<Seq>,
-    orders: mpsc::UnboundedSender<Order>,
+    readers: Connections,
+    changers: Connections,
+    last: Arc<watch::Sender<Seq>>,
+    orders: mpsc::Sender<Order>,
+    waiting: Arc<Waiting>,
 }
 
 impl PostgresStore {
@@ -79,21 +87,24 @@ impl PostgresStore {
     pub async fn open(url: &str, options: Options) -> Result<Self, StoreError> {
         let address = Address::parse(url, &options)?;
         let opened = connect::open(&address, &options).await?;
-        let readers = Readers::new(&address, options.own.readers)?;
+        let patience = options.terms.expire_after;
+        let readers = Connections::new(&address, options.own.readers, patience)?;
+        let changers = Connections::new(&address, CHANGERS, patience)?;
         let last = readers.read(|db| Box::pin(read::last_event(db))).await?;
-        let (teller, last) = watch::channel(last);
-        let (orders, queue) = mpsc::unbounded_channel();
+        let last = Arc::new(watch::Sender::new(last));
+        let (orders, queue) = mpsc::channel(QUEUE);
+        let waiting = Arc::new(Waiting::default());
         let seal = Arc::new(opened.seal);
         let writer = WriterTask {
             address: address.clone(),
             client: Some(opened.client),
             statements: Statements::default(),
             seal: seal.clone(),
-            clock: options.clock.clone(),
-            processes: options.processes.clone(),
-            terms: options.terms,
-            last: teller,
+            patience,
+            last: last.clone(),
             fence: Fence::default(),
+            unanswered: None,
+            waiting: waiting.clone(),
         };
         tokio::spawn(writer.serve(queue));
         Ok(Self {
@@ -101,12 +112,13 @@ impl PostgresStore {
             name: address.name,
             seal,
             clock: options.clock,
-            processes: options.processes,
-            terms: options.terms,
+            rules: Rules { terms: options.terms, processes: options.processes },
             poll_every: options.poll_every,
             readers,
+            changers,
             last,
             orders,
+            waiting,
         })
     }
 
@@ -115,72 +127,35 @@ impl PostgresStore {
         Path::new(&self.name)
     }
 
+    /// Tells whoever watches of an event that is durable.
+    fn tell(&self, seq: Seq) {
+        tell(&self.last, seq);
+    }
+
     /// Hands over an order; the future resolves once it is durable, and need not be polled for that.
-    fn order<T: Send + 'static>(
-        &self,
-        order: impl FnOnce(oneshot::Sender<Result<T, StoreError>>) -> Order,
-    ) -> BoxFuture<'static, Result<T, StoreError>> {
+    fn order(&self, leases: Vec<Lease>, work: Work) -> BoxFuture<'static, Result<Seq, StoreError>> {
         let (reply, answer) = oneshot::channel();
-        // A task that has ended drops the order, and with it the reply: the answer below is `Closed`.
-        let _ = self.orders.send(order(reply));
-        Box::pin(async { answer.await.unwrap_or(Err(StoreError::Closed)) })
-    }
-}
-
-/// Connections that read, each request at one point in time.
-#[derive(Clone)]
-struct Readers {
-    pool: Pool,
-    address: Arc<Address>,
-}
-
-impl Readers {
-    fn new(address: &Address, connections: usize) -> Result<Self, StoreError> {
-        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(address.config.clone(), address.tls.clone(), recycling);
-        let pool = Pool::builder(manager)
-            .max_size(connections)
-            .runtime(Runtime::Tokio1)
-            .create_timeout(Some(address.patience()))
-            .build();
-        let detail = |error: deadpool_postgres::BuildError| StoreError::Database {
-            path: address.name.as_str().into(),
-            detail: error.to_string(),
-        };
-        Ok(Self { pool: pool.map_err(detail)?, address: Arc::new(address.clone()) })
-    }
-
-    async fn read<T: Send>(
-        &self,
-        work: impl for<'a> FnOnce(&'a Transaction<'a>) -> BoxFuture<'a, Outcome<T>> + Send,
-    ) -> Result<T, StoreError> {
-        let mut client = self.pool.get().await.map_err(|error| self.unreachable(error))?;
-        let found = async {
-            let transaction = client
-                .build_transaction()
-                .isolation_level(IsolationLevel::RepeatableRead)
-                .read_only(true)
-                .start()
-                .await?;
-            let found = work(&transaction).await?;
-            transaction.commit().await?;
-            Ok::<T, Fault>(found)
-        };
-        found.await.map_err(|fault| fault.at(Path::new(&self.address.name)))
-    }
-
-    fn unreachable(&self, error: PoolError) -> StoreError {
-        match error {
-            PoolError::Backend(error) => Fault::from(error).at(Path::new(&self.address.name)),
-            PoolError::Timeout(_) => self.address.silent(),
-            other => StoreError::Io {
-                action: "reach the store",
-                path: self.address.name.as_str().into(),
-                source: Arc::new(std::io::Error::other(other.to_string())),
-            },
+        if let Err(refusal) = self.waiting.more(&leases) {
+            return Box::pin(std::future::ready(Err(refusal)));
+        }
+        match self.orders.try_send(Order { leases, work, reply }) {
+            Ok(()) => Box::pin(async { answer.await.unwrap_or(Err(StoreError::Closed)) }),
+            Err(TrySendError::Full(order)) => {
+                self.waiting.refused(&order.leases);
+                Box::pin(std::future::ready(Err(StoreError::Behind { path: self.name.as_str().into() })))
+            }
+            Err(TrySendError::Closed(_)) => Box::pin(std::future::ready(Err(StoreError::Closed))),
         }
     }
 }
+
+/// Tells of the last event, unless a later one was told of.
+fn tell(last: &watch::Sender<Seq>, seq: Seq) {
+    last.send_if_modified(|known| *known < seq && std::mem::replace(known, seq) != seq);
+}
+
+/// How many connections change single rows.
+const CHANGERS: usize = 3;
 
 #[async_trait]
 impl Store for PostgresStore {
@@ -189,36 +164,49 @@ impl Store for PostgresStore {
     }
 
     fn lease_terms(&self) -> LeaseTerms {
-        self.terms
+        self.rules.terms
     }
 
     async fn lease(&self, scope: &AssemblyName, holder: &Holder) -> Result<Lease, StoreError> {
-        let (scope, holder) = (scope.clone(), holder.clone());
-        self.order(|reply| Order::Grant { scope, holder, reply }).await
+        let (rules, scope, holder) = (self.rules.clone(), scope.clone(), holder.clone());
+        let grant = self.changers.change(move |db| {
+            let (rules, scope, holder) = (rules.clone(), scope.clone(), holder.clone());
+            Box::pin(async move { leases::grant(db, &rules, &scope, &holder).await })
+        });
+        grant.await
     }
 
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError> {
         let lease = lease.clone();
-        self.order(|reply| Order::Renew { lease, reply }).await
+        let renew = self.changers.change(move |db| {
+            let lease = lease.clone();
+            Box::pin(async move { leases::renew(db, &lease).await })
+        });
+        renew.await
     }
 
     async fn release(&self, lease: Lease) -> Result<(), StoreError> {
-        self.order(|reply| Order::Release { lease, reply }).await
+        self.order(vec![lease], Work::Release).await.map(|_| ())
     }
 
     async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError> {
-        let scope = scope.clone();
-        let standing = self
-            .readers
-            .read(move |db| Box::pin(async move { leases::standing(db, &scope, "").await }))
-            .await?;
-        let policy = LeasePolicy { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
-        Ok(policy.holder(standing))
+        let (rules, scope) = (self.rules.clone(), scope.clone());
+        let holder = self.readers.read(move |db| {
+            Box::pin(async move {
+                let standing = leases::standing(db, &scope, "").await?;
+                Ok(rules.policy(db).await?.holder(standing))
+            })
+        });
+        holder.await
     }
 
     async fn ask_to_stop(&self, scope: &AssemblyName, process: ProcessId) -> Result<(), StoreError> {
         let scope = scope.clone();
-        self.order(|reply| Order::AskToStop { scope, process, reply }).await
+        let ask = self.changers.change(move |db| {
+            let scope = scope.clone();
+            Box::pin(async move { leases::ask_to_stop(db, &scope, process).await })
+        });
+        ask.await
     }
 
     async fn is_asked_to_stop(&self, process: ProcessId) -> Result<bool, StoreError> {
@@ -226,17 +214,35 @@ impl Store for PostgresStore {
     }
 
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
-        let lease = lease.clone();
-        Ticket::new(self.order(|reply| Order::Commit { lease, batch, reply }))
+        let leases = batch.leases(lease).cloned().collect();
+        Ticket::new(self.order(leases, Work::Commit(batch)))
+    }
+
+    async fn room(&self) {
+        self.waiting.room().await;
     }
 
     async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError> {
-        let request = Box::new(request.clone());
-        self.order(|reply| Order::Submit { request, asked, reply }).await.map(|_| ())
+        let (seal, request) = (self.seal.clone(), request.clone());
+        let submit = self.changers.change(move |db| {
+            let (seal, request, asked) = (seal.clone(), request.clone(), asked.clone());
+            Box::pin(async move { requests::submit(db, &seal, &request, &asked).await })
+        });
+        let told = submit.await?;
+        self.tell(told);
+        Ok(())
     }
 
     async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
-        self.order(|reply| Order::Withdraw { request, reply }).await.map(|(record, _)| record)
+        let now = self.clock.now();
+        let withdraw = self
+            .changers
+            .change(move |db| Box::pin(async move { requests::withdraw(db, request, now).await }));
+        let (record, told) = withdraw.await?;
+        if let Some(seq) = told {
+            self.tell(seq);
+        }
+        Ok(record)
     }
 
     async fn request(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
@@ -253,7 +259,7 @@ impl Store for PostgresStore {
     }
 
     async fn reserve_process(&self) -> Result<ProcessId, StoreError> {
-        self.order(|reply| Order::Reserve { reply }).await
+        self.changers.change(|db| Box::pin(leases::reserve_process(db))).await
     }
 
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError> {
@@ -263,6 +269,23 @@ impl Store for PostgresStore {
 
     async fn assemblies(&self) -> Result<Vec<AssemblyRecord>, StoreError> {
         self.readers.read(|db| Box::pin(read::assemblies(db))).await
+    }
+
+    async fn assembly_names(&self) -> Result<Vec<AssemblyName>, StoreError> {
+        self.readers.read(|db| Box::pin(read::assembly_names(db))).await
+    }
+
+    async fn assembly(&self, scope: &AssemblyName) -> Result<Option<AssemblyRecord>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| Box::pin(async move { read::assembly(db, &scope).await })).await
+    }
+
+    async fn changed(&self, after: Seq) -> Result<Vec<AssemblyName>, StoreError> {
+        self.readers.read(move |db| Box::pin(read::changed(db, after))).await
+    }
+
+    async fn remembered(&self) -> Result<Vec<AssemblyName>, StoreError> {
+        self.readers.read(|db| Box::pin(read::remembered(db))).await
     }
 
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
@@ -278,6 +301,27 @@ impl Store for PostgresStore {
         self.readers.read(|db| Box::pin(read::open_processes(db))).await
     }
 
+    async fn process(&self, process: ProcessId) -> Result<Option<ProcessRecord>, StoreError> {
+        self.readers.read(move |db| Box::pin(read::process(db, process))).await
+    }
+
+    async fn processes_of(
+        &self,
+        scope: &AssemblyName,
+        before: Option<ProcessId>,
+        limit: usize,
+    ) -> Result<Vec<ProcessRecord>, StoreError> {
+        let scope = scope.clone();
+        let page = self
+            .readers
+            .read(move |db| Box::pin(async move { read::processes_of(db, &scope, before, limit).await }));
+        page.await
+    }
+
+    async fn process_history(&self, process: ProcessId) -> Result<Option<ProcessHistory>, StoreError> {
+        self.readers.read(move |db| Box::pin(read::history_of(db, process))).await
+    }
+
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError> {
         let scope = scope.clone();
         self.readers.read(move |db| Box::pin(async move { read::history(db, &scope).await })).await
@@ -285,7 +329,20 @@ impl Store for PostgresStore {
 
     async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError> {
         let scope = scope.clone();
-        self.readers.read(move |db| Box::pin(async move { read::versions(db, &scope).await })).await
+        self.readers
+            .read(move |db| Box::pin(async move { versions::since(db, &scope, ProcessId(0)).await }))
+            .await
+    }
+
+    async fn versions_since(
+        &self,
+        scope: &AssemblyName,
+        process: ProcessId,
+    ) -> Result<Vec<VersionRecord>, StoreError> {
+        let scope = scope.clone();
+        let since =
+            self.readers.read(move |db| Box::pin(async move { versions::since(db, &scope, process).await }));
+        since.await
     }
 
     async fn package(&self, digest: &PackageDigest) -> Result<Option<PackageRecord>, StoreError> {
@@ -325,7 +382,7 @@ impl Store for PostgresStore {
             let readers = readers.clone();
             Box::pin(async move { readers.read(|db| Box::pin(read::last_event(db))).await })
         });
-        Watch::new(after, self.last.clone(), Some(Polling { every: self.poll_every, last }))
+        Watch::new(after, self.last.subscribe(), Some(Polling { every: self.poll_every, last }))
     }
 }
 

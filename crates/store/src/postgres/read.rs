@@ -8,7 +8,7 @@ use tokio_postgres::{Row, Transaction};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
     AssemblyRecord, CallRecord, ElementRecord, EventRecord, InstanceRecord, JobRecord, PackageFile,
-    PackageRecord, PairRecord, ProcessRecord, VersionRecord,
+    PackageRecord, PairRecord, ProcessRecord,
 };
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
@@ -67,26 +67,51 @@ pub(super) async fn assemblies(db: &Transaction<'_>) -> Outcome<Vec<AssemblyReco
 }
 
 pub(super) async fn referrers(db: &Transaction<'_>, scope: &AssemblyName) -> Outcome<Vec<AssemblyName>> {
-    let sql = "SELECT name FROM assembly
-        WHERE name <> $1 AND position('\"references\":[' IN record) > 0
-            AND jsonb_exists(record::jsonb -> 'references', $1)
-        ORDER BY name COLLATE \"C\"";
-    let rows = db.query(sql, &[&scope.as_str()]).await?;
+    let sql = "SELECT assembly FROM reference WHERE target = $1 AND assembly <> $1
+        ORDER BY assembly COLLATE \"C\"";
+    names(db, sql, &[&scope.as_str()]).await
+}
+
+pub(super) async fn changed(db: &Transaction<'_>, after: Seq) -> Outcome<Vec<AssemblyName>> {
+    let sql = "SELECT assembly FROM event WHERE seq > $1 GROUP BY assembly ORDER BY assembly COLLATE \"C\"";
+    names(db, sql, &[&after.0.cast_signed()]).await
+}
+
+pub(super) async fn assembly_names(db: &Transaction<'_>) -> Outcome<Vec<AssemblyName>> {
+    names(db, "SELECT name FROM assembly ORDER BY name COLLATE \"C\"", &[]).await
+}
+
+pub(super) async fn remembered(db: &Transaction<'_>) -> Outcome<Vec<AssemblyName>> {
+    let sql = "SELECT assembly FROM process GROUP BY assembly ORDER BY assembly COLLATE \"C\"";
+    names(db, sql, &[]).await
+}
+
+async fn names(db: &Transaction<'_>, sql: &str, params: Params<'_>) -> Outcome<Vec<AssemblyName>> {
     let name = |row: &Row| {
         let name: &str = row.get(0);
         name.parse().map_err(|error| Fault::Damaged(format!("an assembly has a bad name: {error}")))
     };
-    rows.iter().map(name).collect()
+    db.query(sql, params).await?.iter().map(name).collect()
 }
 
-pub(super) async fn versions(db: &Transaction<'_>, scope: &AssemblyName) -> Outcome<Vec<VersionRecord>> {
-    let sql = "SELECT record, process FROM version WHERE assembly = $1 ORDER BY process";
-    let rows = db.query(sql, &[&scope.as_str()]).await?;
-    let version = |row: &Row| {
-        let process: i64 = row.get(1);
-        Ok(VersionRecord { process: ProcessId(process.cast_unsigned()), assembly: from_json(row.get(0))? })
-    };
-    rows.iter().map(version).collect()
+pub(super) async fn assembly(db: &Transaction<'_>, scope: &AssemblyName) -> Outcome<Option<AssemblyRecord>> {
+    Ok(records(db, "SELECT record FROM assembly WHERE name = $1", &[&scope.as_str()]).await?.pop())
+}
+
+pub(super) async fn process(db: &Transaction<'_>, id: ProcessId) -> Outcome<Option<ProcessRecord>> {
+    Ok(records(db, "SELECT record FROM process WHERE id = $1", &[&id.0.cast_signed()]).await?.pop())
+}
+
+pub(super) async fn processes_of(
+    db: &Transaction<'_>,
+    scope: &AssemblyName,
+    before: Option<ProcessId>,
+    limit: usize,
+) -> Outcome<Vec<ProcessRecord>> {
+    let sql = "SELECT record FROM process WHERE assembly = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    let before = before.and_then(|process| i64::try_from(process.0).ok()).unwrap_or(i64::MAX);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    records(db, sql, &[&scope.as_str(), &before, &limit]).await
 }
 
 pub(super) async fn processes(db: &Transaction<'_>) -> Outcome<Vec<ProcessRecord>> {
@@ -163,15 +188,26 @@ pub(super) async fn history(db: &Transaction<'_>, scope: &AssemblyName) -> Outco
     let found: Vec<ProcessRecord> = records(db, sql, &[&scope.as_str()]).await?;
     let mut processes = Vec::new();
     for process in found {
-        let id = process.id.0.cast_signed();
-        processes.push(ProcessHistory {
-            process,
-            steps: records(db, "SELECT record FROM step WHERE process = $1 ORDER BY step", &[&id]).await?,
-            calls: records(db, "SELECT record FROM call WHERE process = $1 ORDER BY place", &[&id]).await?,
-            jobs: records(db, JOBS_OF_PROCESS, &[&id]).await?,
-        });
+        processes.push(process_history(db, process).await?);
     }
     Ok(History { processes })
+}
+
+pub(super) async fn history_of(db: &Transaction<'_>, id: ProcessId) -> Outcome<Option<ProcessHistory>> {
+    match process(db, id).await? {
+        Some(process) => Ok(Some(process_history(db, process).await?)),
+        None => Ok(None),
+    }
+}
+
+async fn process_history(db: &Transaction<'_>, process: ProcessRecord) -> Outcome<ProcessHistory> {
+    let id = process.id.0.cast_signed();
+    Ok(ProcessHistory {
+        process,
+        steps: records(db, "SELECT record FROM step WHERE process = $1 ORDER BY step", &[&id]).await?,
+        calls: records(db, "SELECT record FROM call WHERE process = $1 ORDER BY place", &[&id]).await?,
+        jobs: records(db, JOBS_OF_PROCESS, &[&id]).await?,
+    })
 }
 
 const JOBS_OF_PROCESS: &str = "SELECT record FROM job WHERE id IN (

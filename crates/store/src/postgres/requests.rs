@@ -1,12 +1,12 @@
 //! Intents that are left for another process, as rows.
 
-use tokio_postgres::{Client, GenericClient, Row};
+use tokio_postgres::{GenericClient, Row};
 use windlass_model::record::EventDraft;
 use windlass_model::request::RequestRecord;
 use windlass_model::{RequestId, Seq, Timestamp};
 use windlass_secret::Sensitive;
 
-use super::apply::{END_REQUEST, PUT_EVENT, take_numbers, to_json};
+use super::apply::{END_REQUEST, PUT_EVENT, lock_feed, take_numbers, to_json};
 use super::fault::Outcome;
 use super::read::from_json;
 use crate::request::{self, asked_name};
@@ -14,11 +14,12 @@ use crate::seal::Seal;
 
 /// Adds a request, and the event that says so; returns the number of that.
 pub(super) async fn submit(
-    db: &Client,
+    db: &impl GenericClient,
     seal: &Seal,
     record: &RequestRecord,
     asked: &Sensitive<Vec<u8>>,
 ) -> Outcome<Seq> {
+    lock_feed(db).await?;
     let sql = "INSERT INTO request (id, assembly, open, record, sealed) VALUES ($1, $2, TRUE, $3, $4)";
     let sealed = seal.seal(&asked_name(record.id), asked);
     let id = record.id.0.cast_signed();
@@ -28,10 +29,11 @@ pub(super) async fn submit(
 
 /// Withdraws a request, unless it has ended already, and returns it as it is then.
 pub(super) async fn withdraw(
-    db: &Client,
+    db: &impl GenericClient,
     id: RequestId,
     now: Timestamp,
 ) -> Outcome<(Option<RequestRecord>, Option<Seq>)> {
+    lock_feed(db).await?;
     let sql = "SELECT record FROM request WHERE id = $1 FOR UPDATE";
     let row = db.query_opt(sql, &[&id.0.cast_signed()]).await?;
     let Some(found) = row.map(|row| record(&row)).transpose()? else { return Ok((None, None)) };
@@ -73,7 +75,7 @@ fn record(row: &Row) -> Outcome<RequestRecord> {
 }
 
 /// Adds an event to the feed, and returns its number.
-async fn event(db: &Client, draft: &EventDraft) -> Outcome<Seq> {
+async fn event(db: &impl GenericClient, draft: &EventDraft) -> Outcome<Seq> {
     let seq = take_numbers(db, 1).await?;
     let number = seq.0.cast_signed();
     db.execute(PUT_EVENT, &[&number, &draft.assembly.as_str(), &to_json(draft)?]).await?;

@@ -1,79 +1,64 @@
-//! The one task that writes.
+//! The one task that applies batches.
 //!
-//! Orders come through a channel. Whatever waits when the task is ready becomes one transaction, so that many batches
-//! share one flush to disk; each order has a savepoint of its own, so that a refused one takes nothing else back. A
-//! connection that breaks is made anew for the next order.
+//! Orders come through a bounded channel. Whatever waits when the task is ready becomes one transaction, so that many
+//! batches share one flush to disk; each order has a savepoint of its own, so that a refused one takes nothing else
+//! back. Where the whole transaction fails, its orders are tried again one by one: only those fail that have to.
+//!
+//! Rows are locked in one order by everybody: leases by name, then the feed, then all else. So no two wait for each other.
+//!
+//! A connection that breaks is made anew for as long as a lease lasts, and the group is applied again, unless the server
+//! says that it was committed after all.
 
+use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 use tokio_postgres::Client;
-use windlass_model::request::RequestRecord;
-use windlass_model::{AssemblyName, Clock, ProcessId, RequestId, Seq};
-use windlass_secret::Sensitive;
+use windlass_model::Seq;
 
 use super::connect::Address;
-use super::fault::{Fault, Outcome};
+use super::fault::{Fault, Outcome, Remedy, remedy};
+use super::limits::ANSWER;
+use super::pool::{ATTEMPTS, PAUSE};
 use super::statements::Statements;
-use super::{apply, leases, requests};
+use super::xact::{self, Fate, Xact};
+use super::{apply, leases, tell};
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
-use crate::holder::{Holder, Processes};
-use crate::lease::{Lease, LeasePolicy, LeaseTerms};
+use crate::lease::Lease;
+use crate::queue::Waiting;
 use crate::seal::Seal;
 
 /// How many orders share one transaction at most.
 const GROUP: usize = 256;
 
-/// Where an answer goes.
-type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
-
-/// Something to write.
-pub(super) enum Order {
-    Commit { lease: Lease, batch: Batch, reply: Reply<Seq> },
-    Grant { scope: AssemblyName, holder: Holder, reply: Reply<Lease> },
-    Renew { lease: Lease, reply: Reply<()> },
-    Release { lease: Lease, reply: Reply<()> },
-    AskToStop { scope: AssemblyName, process: ProcessId, reply: Reply<()> },
-    Reserve { reply: Reply<ProcessId> },
-    Submit { request: Box<RequestRecord>, asked: Sensitive<Vec<u8>>, reply: Reply<Seq> },
-    Withdraw { request: RequestId, reply: Reply<Withdrawn> },
+/// Something to do under leases, of which the first is its own.
+pub(super) struct Order {
+    pub(super) leases: Vec<Lease>,
+    pub(super) work: Work,
+    pub(super) reply: oneshot::Sender<Result<Seq, StoreError>>,
 }
 
-/// A request that was to be withdrawn, and the number of the event that says so.
-type Withdrawn = (Option<RequestRecord>, Option<Seq>);
-
-/// An answer that waits for its transaction.
-enum Answer {
-    Seq(Reply<Seq>, Result<Seq, StoreError>),
-    Lease(Reply<Lease>, Result<Lease, StoreError>),
-    Unit(Reply<()>, Result<(), StoreError>),
-    Process(Reply<ProcessId>, Result<ProcessId, StoreError>),
-    Withdrawn(Reply<Withdrawn>, Result<Withdrawn, StoreError>),
+/// What to do.
+pub(super) enum Work {
+    Commit(Batch),
+    /// Gives the lease back, after all batches that were committed under it.
+    Release,
 }
 
-impl Answer {
-    /// Tells how it ended: as by itself, or as the transaction it ran in. Whoever no longer listens does not want to
-    /// know.
-    fn give(self, transaction: Result<(), StoreError>) {
-        match self {
-            Self::Seq(reply, answer) => drop(reply.send(transaction.and(answer))),
-            Self::Lease(reply, answer) => drop(reply.send(transaction.and(answer))),
-            Self::Unit(reply, answer) => drop(reply.send(transaction.and(answer))),
-            Self::Process(reply, answer) => drop(reply.send(transaction.and(answer))),
-            Self::Withdrawn(reply, answer) => drop(reply.send(transaction.and(answer))),
-        }
-    }
+/// An order, and what has come of its last attempt.
+struct Pending {
+    order: Order,
+    result: Result<Seq, StoreError>,
+}
 
-    /// Returns the number of the last event that it stands for.
-    fn last(&self) -> Option<Seq> {
-        match self {
-            Self::Seq(_, Ok(last)) => Some(*last),
-            Self::Withdrawn(_, Ok((_, last))) => *last,
-            _ => None,
-        }
+impl Pending {
+    fn own(&self) -> Option<&Lease> {
+        self.order.leases.first()
     }
 }
 
@@ -83,206 +68,203 @@ pub(super) struct WriterTask {
     pub(super) client: Option<Client>,
     pub(super) statements: Statements,
     pub(super) seal: Arc<Seal>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) processes: Arc<dyn Processes>,
-    pub(super) terms: LeaseTerms,
+    /// How long a server that is gone is waited for.
+    pub(super) patience: Duration,
     /// Where the number of the last durable event is told.
-    pub(super) last: watch::Sender<Seq>,
+    pub(super) last: Arc<watch::Sender<Seq>>,
     /// The leases of which a batch was not applied.
     pub(super) fence: Fence,
+    /// The transaction whose commit was asked for and not answered yet.
+    pub(super) unanswered: Option<Xact>,
+    pub(super) waiting: Arc<Waiting>,
 }
 
 impl WriterTask {
     /// Writes until nobody can give orders any more.
-    pub(super) async fn serve(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
+    pub(super) async fn serve(mut self, mut orders: mpsc::Receiver<Order>) {
         let mut group = Vec::new();
         while orders.recv_many(&mut group, GROUP).await > 0 {
-            self.store(std::mem::take(&mut group)).await;
+            self.waiting.taken(group.len());
+            let pending = group.drain(..).map(|order| Pending { order, result: Err(StoreError::Closed) });
+            self.store(pending.collect()).await;
         }
     }
 
-    async fn store(&mut self, group: Vec<Order>) {
-        let scopes: Vec<Lease> = group
-            .iter()
-            .flat_map(|order| match order {
-                Order::Commit { lease, batch, .. } => batch.leases(lease).cloned().collect(),
-                _ => Vec::new(),
-            })
-            .collect();
-        let mut answers = Vec::with_capacity(group.len());
-        let outcome = self.transaction(group, &mut answers).await;
+    async fn store(&mut self, mut group: Vec<Pending>) {
+        let fence = self.fence.clone();
+        let outcome = self.lasting(&mut group).await;
+        match outcome {
+            Err(failed) if group.len() > 1 && !failed.is_lost => {
+                self.fence = fence;
+                for one in group {
+                    let mut one = vec![one];
+                    let outcome = self.lasting(&mut one).await;
+                    self.answer(one, &outcome.map_err(|failed| failed.error));
+                }
+            }
+            outcome => self.answer(group, &outcome.map_err(|failed| failed.error)),
+        }
+    }
+
+    /// Tells everybody how it has ended: as by itself, or as the transaction.
+    fn answer(&mut self, group: Vec<Pending>, outcome: &Result<(), StoreError>) {
         if outcome.is_err() {
-            for lease in &scopes {
-                self.fence.close(lease);
-            }
-        }
-        let events = answers.iter().filter_map(Answer::last);
-        // Told before the tickets resolve, so that who has a ticket's number finds the event.
-        if let (Ok(()), Some(last)) = (&outcome, events.max()) {
-            self.last.send_if_modified(|known| *known < last && std::mem::replace(known, last) != last);
-        }
-        for answer in answers {
-            answer.give(outcome.clone());
-        }
-    }
-
-    async fn transaction(&mut self, group: Vec<Order>, answers: &mut Vec<Answer>) -> Result<(), StoreError> {
-        let (client, mut broken) = match self.connected().await {
-            Ok(client) => (client, None),
-            Err(error) => {
-                // Every order is answered, with the reason.
-                answers.extend(group.into_iter().map(|order| refuse(order, &error)));
-                return Err(error);
-            }
-        };
-        if let Err(error) = client.batch_execute("BEGIN").await {
-            broken = Some(Fault::from(error).at(Path::new(&self.address.name)));
-        }
-        for order in group {
-            if let Some(error) = &broken {
-                answers.push(refuse(order, error));
-                continue;
-            }
-            match self.attempt(&client, order).await {
-                (answer, None) => answers.push(answer),
-                (answer, Some(error)) => {
-                    answers.push(answer);
-                    broken = Some(error);
+            for pending in &group {
+                for lease in &pending.order.leases {
+                    self.fence.close(lease);
                 }
             }
         }
-        let ended = match &broken {
-            None => client
-                .batch_execute("COMMIT")
-                .await
-                .map_err(|e| Fault::from(e).at(Path::new(&self.address.name))),
-            Some(error) => {
-                let _ = client.batch_execute("ROLLBACK").await;
-                Err(error.clone())
-            }
-        };
-        if !client.is_closed() {
-            self.client = Some(client);
+        let last = group.iter().filter_map(|pending| pending.result.as_ref().ok()).max();
+        // Told before the tickets resolve, so that who has a ticket's number finds the event.
+        if let (Ok(()), Some(last)) = (outcome, last) {
+            tell(&self.last, *last);
         }
-        ended
+        for Pending { order, result } in group {
+            // Whoever no longer listens does not want to know.
+            let _ = order.reply.send(outcome.clone().and(result));
+        }
+    }
+
+    /// Applies a group, again where its connection breaks or others were in the way.
+    async fn lasting(&mut self, group: &mut [Pending]) -> Result<(), Failed> {
+        let fence = self.fence.clone();
+        let (mut attempts, mut deadline) = (0, None);
+        loop {
+            let fault = match self.once(group, &fence).await {
+                Ok(()) => return Ok(()),
+                Err(fault) => fault,
+            };
+            attempts += 1;
+            let cure = remedy(&fault);
+            let goes_on = match cure {
+                Remedy::None => false,
+                Remedy::Again => attempts < ATTEMPTS,
+                Remedy::Reconnect => {
+                    self.client = None;
+                    Instant::now() < *deadline.get_or_insert_with(|| Instant::now() + self.patience)
+                }
+            };
+            if !goes_on {
+                // What may have been committed is not done once more.
+                let is_lost = cure == Remedy::Reconnect || self.unanswered.take().is_some();
+                let error = fault.at(Path::new(&self.address.name));
+                return Err(Failed { error, is_lost });
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Applies a group in one transaction, or finds that it was applied when its commit was not answered.
+    async fn once(&mut self, group: &mut [Pending], fence: &Fence) -> Outcome<()> {
+        let client = self.connected().await?;
+        if let Some(xact) = self.unanswered {
+            match within(&self.address, xact::fate(&client, xact)).await? {
+                Fate::Committed => {
+                    self.unanswered = None;
+                    self.client = Some(client);
+                    return Ok(());
+                }
+                Fate::Open => return Err(self.address.silent().into()),
+                Fate::Unknown => return Err(self.address.restarted().into()),
+                Fate::Aborted => self.unanswered = None,
+            }
+        }
+        self.fence = fence.clone();
+        match self.transaction(&client, group).await {
+            Err(fault) if remedy(&fault) == Remedy::Reconnect => return Err(fault),
+            Err(fault) => {
+                within(&self.address, async { Ok(client.batch_execute("ROLLBACK").await?) }).await?;
+                self.client = Some(client);
+                return Err(fault);
+            }
+            Ok(()) => self.client = Some(client),
+        }
+        Ok(())
+    }
+
+    async fn transaction(&mut self, db: &Client, group: &mut [Pending]) -> Outcome<()> {
+        let address = self.address.clone();
+        within(&address, async { Ok(db.batch_execute("BEGIN").await?) }).await?;
+        let scopes: Vec<&str> =
+            group.iter().flat_map(|one| &one.order.leases).map(|lease| lease.scope.as_str()).collect();
+        within(&address, leases::lock(db, &scopes)).await?;
+        if group.iter().any(|one| matches!(one.order.work, Work::Commit(_))) {
+            within(&address, apply::lock_feed(db)).await?;
+        }
+        for one in group.iter_mut() {
+            self.attempt(db, one).await?;
+        }
+        let xact = within(&address, xact::current(db)).await?;
+        self.unanswered = Some(xact);
+        within(&address, async { Ok(db.batch_execute("COMMIT").await?) }).await?;
+        self.unanswered = None;
+        Ok(())
     }
 
     /// Returns the connection, made anew if it is gone.
-    async fn connected(&mut self) -> Result<Client, StoreError> {
+    async fn connected(&mut self) -> Outcome<Client> {
         match self.client.take() {
             Some(client) if !client.is_closed() => Ok(client),
             _ => {
                 self.statements = Statements::default();
-                self.address.connect().await.map_err(|fault| fault.at(Path::new(&self.address.name)))
+                self.address.connect().await
             }
         }
     }
 
-    /// Carries an order out within a savepoint. An error beside the answer means that the transaction can't go on.
-    async fn attempt(&mut self, db: &Client, order: Order) -> (Answer, Option<StoreError>) {
-        if let Err(error) = db.batch_execute("SAVEPOINT one").await {
-            let error = Fault::from(error).at(Path::new(&self.address.name));
-            return (refuse(order, &error), Some(error));
+    /// Carries an order out within a savepoint. An error means that the transaction can't go on.
+    async fn attempt(&mut self, db: &Client, one: &mut Pending) -> Outcome<()> {
+        let address = self.address.clone();
+        if let Err(refusal) = self.pass(one) {
+            one.result = Err(refusal);
+            return Ok(());
         }
-        match order {
-            Order::Commit { lease, batch, reply } => {
-                let outcome = self.commit(db, &lease, &batch).await;
-                let (outcome, broken) = self.end(db, outcome).await;
-                (Answer::Seq(reply, outcome), broken)
+        within(&address, async { Ok(db.batch_execute("SAVEPOINT one").await?) }).await?;
+        let done = within(&address, self.carry_out(db, one)).await;
+        let (sql, result) = match done {
+            Ok(last) => ("RELEASE SAVEPOINT one", Ok(last)),
+            Err(Fault::Store(error)) if error.is_refusal() => {
+                if matches!(one.order.work, Work::Commit(_)) {
+                    one.order.leases.iter().for_each(|lease| self.fence.close(lease));
+                }
+                ("ROLLBACK TO SAVEPOINT one; RELEASE SAVEPOINT one", Err(error))
             }
-            Order::Grant { scope, holder, reply } => {
-                let policy =
-                    LeasePolicy { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
-                let (outcome, broken) =
-                    self.settle(db, leases::grant(db, &policy, &scope, &holder).await).await;
-                (Answer::Lease(reply, outcome), broken)
-            }
-            Order::Renew { lease, reply } => {
-                let (outcome, broken) =
-                    self.settle(db, leases::renew(db, &lease, self.clock.now()).await).await;
-                (Answer::Unit(reply, outcome), broken)
-            }
-            Order::Release { lease, reply } => {
-                let (outcome, broken) = self.settle(db, leases::release(db, &lease).await).await;
-                (Answer::Unit(reply, outcome), broken)
-            }
-            Order::AskToStop { scope, process, reply } => {
-                let (outcome, broken) = self.settle(db, leases::ask_to_stop(db, &scope, process).await).await;
-                (Answer::Unit(reply, outcome), broken)
-            }
-            Order::Reserve { reply } => {
-                let (outcome, broken) = self.settle(db, leases::reserve_process(db).await).await;
-                (Answer::Process(reply, outcome), broken)
-            }
-            Order::Submit { request, asked, reply } => {
-                let outcome = requests::submit(db, &self.seal, &request, &asked).await;
-                let (outcome, broken) = self.settle(db, outcome).await;
-                (Answer::Seq(reply, outcome), broken)
-            }
-            Order::Withdraw { request, reply } => {
-                let outcome = requests::withdraw(db, request, self.clock.now()).await;
-                let (outcome, broken) = self.settle(db, outcome).await;
-                (Answer::Withdrawn(reply, outcome), broken)
-            }
-        }
-    }
-
-    /// Applies a batch unless one before it has failed, and remembers when it fails itself.
-    async fn commit(&mut self, db: &Client, lease: &Lease, batch: &Batch) -> Result<Seq, StoreError> {
-        let outcome = match batch.leases(lease).try_for_each(|lease| self.fence.pass(lease)) {
-            Ok(()) => apply::batch(db, &mut self.statements, &self.seal, lease, batch)
-                .await
-                .map_err(|fault| fault.at(Path::new(&self.address.name))),
-            Err(refusal) => Err(refusal),
+            Err(fault) => return Err(fault),
         };
-        if outcome.is_err() {
-            batch.leases(lease).for_each(|lease| self.fence.close(lease));
+        within(&address, async { Ok(db.batch_execute(sql).await?) }).await?;
+        one.result = result;
+        Ok(())
+    }
+
+    /// Lets a batch through unless one before it has failed. A lease can always be given back.
+    fn pass(&self, one: &Pending) -> Result<(), StoreError> {
+        match one.order.work {
+            Work::Commit(_) => one.order.leases.iter().try_for_each(|lease| self.fence.pass(lease)),
+            Work::Release => Ok(()),
         }
-        outcome
     }
 
-    /// As [`end`](Self::end), with the place of what went wrong.
-    async fn settle<T>(
-        &self,
-        db: &Client,
-        outcome: Outcome<T>,
-    ) -> (Result<T, StoreError>, Option<StoreError>) {
-        self.end(db, outcome.map_err(|fault| fault.at(Path::new(&self.address.name)))).await
-    }
-
-    /// Keeps what an order did, or takes it back. An error beside the outcome means that the transaction can't go on.
-    async fn end<T>(
-        &self,
-        db: &Client,
-        outcome: Result<T, StoreError>,
-    ) -> (Result<T, StoreError>, Option<StoreError>) {
-        let sql = if outcome.is_ok() {
-            "RELEASE SAVEPOINT one"
-        } else {
-            "ROLLBACK TO SAVEPOINT one; RELEASE SAVEPOINT one"
-        };
-        match db.batch_execute(sql).await {
-            Ok(()) => {
-                let broken = outcome.as_ref().err().filter(|error| !error.is_refusal()).cloned();
-                (outcome, broken)
-            }
-            Err(error) => {
-                let error = Fault::from(error).at(Path::new(&self.address.name));
-                (Err(error.clone()), Some(error))
-            }
+    async fn carry_out(&mut self, db: &Client, one: &Pending) -> Outcome<Seq> {
+        let Some(lease) = one.own() else { return Err(StoreError::Closed.into()) };
+        match &one.order.work {
+            Work::Commit(batch) => apply::batch(db, &mut self.statements, &self.seal, lease, batch).await,
+            Work::Release => leases::release(db, lease).await.map(|()| Seq::START),
         }
     }
 }
 
-/// Answers an order without carrying it out.
-fn refuse(order: Order, error: &StoreError) -> Answer {
-    match order {
-        Order::Commit { reply, .. } | Order::Submit { reply, .. } => Answer::Seq(reply, Err(error.clone())),
-        Order::Grant { reply, .. } => Answer::Lease(reply, Err(error.clone())),
-        Order::Renew { reply, .. } | Order::Release { reply, .. } | Order::AskToStop { reply, .. } => {
-            Answer::Unit(reply, Err(error.clone()))
-        }
-        Order::Reserve { reply } => Answer::Process(reply, Err(error.clone())),
-        Order::Withdraw { reply, .. } => Answer::Withdrawn(reply, Err(error.clone())),
+/// Why a group was not applied.
+struct Failed {
+    error: StoreError,
+    /// Whether the server was gone, so that the orders of the group would fail one by one as well.
+    is_lost: bool,
+}
+
+/// Waits for an answer no longer than a server that is well can take.
+async fn within<T>(address: &Address, answer: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+    match tokio::time::timeout(ANSWER, answer).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(address.silent().into()),
     }
 }

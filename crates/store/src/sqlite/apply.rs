@@ -1,5 +1,7 @@
 //! What each change does to the rows.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, Params, ToSql};
 use windlass_model::record::{
     AssemblyRecord, CallRecord, JobRecord, PackageRecord, PairKey, PairRecord, ProcessRecord, StepRecord,
@@ -10,9 +12,9 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::fault::{Fault, Outcome};
 use super::leases::check_lease;
-use super::row::to_json;
-use super::{read, requests};
-use crate::batch::{Batch, Change};
+use super::row::{rows, to_json};
+use super::{prune, read, requests, versions};
+use crate::batch::{Batch, Change, Forgotten};
 use crate::error::StoreError;
 use crate::lease::Lease;
 use crate::seal::Seal;
@@ -28,6 +30,11 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
         return Err(refused(reason));
     }
     let applier = Applier { db, seal, scope: &lease.scope };
+    let forgotten = Forgotten::of(batch);
+    // All at once, and first: a version that is told by the difference from one that goes is written anew once.
+    if !forgotten.versions.is_empty() && !applier.drop_versions(&forgotten.versions)? {
+        return Err(refused("`drop version` is of another assembly".to_owned()));
+    }
     for change in batch.changes() {
         match applier.apply(change) {
             Ok(Applied::Yes) => {}
@@ -36,6 +43,9 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
             Err(fault) if fault.is_orphan() => return Err(refused(change.orphan())),
             Err(fault) => return Err(fault),
         }
+    }
+    if !forgotten.processes.is_empty() {
+        prune::events(db, &lease.scope, &forgotten.processes)?;
     }
     read::last_event(db)
 }
@@ -69,6 +79,11 @@ impl Applier<'_> {
             Change::PutPair(record) => self.put_pair(record),
             Change::DropPair(key) => self.drop_pair(key),
             Change::PutProcess(record) => self.put_process(record),
+            Change::DropProcess(process) => {
+                let gone = prune::process(self.db, self.scope, *process)?;
+                Ok(if gone { Applied::Yes } else { Applied::Orphan })
+            }
+            Change::DropVersion(_) => Ok(Applied::Yes),
             Change::PutStep(record) => self.put_step(record),
             Change::PutCall(record) => self.put_call(record),
             Change::PutJob(record) => self.put_job(record),
@@ -103,14 +118,32 @@ impl Applier<'_> {
                 (name, &digest.0),
             )?;
         }
+        self.run("DELETE FROM reference WHERE assembly = ?1", [name])?;
+        for target in &record.references {
+            self.run("INSERT INTO reference (assembly, target) VALUES (?1, ?2)", (name, target.as_str()))?;
+        }
         Ok(Applied::Yes)
     }
 
-    /// Elements, instances, pairs, secrets and pins go with the row.
+    /// Elements, instances, pairs, secrets, references and pins go with the row.
     fn drop_assembly(&self, name: &AssemblyName) -> Outcome<Applied> {
+        let packages: Vec<String> =
+            rows(&mut *self.db.prepare_cached(PINNED)?, [name.as_str()], |row| Ok(row.get(0)?))?;
         self.run(SETTLE_CALLS, [name.as_str()])?;
         self.run("DELETE FROM assembly WHERE name = ?1", [name.as_str()])?;
-        self.run(DROP_PACKAGES, [])
+        for package in packages {
+            self.run(DROP_PACKAGE, [package])?;
+        }
+        Ok(Applied::Yes)
+    }
+
+    /// Drops versions, and the packages that nobody pins. Tells whether all were the assembly's own.
+    fn drop_versions(&self, doomed: &BTreeSet<u64>) -> Outcome<bool> {
+        if !versions::drop(self.db, self.scope, doomed)? {
+            return Ok(false);
+        }
+        self.run(DROP_PACKAGES, [])?;
+        Ok(true)
     }
 
     fn put_version(&self, record: &VersionRecord) -> Outcome<Applied> {
@@ -118,7 +151,7 @@ impl Applier<'_> {
         if !self.owns(OWNER_OF_PROCESS, process)? {
             return Ok(Applied::Orphan);
         }
-        self.run(PUT_VERSION, (process, assembly, to_json(&record.assembly)?))?;
+        versions::put(self.db, record)?;
         self.run("DELETE FROM version_pin WHERE process = ?1", [process])?;
         for digest in record.assembly.packages.values() {
             self.run(PIN_VERSION, (process, assembly, &digest.0))?;
@@ -222,11 +255,15 @@ fn parts(key: &PairKey) -> [&str; 4] {
 const PUT_ASSEMBLY: &str = "INSERT INTO assembly (name, record) VALUES (?1, ?2)
     ON CONFLICT (name) DO UPDATE SET record = excluded.record";
 
-const PUT_VERSION: &str = "INSERT INTO version (process, assembly, record) VALUES (?1, ?2, ?3)
-    ON CONFLICT (process) DO UPDATE SET record = excluded.record";
-
 const PIN_VERSION: &str =
     "INSERT INTO version_pin (process, assembly, package) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+
+const PINNED: &str = "SELECT package FROM pin WHERE assembly = ?1
+    UNION SELECT package FROM version_pin WHERE assembly = ?1";
+
+const DROP_PACKAGE: &str = "DELETE FROM package WHERE digest = ?1
+    AND NOT EXISTS (SELECT 1 FROM pin WHERE package = ?1)
+    AND NOT EXISTS (SELECT 1 FROM version_pin WHERE package = ?1)";
 
 const DROP_PACKAGES: &str = "DELETE FROM package
     WHERE digest NOT IN (SELECT package FROM pin UNION SELECT package FROM version_pin)";

@@ -9,6 +9,7 @@ use super::row::{from_json, to_json};
 use crate::error::StoreError;
 use crate::holder::Holder;
 use crate::lease::{Hold, Lease, LeasePolicy, Standing};
+use crate::uptime::{Moment, Tick};
 
 /// Grants a lease and records it.
 pub(super) fn grant(
@@ -18,22 +19,29 @@ pub(super) fn grant(
     holder: &Holder,
 ) -> Outcome<Lease> {
     let lease = policy.grant(scope, standing(db, scope)?.as_ref(), holder)?;
-    let sql = "INSERT INTO lease (scope, epoch, holder, since, renewed) VALUES (:scope, :epoch, :holder, :since, :since)
-        ON CONFLICT (scope) DO UPDATE SET epoch = :epoch, holder = :holder, since = :since, renewed = :since";
+    let sql = "INSERT INTO lease (scope, epoch, holder, since, renewed, boot, tick)
+        VALUES (:scope, :epoch, :holder, :since, :since, :boot, :tick)
+        ON CONFLICT (scope) DO UPDATE
+        SET epoch = :epoch, holder = :holder, since = :since, renewed = :since, boot = :boot, tick = :tick";
     db.prepare_cached(sql)?.execute(named_params! {
         ":scope": scope.as_str(),
         ":epoch": lease.epoch.0.get().cast_signed(),
         ":holder": to_json(holder)?,
         ":since": lease.since.as_millis(),
+        ":boot": policy.now.tick.as_ref().map(|tick| &tick.boot),
+        ":tick": policy.now.tick.as_ref().map(|tick| tick.millis),
     })?;
     Ok(lease)
 }
 
 /// Records a sign of life.
-pub(super) fn renew(db: &Connection, lease: &Lease, now: Timestamp) -> Outcome<()> {
+pub(super) fn renew(db: &Connection, lease: &Lease, now: &Moment) -> Outcome<()> {
     check_lease(db, lease)?;
-    let mut update = db.prepare_cached("UPDATE lease SET renewed = ?2 WHERE scope = ?1")?;
-    update.execute((lease.scope.as_str(), now.as_millis()))?;
+    let mut update =
+        db.prepare_cached("UPDATE lease SET renewed = ?2, boot = ?3, tick = ?4 WHERE scope = ?1")?;
+    let tick = now.tick.as_ref();
+    let (boot, millis) = (tick.map(|tick| &tick.boot), tick.map(|tick| tick.millis));
+    update.execute((lease.scope.as_str(), now.at.as_millis(), boot, millis))?;
     Ok(())
 }
 
@@ -53,7 +61,8 @@ pub(super) fn check_lease(db: &Connection, lease: &Lease) -> Outcome<()> {
 }
 
 fn standing(db: &Connection, scope: &AssemblyName) -> Outcome<Option<Standing>> {
-    let mut select = db.prepare_cached("SELECT epoch, since, renewed, holder FROM lease WHERE scope = ?1")?;
+    let mut select =
+        db.prepare_cached("SELECT epoch, since, renewed, holder, boot, tick FROM lease WHERE scope = ?1")?;
     let mut rows = select.query([scope.as_str()])?;
     rows.next()?.map(read_standing).transpose()
 }
@@ -61,7 +70,9 @@ fn standing(db: &Connection, scope: &AssemblyName) -> Outcome<Option<Standing>> 
 fn read_standing(row: &Row<'_>) -> Outcome<Standing> {
     let epoch = NonZeroU64::new(row.get::<_, i64>(0)?.cast_unsigned());
     let epoch = Epoch(epoch.ok_or_else(|| Fault::Damaged("a lease has epoch 0".into()))?);
-    let (since, renewed) = (Timestamp::from_millis(row.get(1)?), Timestamp::from_millis(row.get(2)?));
+    let since = Timestamp::from_millis(row.get(1)?);
+    let tick = row.get::<_, Option<String>>(4)?.zip(row.get(5)?).map(|(boot, millis)| Tick { boot, millis });
+    let renewed = Moment { at: Timestamp::from_millis(row.get(2)?), tick };
     let holder: Option<String> = row.get(3)?;
     let holder: Option<Holder> = holder.as_deref().map(from_json).transpose()?;
     Ok(Standing { epoch, hold: holder.map(|holder| Hold { holder, since, renewed }) })

@@ -9,11 +9,13 @@ mod fault;
 mod leases;
 mod open;
 mod options;
+mod prune;
 mod read;
 mod readers;
 mod requests;
 mod row;
 mod schema;
+mod versions;
 mod writer;
 
 use std::fmt;
@@ -44,9 +46,10 @@ use crate::fence::Fence;
 use crate::holder::{Holder, Processes};
 use crate::lease::{Lease, LeasePolicy, LeaseTerms};
 use crate::seal::Seal;
-use crate::snapshot::{History, Snapshot};
+use crate::snapshot::{History, ProcessHistory, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
+use crate::uptime::{Moment, Uptime};
 use crate::watch::{Polling, Watch};
 
 /// The store in one SQLite file.
@@ -57,6 +60,7 @@ pub struct SqliteStore {
     path: Arc<PathBuf>,
     seal: Arc<Seal>,
     clock: Arc<dyn Clock>,
+    uptime: Arc<dyn Uptime>,
     processes: Arc<dyn Processes>,
     terms: LeaseTerms,
     poll_every: Duration,
@@ -84,6 +88,7 @@ impl SqliteStore {
             busy: options.own.busy_timeout,
             last: teller,
             fence: Fence::default(),
+            waiting: Arc::default(),
         };
         let writer = Writer::start(writer).map_err(|error| StoreError::Io {
             action: "start the writer of",
@@ -96,6 +101,7 @@ impl SqliteStore {
             path,
             seal: Arc::new(seal),
             clock: options.clock,
+            uptime: options.own.uptime,
             processes: options.processes,
             terms: options.terms,
             poll_every: options.poll_every,
@@ -107,6 +113,12 @@ impl SqliteStore {
     /// Returns the file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns what tells the time that leases are measured by.
+    fn time(&self) -> impl Fn() -> Moment + Send + 'static {
+        let (clock, uptime) = (self.clock.clone(), self.uptime.clone());
+        move || Moment { at: clock.now(), tick: uptime.now() }
     }
 
     async fn write<T: Send + 'static>(
@@ -129,17 +141,17 @@ impl Store for SqliteStore {
 
     async fn lease(&self, scope: &AssemblyName, holder: &Holder) -> Result<Lease, StoreError> {
         let (scope, holder) = (scope.clone(), holder.clone());
-        let (clock, processes, terms) = (self.clock.clone(), self.processes.clone(), self.terms);
+        let (time, processes, terms) = (self.time(), self.processes.clone(), self.terms);
         self.write(move |db| {
-            let policy = LeasePolicy { now: clock.now(), terms, processes: &*processes };
+            let policy = LeasePolicy { now: time(), terms, processes: &*processes };
             leases::grant(db, &policy, &scope, &holder)
         })
         .await
     }
 
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError> {
-        let (lease, now) = (lease.clone(), self.clock.now());
-        self.write(move |db| leases::renew(db, &lease, now)).await
+        let (lease, now) = (lease.clone(), self.time()());
+        self.write(move |db| leases::renew(db, &lease, &now)).await
     }
 
     async fn release(&self, lease: Lease) -> Result<(), StoreError> {
@@ -148,10 +160,10 @@ impl Store for SqliteStore {
 
     async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError> {
         let scope = scope.clone();
-        let (clock, processes, terms) = (self.clock.clone(), self.processes.clone(), self.terms);
+        let (time, processes, terms) = (self.time(), self.processes.clone(), self.terms);
         self.readers
             .read(move |db| {
-                let policy = LeasePolicy { now: clock.now(), terms, processes: &*processes };
+                let policy = LeasePolicy { now: time(), terms, processes: &*processes };
                 leases::holder(db, &policy, &scope)
             })
             .await
@@ -177,6 +189,10 @@ impl Store for SqliteStore {
         let (seal, holder) = (self.seal.clone(), lease.clone());
         let work = move |db: &Connection| apply::batch(db, &seal, &holder, &batch);
         Ticket::new(self.writer.submit(Order { leases, wipes, work }))
+    }
+
+    async fn room(&self) {
+        self.writer.room().await;
     }
 
     async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError> {
@@ -216,6 +232,23 @@ impl Store for SqliteStore {
         self.readers.read(read::assemblies).await
     }
 
+    async fn assembly_names(&self) -> Result<Vec<AssemblyName>, StoreError> {
+        self.readers.read(read::assembly_names).await
+    }
+
+    async fn assembly(&self, scope: &AssemblyName) -> Result<Option<AssemblyRecord>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| read::assembly(db, &scope)).await
+    }
+
+    async fn changed(&self, after: Seq) -> Result<Vec<AssemblyName>, StoreError> {
+        self.readers.read(move |db| read::changed(db, after)).await
+    }
+
+    async fn remembered(&self) -> Result<Vec<AssemblyName>, StoreError> {
+        self.readers.read(read::remembered).await
+    }
+
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
         let scope = scope.clone();
         self.readers.read(move |db| read::referrers(db, &scope)).await
@@ -229,6 +262,24 @@ impl Store for SqliteStore {
         self.readers.read(read::open_processes).await
     }
 
+    async fn process(&self, process: ProcessId) -> Result<Option<ProcessRecord>, StoreError> {
+        self.readers.read(move |db| read::process(db, process)).await
+    }
+
+    async fn processes_of(
+        &self,
+        scope: &AssemblyName,
+        before: Option<ProcessId>,
+        limit: usize,
+    ) -> Result<Vec<ProcessRecord>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| read::processes_of(db, &scope, before, limit)).await
+    }
+
+    async fn process_history(&self, process: ProcessId) -> Result<Option<ProcessHistory>, StoreError> {
+        self.readers.read(move |db| read::history_of(db, process)).await
+    }
+
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError> {
         let scope = scope.clone();
         self.readers.read(move |db| read::history(db, &scope)).await
@@ -236,7 +287,16 @@ impl Store for SqliteStore {
 
     async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError> {
         let scope = scope.clone();
-        self.readers.read(move |db| read::versions(db, &scope)).await
+        self.readers.read(move |db| versions::since(db, &scope, ProcessId(0))).await
+    }
+
+    async fn versions_since(
+        &self,
+        scope: &AssemblyName,
+        process: ProcessId,
+    ) -> Result<Vec<VersionRecord>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| versions::since(db, &scope, process)).await
     }
 
     async fn package(&self, digest: &PackageDigest) -> Result<Option<PackageRecord>, StoreError> {

@@ -45,13 +45,16 @@ pub(super) fn connect(path: &Path, busy: Duration) -> Result<Connection, StoreEr
     let file = std::path::absolute(path).map_err(|error| io_error("find", path, error))?;
     if let Err(error) = file.metadata() {
         return Err(match error.kind() {
+            // A link that leads nowhere: the store is somewhere else, or was.
+            io::ErrorKind::NotFound if file.is_symlink() => StoreError::NotAStore { path: path.to_owned() },
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                 StoreError::Missing { path: path.to_owned() }
             }
             _ => io_error("open", path, error),
         });
     }
-    if file.is_dir() {
+    // SQLite would wait for a named pipe, and take a device for a file.
+    if !file.is_file() {
         return Err(StoreError::NotAStore { path: path.to_owned() });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -1,6 +1,10 @@
 //! How a store in a file is opened.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::uptime::{SystemUptime, Uptime};
 
 /// How long a write waits for other processes' writes unless told otherwise.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -9,16 +13,17 @@ pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 pub type Options = crate::options::Options<InFile>;
 
 /// What only a store in a file has.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct InFile {
     pub(super) busy_timeout: Duration,
     pub(super) max_pages: Option<u32>,
+    pub(super) uptime: Arc<dyn Uptime>,
 }
 
 impl Default for InFile {
     /// Waits five seconds, and grows as long as there is room.
     fn default() -> Self {
-        Self { busy_timeout: BUSY_TIMEOUT, max_pages: None }
+        Self { busy_timeout: BUSY_TIMEOUT, max_pages: None, uptime: Arc::new(SystemUptime) }
     }
 }
 
@@ -36,5 +41,21 @@ impl Options {
     pub fn max_pages(mut self, pages: u32) -> Self {
         self.own.max_pages = Some(pages);
         self
+    }
+
+    /// Sets who counts the time that leases are measured by, among the processes of one boot.
+    #[must_use]
+    pub fn uptime(mut self, uptime: Arc<dyn Uptime>) -> Self {
+        self.own.uptime = uptime;
+        self
+    }
+}
+
+impl fmt::Debug for InFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InFile")
+            .field("busy_timeout", &self.busy_timeout)
+            .field("max_pages", &self.max_pages)
+            .finish_non_exhaustive()
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Params, Row, Statement};
 use serde::de::DeserializeOwned;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
     AssemblyRecord, ElementRecord, EventRecord, InstanceRecord, PackageFile, PackageRecord, PairRecord,
-    ProcessRecord, VersionRecord,
+    ProcessRecord,
 };
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
@@ -47,22 +47,53 @@ fn numbered(row: &Row<'_>) -> Outcome<EventRecord> {
     Ok(EventRecord { seq: Seq(seq.cast_unsigned()), draft: record(row)? })
 }
 
-pub(super) fn versions(db: &Connection, scope: &AssemblyName) -> Outcome<Vec<VersionRecord>> {
-    let sql = "SELECT record, process FROM version WHERE assembly = ?1 ORDER BY process";
-    rows(&mut *db.prepare_cached(sql)?, [scope.as_str()], |row| {
-        let process: i64 = row.get(1)?;
-        Ok(VersionRecord { process: ProcessId(process.cast_unsigned()), assembly: record(row)? })
-    })
+pub(super) fn referrers(db: &Connection, scope: &AssemblyName) -> Outcome<Vec<AssemblyName>> {
+    let sql = "SELECT assembly FROM reference WHERE target = ?1 AND assembly <> ?1 ORDER BY assembly";
+    names(&mut *db.prepare_cached(sql)?, [scope.as_str()])
 }
 
-pub(super) fn referrers(db: &Connection, scope: &AssemblyName) -> Outcome<Vec<AssemblyName>> {
-    let sql = "SELECT assembly.name FROM assembly, json_each(assembly.record, '$.references') AS reference
-        WHERE assembly.name <> ?1 AND instr(assembly.record, '\"references\":[') > 0 AND reference.value = ?1
-        ORDER BY assembly.name";
-    rows(&mut *db.prepare_cached(sql)?, [scope.as_str()], |row| {
+pub(super) fn changed(db: &Connection, after: Seq) -> Outcome<Vec<AssemblyName>> {
+    let sql = "SELECT DISTINCT assembly FROM event WHERE seq > ?1 ORDER BY assembly";
+    names(&mut *db.prepare_cached(sql)?, [after.0.cast_signed()])
+}
+
+pub(super) fn assembly_names(db: &Connection) -> Outcome<Vec<AssemblyName>> {
+    names(&mut *db.prepare_cached("SELECT name FROM assembly ORDER BY name")?, [])
+}
+
+pub(super) fn remembered(db: &Connection) -> Outcome<Vec<AssemblyName>> {
+    names(&mut *db.prepare_cached("SELECT DISTINCT assembly FROM process ORDER BY assembly")?, [])
+}
+
+fn names(select: &mut Statement<'_>, params: impl Params) -> Outcome<Vec<AssemblyName>> {
+    rows(select, params, |row| {
         let name: String = row.get(0)?;
         name.parse().map_err(|error| Fault::Damaged(format!("an assembly has a bad name: {error}")))
     })
+}
+
+pub(super) fn assembly(db: &Connection, scope: &AssemblyName) -> Outcome<Option<AssemblyRecord>> {
+    Ok(of(db, "SELECT record FROM assembly WHERE name = ?1", scope.as_str())?.pop())
+}
+
+pub(super) fn process(db: &Connection, process: ProcessId) -> Outcome<Option<ProcessRecord>> {
+    Ok(of(db, "SELECT record FROM process WHERE id = ?1", process.0.cast_signed())?.pop())
+}
+
+pub(super) fn processes_of(
+    db: &Connection,
+    scope: &AssemblyName,
+    before: Option<ProcessId>,
+    limit: usize,
+) -> Outcome<Vec<ProcessRecord>> {
+    let sql = "SELECT record FROM process WHERE assembly = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
+    let before = before.and_then(|process| i64::try_from(process.0).ok()).unwrap_or(i64::MAX);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    records(&mut *db.prepare_cached(sql)?, (scope.as_str(), before, limit))
+}
+
+pub(super) fn history_of(db: &Connection, id: ProcessId) -> Outcome<Option<ProcessHistory>> {
+    process(db, id)?.map(|process| process_history(db, process)).transpose()
 }
 
 pub(super) fn assemblies(db: &Connection) -> Outcome<Vec<AssemblyRecord>> {

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -20,9 +20,7 @@ use super::read;
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::lease::Lease;
-
-/// How many orders may wait before the next one makes its caller wait.
-const QUEUE: usize = 1024;
+use crate::queue::{QUEUE, Waiting};
 
 /// How many orders share one transaction at most.
 const GROUP: usize = 256;
@@ -61,6 +59,8 @@ impl<W> Order<W> {
 /// The way to the thread.
 pub(super) struct Writer {
     queue: Option<SyncSender<Box<dyn Task>>>,
+    waiting: Arc<Waiting>,
+    path: Arc<PathBuf>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -68,9 +68,10 @@ impl Writer {
     /// Starts the thread of `writer`.
     pub(super) fn start(writer: WriterThread) -> std::io::Result<Self> {
         let (queue, tasks) = sync_channel(QUEUE);
+        let (waiting, path) = (writer.waiting.clone(), writer.path.clone());
         let thread =
             std::thread::Builder::new().name("windlass-store".into()).spawn(move || writer.serve(&tasks))?;
-        Ok(Self { queue: Some(queue), thread: Some(thread) })
+        Ok(Self { queue: Some(queue), waiting, path, thread: Some(thread) })
     }
 
     /// Hands over an order; the future resolves once it is durable, and need not be polled for that.
@@ -83,12 +84,29 @@ impl Writer {
         T: Send + 'static,
     {
         let (reply, outcome) = oneshot::channel();
-        let task = Box::new(Pending { order, result: Err(StoreError::Closed), reply });
-        if let Some(queue) = &self.queue {
-            // A thread that has ended drops the task, and with it the reply: the outcome below is `Closed`.
-            let _ = queue.send(task);
+        let handed_over = self.hand_over(Box::new(Pending { order, result: Err(StoreError::Closed), reply }));
+        async {
+            handed_over?;
+            outcome.await.unwrap_or(Err(StoreError::Closed))
         }
-        async { outcome.await.unwrap_or(Err(StoreError::Closed)) }
+    }
+
+    fn hand_over(&self, task: Box<dyn Task>) -> Result<(), StoreError> {
+        let queue = self.queue.as_ref().ok_or(StoreError::Closed)?;
+        self.waiting.more(task.leases())?;
+        match queue.try_send(task) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(task)) => {
+                self.waiting.refused(task.leases());
+                Err(StoreError::Behind { path: self.path.to_path_buf() })
+            }
+            Err(TrySendError::Disconnected(_)) => Err(StoreError::Closed),
+        }
+    }
+
+    /// Waits until there is room for more orders.
+    pub(super) async fn room(&self) {
+        self.waiting.room().await;
     }
 }
 
@@ -164,6 +182,8 @@ pub(super) struct WriterThread {
     pub(super) last: watch::Sender<Seq>,
     /// The leases of which a batch was not applied.
     pub(super) fence: Fence,
+    /// How many orders wait.
+    pub(super) waiting: Arc<Waiting>,
 }
 
 impl WriterThread {
@@ -180,6 +200,7 @@ impl WriterThread {
                 Ok(first) => {
                     let mut group = vec![first];
                     group.extend(tasks.try_iter().take(GROUP - 1));
+                    self.waiting.taken(group.len());
                     to_wipe |= group.iter().any(|task| task.wipes() == Wipes::Later);
                     self.store(group);
                     self.tell();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::{Notify, watch};
@@ -15,25 +16,29 @@ use windlass_model::{AssemblyName, Clock, ProcessId, RequestId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::records::Records;
-use crate::batch::Batch;
+use crate::batch::{Batch, Change};
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::holder::{Holder, Processes, SystemProcesses};
 use crate::lease::{Hold, Lease, LeasePolicy, LeaseTerms, Standing};
-use crate::snapshot::{History, Snapshot};
+use crate::snapshot::{History, ProcessHistory, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
+use crate::uptime::Moment;
 use crate::watch::Watch;
 
 /// A store in memory. A clone is another handle on the same records, as a second process has on a file.
 ///
-/// Nothing in it waits: every future is ready at once, so a simulation on tokio's paused clock runs as fast as it can.
+/// Nothing in it waits unless it is told to: every future is ready at once, so a simulation on tokio's paused clock runs as fast as it can.
 /// It keeps its promises to the letter but for one: it ends with its last handle.
 #[derive(Clone)]
 pub struct MemoryStore {
     id: StoreId,
     terms: LeaseTerms,
+    /// The clock of the machine that the handle is on.
     clock: Arc<dyn Clock>,
+    /// The store's own, by which leases are measured.
+    time: Arc<dyn Clock>,
     processes: Arc<dyn Processes>,
     state: Arc<Mutex<State>>,
     last: watch::Sender<Seq>,
@@ -86,6 +91,12 @@ struct State {
     stops: BTreeSet<ProcessId>,
     records: Records,
     failure: Option<StoreError>,
+    /// How long after it is applied a batch is durable.
+    latency: Duration,
+    /// What leases that are renewed, and looks whether a process is asked to stop, meet.
+    outage: Option<StoreError>,
+    /// The assemblies whose events can't be written any more.
+    sabotaged: BTreeSet<AssemblyName>,
 }
 
 impl MemoryStore {
@@ -94,6 +105,7 @@ impl MemoryStore {
         Self {
             id: StoreId::random(entropy),
             terms: LeaseTerms::default(),
+            time: clock.clone(),
             clock,
             processes: Arc::new(SystemProcesses),
             state: Arc::default(),
@@ -116,9 +128,38 @@ impl MemoryStore {
         self
     }
 
+    /// Returns a handle on a machine whose clock is another one than the store's.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
     /// Lets the next batch fail with `error`, as a full disk would.
     pub fn fail_next(&self, error: StoreError) {
         self.state().failure = Some(error);
+    }
+
+    /// Lets each batch be durable so much later than it is applied, as on a slow disk.
+    pub fn set_latency(&self, latency: Duration) {
+        self.state().latency = latency;
+    }
+
+    /// Lets leases not be renewed, and nobody know whether a process is asked to stop: with `error`, or well again.
+    pub fn set_outage(&self, error: Option<StoreError>) {
+        self.state().outage = error;
+    }
+
+    /// Lets every batch fail from now on that adds an event of an assembly.
+    pub fn sabotage(&self, scope: AssemblyName) {
+        self.state().sabotaged.insert(scope);
+    }
+
+    /// Lets nothing fail or be late any more.
+    pub fn recover(&self) {
+        let mut state = self.state();
+        (state.failure, state.outage, state.latency) = (None, None, Duration::ZERO);
+        state.sabotaged.clear();
     }
 
     /// Returns a handle for a process that dies at its batch with this number, from 1: just before that batch is written,
@@ -134,17 +175,26 @@ impl MemoryStore {
         self.state.lock().expect("no one panics while holding the state")
     }
 
+    fn policy(&self) -> LeasePolicy<'_> {
+        let now = Moment::by_clock(self.time.now());
+        LeasePolicy { now, terms: self.terms, processes: &*self.processes }
+    }
+
     fn take_lease(&self, scope: &AssemblyName, holder: &Holder) -> Result<Lease, StoreError> {
         let mut state = self.state();
-        let policy = LeasePolicy { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
+        let policy = self.policy();
         let lease = policy.grant(scope, state.leases.get(scope), holder)?;
-        let hold = Hold { holder: lease.holder.clone(), since: lease.since, renewed: lease.since };
+        let hold = Hold { holder: lease.holder.clone(), since: lease.since, renewed: policy.now.clone() };
         state.leases.insert(scope.clone(), Standing { epoch: lease.epoch, hold: Some(hold) });
         Ok(lease)
     }
 }
 
 impl State {
+    fn outage(&self) -> Result<(), StoreError> {
+        self.outage.clone().map_or(Ok(()), Err)
+    }
+
     fn standing(&mut self, lease: &Lease) -> Result<&mut Standing, StoreError> {
         let standing = self.leases.get_mut(&lease.scope).filter(|standing| standing.is_held_by(lease));
         standing.ok_or_else(|| lease.lost())
@@ -170,6 +220,10 @@ impl State {
         if let Some(error) = self.failure.take() {
             return Err(error);
         }
+        let has_events = batch.changes().iter().any(|change| matches!(change, Change::Event(_)));
+        if has_events && self.sabotaged.contains(scope) {
+            return Err(StoreError::Database { path: "memory".into(), detail: "sabotage".to_owned() });
+        }
         batch.foreign_to(scope).map_or(Ok(()), |reason| Err(refused(reason)))?;
         self.records.apply(scope, batch).map_err(refused)?;
         Ok(self.records.last())
@@ -191,8 +245,10 @@ impl Store for MemoryStore {
     }
 
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        if let Some(hold) = &mut self.state().standing(lease)?.hold {
+        let now = Moment::by_clock(self.time.now());
+        let mut state = self.state();
+        state.outage()?;
+        if let Some(hold) = &mut state.standing(lease)?.hold {
             hold.renewed = now;
         }
         Ok(())
@@ -204,7 +260,7 @@ impl Store for MemoryStore {
     }
 
     async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError> {
-        let policy = LeasePolicy { now: self.clock.now(), terms: self.terms, processes: &*self.processes };
+        let policy = self.policy();
         Ok(policy.holder(self.state().leases.get(scope).cloned()))
     }
 
@@ -218,7 +274,9 @@ impl Store for MemoryStore {
     }
 
     async fn is_asked_to_stop(&self, process: ProcessId) -> Result<bool, StoreError> {
-        Ok(self.state().stops.contains(&process))
+        let state = self.state();
+        state.outage()?;
+        Ok(state.stops.contains(&process))
     }
 
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
@@ -232,7 +290,14 @@ impl Store for MemoryStore {
         if self.cut.as_ref().is_some_and(Cut::is_dead) {
             return Ticket::new(std::future::pending());
         }
-        Ticket::ready(outcome)
+        if state.latency.is_zero() {
+            return Ticket::ready(outcome);
+        }
+        let latency = tokio::time::sleep(state.latency);
+        Ticket::new(async move {
+            latency.await;
+            outcome
+        })
     }
 
     async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError> {
@@ -275,9 +340,31 @@ impl Store for MemoryStore {
         Ok(self.state().records.assemblies())
     }
 
+    async fn assembly_names(&self) -> Result<Vec<AssemblyName>, StoreError> {
+        Ok(self.state().records.assemblies().into_iter().map(|assembly| assembly.name).collect())
+    }
+
+    async fn assembly(&self, scope: &AssemblyName) -> Result<Option<AssemblyRecord>, StoreError> {
+        Ok(self.state().records.assemblies().into_iter().find(|assembly| assembly.name == *scope))
+    }
+
+    async fn changed(&self, after: Seq) -> Result<Vec<AssemblyName>, StoreError> {
+        let events = self.state().records.events(after, usize::MAX);
+        let names: BTreeSet<_> = events.into_iter().map(|event| event.draft.assembly).collect();
+        Ok(names.into_iter().collect())
+    }
+
+    async fn remembered(&self) -> Result<Vec<AssemblyName>, StoreError> {
+        let processes = self.state().records.processes();
+        let names: BTreeSet<_> = processes.into_iter().map(|process| process.assembly).collect();
+        Ok(names.into_iter().collect())
+    }
+
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
         let assemblies = self.state().records.assemblies();
-        let theirs = assemblies.into_iter().filter(|assembly| assembly.references.contains(scope));
+        let theirs = assemblies
+            .into_iter()
+            .filter(|assembly| assembly.name != *scope && assembly.references.contains(scope));
         Ok(theirs.map(|assembly| assembly.name).collect())
     }
 
@@ -291,12 +378,41 @@ impl Store for MemoryStore {
         Ok(processes)
     }
 
+    async fn process(&self, process: ProcessId) -> Result<Option<ProcessRecord>, StoreError> {
+        Ok(self.state().records.process(process))
+    }
+
+    async fn processes_of(
+        &self,
+        scope: &AssemblyName,
+        before: Option<ProcessId>,
+        limit: usize,
+    ) -> Result<Vec<ProcessRecord>, StoreError> {
+        let mut processes = self.state().records.processes();
+        processes.retain(|of| of.assembly == *scope && before.is_none_or(|before| of.id < before));
+        Ok(processes.into_iter().rev().take(limit).collect())
+    }
+
+    async fn process_history(&self, process: ProcessId) -> Result<Option<ProcessHistory>, StoreError> {
+        Ok(self.state().records.history_of(process))
+    }
+
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError> {
         Ok(self.state().records.history(scope))
     }
 
     async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError> {
         Ok(self.state().records.versions(scope))
+    }
+
+    async fn versions_since(
+        &self,
+        scope: &AssemblyName,
+        process: ProcessId,
+    ) -> Result<Vec<VersionRecord>, StoreError> {
+        let mut versions = self.state().records.versions(scope);
+        let first = versions.iter().rposition(|version| version.process <= process).unwrap_or(0);
+        Ok(versions.split_off(first))
     }
 
     async fn package(&self, digest: &PackageDigest) -> Result<Option<PackageRecord>, StoreError> {

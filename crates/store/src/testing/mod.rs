@@ -12,4 +12,4 @@ mod records;
 mod table;
 
 pub use memory::{Cut, MemoryStore};
-pub use puppets::{CountingEntropy, Graveyard, ManualClock};
+pub use puppets::{CountingEntropy, Graveyard, ManualClock, SkewedClock};

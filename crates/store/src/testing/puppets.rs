@@ -1,14 +1,16 @@
 //! Stand-ins for what a store is given: time, randomness, and who is dead.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use windlass_model::id::Entropy;
 use windlass_model::{Clock, Timestamp};
 
 use crate::holder::{Holder, Processes};
+use crate::uptime::{Tick, Uptime};
 
 /// A clock that moves only when told.
 #[derive(Debug, Default)]
@@ -22,13 +24,54 @@ impl ManualClock {
 
     /// Moves the clock on.
     pub fn advance(&self, by: Duration) {
-        self.0.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
+        self.0.fetch_add(millis(by), Ordering::SeqCst);
     }
+
+    /// Sets the clock back.
+    pub fn turn_back(&self, by: Duration) {
+        self.0.fetch_sub(millis(by), Ordering::SeqCst);
+    }
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+impl Uptime for ManualClock {
+    fn now(&self) -> Option<Tick> {
+        Some(Tick { boot: "boot".to_owned(), millis: Clock::now(self).as_millis() })
+    }
+}
+
+/// The clock of a machine that is ahead of the others, or behind.
+#[derive(Clone)]
+pub struct SkewedClock {
+    right: Arc<dyn Clock>,
+    millis: i64,
+}
+
+impl SkewedClock {
+    /// Makes a clock that shows so many milliseconds more than another one, or less.
+    pub fn new(right: Arc<dyn Clock>, millis: i64) -> Self {
+        Self { right, millis }
+    }
+}
+
+impl Clock for SkewedClock {
+    fn now(&self) -> Timestamp {
+        self.right.now().plus_millis(self.millis)
+    }
+}
+
+impl fmt::Debug for SkewedClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SkewedClock").field("millis", &self.millis).finish_non_exhaustive()
     }
 }
 

@@ -12,7 +12,7 @@ use windlass_model::{AssemblyName, CallId, ElementName, ProcessId, RequestId, Se
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::table::Table;
-use crate::batch::{Batch, Change};
+use crate::batch::{Batch, Change, Forgotten};
 use crate::request;
 use crate::snapshot::{History, ProcessHistory, Snapshot};
 
@@ -66,7 +66,15 @@ pub(super) struct Records {
 impl Records {
     /// Applies a batch whole, or returns the rule that it breaks.
     pub(super) fn apply(&mut self, scope: &AssemblyName, batch: Batch) -> Result<(), String> {
-        let outcome = batch.into_iter().try_for_each(|change| self.change(scope, change));
+        let forgotten = Forgotten::of(&batch);
+        let outcome = self
+            .drop_versions(scope, &forgotten)
+            .and_then(|()| batch.into_iter().try_for_each(|change| self.change(scope, change)));
+        let last = self.last();
+        let is_of_forgotten = |event: &EventDraft| {
+            event.process.is_some_and(|of| forgotten.processes.contains(&of)) && event.assembly == *scope
+        };
+        self.events.drop_where(|seq, event| *seq < last && is_of_forgotten(event));
         match outcome {
             Ok(()) => self.keep(),
             Err(_) => self.undo(),
@@ -94,6 +102,9 @@ impl Records {
             Change::PutPair(record) => self.pairs.put(record.key.clone(), *record),
             Change::DropPair(key) => self.pairs.drop(&key),
             Change::PutProcess(record) => self.processes.put(record.id, *record),
+            Change::DropProcess(process) => self.drop_process(process),
+            // They have gone before all else.
+            Change::DropVersion(_) => {}
             Change::PutStep(record) => self.steps.put((record.process, record.step), *record),
             Change::PutCall(record) => self.put_call(*record),
             Change::PutJob(record) => self.put_job(*record),
@@ -116,12 +127,18 @@ impl Records {
             Change::PutAssembly(record) => !record.packages.values().all(|digest| self.packages.has(digest)),
             Change::PutVersion(record) => {
                 !has(&record.process)
-                    || !self.assemblies.has(&record.assembly.name)
-                    || !record.assembly.packages.values().all(|digest| self.packages.has(digest))
+                    // Without packages it pins nothing that would go with the assembly.
+                    || !record.assembly.packages.values().all(|digest| {
+                        self.packages.has(digest) && self.assemblies.has(&record.assembly.name)
+                    })
             }
             Change::PutElement(record) => !self.assemblies.has(&record.name.assembly()),
             Change::PutInstance(record) => !self.assemblies.has(&record.element.assembly()),
             Change::PutPair(record) => !self.assemblies.has(&record.key.assembly.assembly()),
+            Change::DropProcess(process) => {
+                self.processes.has(process)
+                    && (!self.has_process(scope, *process) || self.needs_process(*process))
+            }
             Change::PutStep(record) => !has(&record.process),
             Change::PutCall(record) => {
                 !has(&record.process) || !self.steps.has(&(record.process, record.step))
@@ -151,17 +168,74 @@ impl Records {
         }
     }
 
+    fn drop_versions(&mut self, scope: &AssemblyName, forgotten: &Forgotten) -> Result<(), String> {
+        let doomed: Vec<ProcessId> = forgotten.versions.iter().map(|process| ProcessId(*process)).collect();
+        let is_strange = |process: &ProcessId| self.versions.get(process).is_some_and(|of| of.name != *scope);
+        if doomed.iter().any(is_strange) {
+            return Err("`drop version` is of another assembly".to_owned());
+        }
+        if !doomed.is_empty() {
+            for process in &doomed {
+                self.versions.drop(process);
+            }
+            let pinned = self.pinned();
+            self.packages.drop_where(|digest, _| !pinned.contains(digest));
+        }
+        Ok(())
+    }
+
+    /// Tells whether a process has not ended, or has a version or a call that is not settled.
+    fn needs_process(&self, process: ProcessId) -> bool {
+        let is_open = self.processes.get(&process).is_some_and(|of| !of.status.is_final());
+        let mut calls = self.calls.values().map(|call| &call.record);
+        is_open
+            || self.versions.has(&process)
+            || calls.any(|call| call.open && call.record.process == process)
+    }
+
+    fn drop_process(&mut self, process: ProcessId) {
+        let request = self.processes.get(&process).and_then(|of| of.request);
+        let is_open = |id: &RequestId| self.requests.get(id).is_some_and(|request| request.record.is_open());
+        if let Some(request) = request.filter(|id| !is_open(id)) {
+            self.requests.drop(&request);
+        }
+        let of_it = |call: &CallId| self.calls.get(call).is_some_and(|c| c.record.record.process == process);
+        let gone: Vec<String> = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| !job.record.calls.is_empty() && job.record.calls.iter().all(of_it))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for job in &gone {
+            self.jobs.drop(job);
+        }
+        self.calls.drop_where(|_, call| call.record.record.process == process);
+        self.steps.drop_where(|(of, _), _| *of == process);
+        self.processes.drop(&process);
+    }
+
+    /// Returns the packages that somebody pins.
+    fn pinned(&self) -> HashSet<PackageDigest> {
+        let kept = self.versions.values().filter(|version| self.assemblies.has(&version.name));
+        self.assemblies.values().chain(kept).flat_map(|of| of.packages.values().cloned()).collect()
+    }
+
     fn drop_assembly(&mut self, name: &AssemblyName) {
         self.settle_calls(name);
+        let own: HashSet<PackageDigest> = self
+            .assemblies
+            .values()
+            .chain(self.versions.values())
+            .filter(|of| of.name == *name && self.assemblies.has(name))
+            .flat_map(|of| of.packages.values().cloned())
+            .collect();
         self.assemblies.drop(name);
         self.elements.drop_where(|element, _| element.assembly() == *name);
         self.instances.drop_where(|element, _| element.assembly() == *name);
         self.pairs.drop_where(|key, _| key.assembly.assembly() == *name);
         self.secrets.drop_where(|_, secret| secret.assembly == *name);
-        let kept = self.versions.values().filter(|version| self.assemblies.has(&version.name));
-        let pinned: HashSet<_> =
-            self.assemblies.values().chain(kept).flat_map(|assembly| assembly.packages.values()).collect();
-        self.packages.drop_where(|digest, _| !pinned.contains(digest));
+        let pinned = self.pinned();
+        self.packages.drop_where(|digest, _| own.contains(digest) && !pinned.contains(digest));
     }
 
     /// Lets no call of an assembly be open, and keeps their records as they are.
@@ -323,6 +397,14 @@ impl Records {
             calls,
             secrets: self.secrets_of(scope),
         })
+    }
+
+    pub(super) fn process(&self, process: ProcessId) -> Option<ProcessRecord> {
+        self.processes.get(&process).cloned()
+    }
+
+    pub(super) fn history_of(&self, process: ProcessId) -> Option<ProcessHistory> {
+        self.processes.get(&process).map(|process| self.process_history(process))
     }
 
     pub(super) fn history(&self, scope: &AssemblyName) -> History {

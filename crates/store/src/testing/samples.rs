@@ -70,7 +70,11 @@ pub fn assembly(name: &AssemblyName, packages: &[&PackageRecord]) -> AssemblyRec
 
 /// An assembly as a process was asked to make it.
 pub fn version(name: &AssemblyName, process: u64, packages: &[&PackageRecord]) -> VersionRecord {
-    VersionRecord { process: ProcessId(process), assembly: assembly(name, packages) }
+    let updated = TIME.plus_millis(process.cast_signed());
+    VersionRecord {
+        process: ProcessId(process),
+        assembly: AssemblyRecord { updated, ..assembly(name, packages) },
+    }
 }
 
 /// An element that has come `progress` calls far.
@@ -83,6 +87,7 @@ pub fn element(name: &ElementName, progress: u32) -> ElementRecord {
         progress,
         private: BTreeMap::new(),
         failure: None,
+        attempted: None,
         made: None,
         stale: BTreeMap::new(),
         heals: 0,
@@ -91,7 +96,13 @@ pub fn element(name: &ElementName, progress: u32) -> ElementRecord {
 
 /// An instance that has changed `revision` times.
 pub fn instance(element: &ElementName, revision: u64) -> InstanceRecord {
-    InstanceRecord { element: element.clone(), natural: None, document: json!({"n": revision}), revision }
+    InstanceRecord {
+        element: element.clone(),
+        natural: None,
+        sealed_natural: None,
+        document: json!({"n": revision}),
+        revision,
+    }
 }
 
 /// A relationship between two components.
@@ -105,7 +116,7 @@ pub fn pair(assembly: &AssemblyName, source: &str, target: &str) -> PairRecord {
     let secret: SecretRef = format!("{assembly}:given/{source}-{target}").parse().expect(VALID);
     let given = [("at", Given::Plain(json!("10.0.0.5"))), ("token", Given::Secret(secret))];
     let given = given.map(|(name, value)| (name.parse().expect(VALID), value));
-    PairRecord { key, created: false, progress: 0, since: TIME, given: Some(given.into()) }
+    PairRecord { given: Some(given.into()), ..PairRecord::new(key, TIME) }
 }
 
 /// A request that nobody has begun.
@@ -132,6 +143,7 @@ pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> Proce
         from: Some("box:/srv/shop".into()),
         request: None,
         unattended: false,
+        target: BTreeSet::new(),
         created: TIME,
         ended: status.is_final().then_some(TIME),
         reason: None,
@@ -209,6 +221,11 @@ pub fn event(assembly: &AssemblyName, message: impl Into<String>) -> EventDraft 
     let element = ElementName::from(assembly);
     let body = Event::Logged { element, severity: Severity::Info, message: message.into() };
     EventDraft { at: TIME, assembly: assembly.clone(), process: None, body }
+}
+
+/// An event of a process with a message.
+pub fn event_of(assembly: &AssemblyName, process: u64, message: impl Into<String>) -> EventDraft {
+    EventDraft { process: Some(ProcessId(process)), ..event(assembly, message) }
 }
 
 /// The message of a sample event.

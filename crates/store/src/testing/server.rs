@@ -9,8 +9,10 @@ use std::time::Duration;
 /// A server that listens on a socket in its own folder, and ends with the tests.
 #[derive(Debug)]
 pub struct Server {
+    programs: PathBuf,
     folder: PathBuf,
     port: u16,
+    is_encrypted: bool,
 }
 
 /// The certificate and the key of a server, as PEM.
@@ -81,22 +83,58 @@ impl Server {
             .status()
             .expect("initdb can be run");
         assert!(made.success(), "initdb: {made}");
-        let mut server = as_user(&programs.join("postgres"));
-        server.arg("-D").arg(&data).arg("-k").arg(&folder);
-        server.arg("-p").arg(port.to_string());
+        if let Some(certificate) = certificate {
+            certificate.install(&data);
+        }
+        let server = Self { programs, folder, port, is_encrypted: certificate.is_some() };
+        server.serve();
+        Some(server)
+    }
+
+    /// Ends the server at once, as a failure of its machine does. Its connections are cut, and its data stay.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn stop(&self) {
+        let file = self.folder.join("data/postmaster.pid");
+        let text = std::fs::read_to_string(file).expect("a server that runs has written its process down");
+        let pid = text.lines().next().expect("the first line is the process");
+        let ended = Command::new("kill").args(["-QUIT", pid]).status().expect("`kill` can be run");
+        assert!(ended.success(), "kill: {ended}");
+        // The shell that has started it waits for something else: it stays as a zombie.
+        let status = Path::new("/proc").join(pid).join("status");
+        let has_ended = || std::fs::read_to_string(&status).map_or(true, |text| text.contains("State:\tZ"));
+        wait_until("the server ends", has_ended);
+    }
+
+    /// Starts it again on the same data.
+    ///
+    /// # Panics
+    /// When it does not come up.
+    pub fn start_again(&self) {
+        self.serve();
+    }
+
+    /// Starts the program and waits until it listens.
+    fn serve(&self) {
+        let mut server = as_user(&self.programs.join("postgres"));
+        server.arg("-D").arg(self.folder.join("data")).arg("-k").arg(&self.folder);
+        server.arg("-p").arg(self.port.to_string());
         server.args(["-c", "max_connections=400", "-c", "log_min_messages=fatal"]);
-        match certificate {
-            None => server.args(["-c", "listen_addresses="]),
-            Some(certificate) => {
-                certificate.install(&data);
-                server.args(["-c", "listen_addresses=127.0.0.1", "-c", "ssl=on"])
-            }
-        };
-        let child = die_with_us(&server, &folder);
-        let mut asks = Command::new(programs.join("pg_isready"));
-        asks.arg("-q").arg("-h").arg(&folder).arg("-p").arg(port.to_string());
-        wait_for(asks, child);
-        Some(Self { folder, port })
+        if self.is_encrypted {
+            server.args(["-c", "listen_addresses=127.0.0.1", "-c", "ssl=on"]);
+        } else {
+            server.args(["-c", "listen_addresses="]);
+        }
+        let mut child = die_with_us(&server, &self.folder);
+        wait_until("the server listens", || {
+            assert!(child.try_wait().expect("a child can be asked after").is_none(), "the server has ended");
+            let mut asks = Command::new(self.programs.join("pg_isready"));
+            asks.arg("-q").arg("-h").arg(&self.folder).arg("-p").arg(self.port.to_string());
+            asks.status().is_ok_and(|answer| answer.success())
+        });
+        // Its stdin is to stay open as long as this program.
+        std::mem::forget(child);
     }
 
     /// Returns the address of its database `postgres`.
@@ -166,20 +204,19 @@ fn die_with_us(server: &Command, folder: &Path) -> Child {
     line.extend(server.get_args().map(|arg| arg.to_string_lossy().into_owned()));
     let mut shell = as_user(Path::new("/bin/sh"));
     // `read` returns when the other end of the pipe is gone. SIGINT is the fast way to end for a server.
-    let script = r#""$@" >/dev/null 2>log & server=$!; read gone; kill -INT $server; wait $server; cd / && rm -r "$0""#;
+    let script = r#""$@" >/dev/null 2>log & server=$!; read gone; kill -INT $server 2>/dev/null; wait $server; cd / && rm -rf "$0""#;
     shell.args(["-c", script]).arg(folder).args(line).current_dir(folder).stdin(Stdio::piped());
     shell.spawn().expect("a shell can be started")
 }
 
-fn wait_for(mut asks: Command, mut child: Child) {
-    for _ in 0..600 {
-        if asks.status().is_ok_and(|answer| answer.success()) {
-            // Its stdin is to stay open as long as this program.
-            std::mem::forget(child);
-            return;
-        }
-        assert!(child.try_wait().expect("a child can be asked after").is_none(), "the server has ended");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!("the server does not listen");
+fn wait_until(what: &str, is_so: impl FnMut() -> bool) {
+    let pause = || std::thread::sleep(Duration::from_millis(20));
+    let mut tries = std::iter::repeat_with(is_so).take(1500);
+    assert!(
+        tries.any(|is_so| is_so || {
+            pause();
+            false
+        }),
+        "{what} in 30 seconds"
+    );
 }

@@ -6,14 +6,19 @@ mod sqlite {
 
 mod memory {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use async_trait::async_trait;
+    use windlass_model::AssemblyName;
     use windlass_store::Store;
     use windlass_store::testing::conformance::Harness;
-    use windlass_store::testing::{CountingEntropy, Graveyard, ManualClock, MemoryStore, samples};
+    use windlass_store::testing::{
+        CountingEntropy, Graveyard, ManualClock, MemoryStore, SkewedClock, samples,
+    };
 
     struct InMemory {
         clock: Arc<ManualClock>,
+        time: Arc<ManualClock>,
         graveyard: Arc<Graveyard>,
         store: MemoryStore,
     }
@@ -22,9 +27,11 @@ mod memory {
         fn new() -> Self {
             let clock = Arc::new(ManualClock::at(samples::TIME));
             let graveyard = Arc::new(Graveyard::default());
-            let store = MemoryStore::new(clock.clone(), &CountingEntropy::default())
+            let time = Arc::new(ManualClock::at(samples::TIME));
+            let store = MemoryStore::new(time.clone(), &CountingEntropy::default())
+                .with_clock(clock.clone())
                 .with_processes(graveyard.clone());
-            Self { clock, graveyard, store }
+            Self { clock, time, graveyard, store }
         }
     }
 
@@ -32,6 +39,20 @@ mod memory {
     impl Harness for InMemory {
         async fn open(&self) -> Box<dyn Store> {
             Box::new(self.store.clone())
+        }
+
+        async fn open_askew(&self, millis: i64) -> Box<dyn Store> {
+            let clock = Arc::new(SkewedClock::new(self.clock.clone(), millis));
+            Box::new(self.store.clone().with_clock(clock))
+        }
+
+        async fn advance(&self, by: Duration) {
+            self.clock.advance(by);
+            self.time.advance(by);
+        }
+
+        async fn sabotage(&self, scope: &AssemblyName) {
+            self.store.sabotage(scope.clone());
         }
 
         fn clock(&self) -> &ManualClock {

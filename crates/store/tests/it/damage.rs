@@ -29,7 +29,7 @@ fn garbage() {
     )
     .unwrap();
     let (_, message) = place.refusal(place.options());
-    assert_snapshot!(message, @"`PLACE/store.db` is not a windlass store; move the file away, or name another place");
+    assert_snapshot!(message, @"`PLACE/store.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
     assert!(!place.key().exists(), "no key is made for what is no store");
 }
 
@@ -55,7 +55,7 @@ fn a_newer_store() {
     drop(place.store());
     place.stranger().pragma_update(None, "user_version", 99).unwrap();
     let (_, message) = place.refusal(place.options());
-    assert_snapshot!(message, @"the store `PLACE/store.db` has schema version 99, and this windlass knows versions up to 3; use the newer windlass that has opened it before");
+    assert_snapshot!(message, @"the store `PLACE/store.db` has schema version 99, and this windlass knows versions up to 5; use the newer windlass that has opened it before");
 }
 
 /// Cut between two steps of its making, it is made to the end.

@@ -3,11 +3,12 @@
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use windlass_model::Seq;
 use windlass_store::testing::samples::{self, message};
-use windlass_store::{Holder, Processes, Store, StoreError, SystemProcesses};
+use windlass_store::{Holder, Processes, SqliteStore, Store, StoreError, SystemProcesses, SystemUptime};
 
 use crate::place::Place;
 
@@ -76,7 +77,10 @@ async fn a_killed_process_is_dead_and_a_running_one_is_not() {
     let place = Place::new();
     let mut victim = Victim::start(place.path().parent().unwrap());
     victim.acknowledged();
-    let error = place.store().lease(&samples::name("h_bta"), &samples::holder(1)).await.unwrap_err();
+    // The victim has the clocks of this machine.
+    let options = place.options().uptime(Arc::new(SystemUptime));
+    let store = SqliteStore::open(place.path(), options).unwrap();
+    let error = store.lease(&samples::name("h_bta"), &samples::holder(1)).await.unwrap_err();
     let StoreError::Held { by: holder, .. } = error else { panic!("{error}") };
     assert!(!SystemProcesses.is_dead(&holder));
     assert!(

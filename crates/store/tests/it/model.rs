@@ -7,11 +7,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use windlass_model::record::{CallState, ProcessStatus};
-use windlass_model::{AssemblyName, Seq};
+use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_store::testing::conformance::Harness;
 use windlass_store::testing::samples::{
-    assembly, call, call_id, element, event, holder, instance, job, name, package, pair, part, process,
-    secret, step, value,
+    assembly, call, call_id, element, event, event_of, holder, instance, job, name, package, pair, part,
+    process, secret, step, value, version,
 };
 use windlass_store::testing::{CountingEntropy, ManualClock, MemoryStore};
 use windlass_store::{Batch, Lease, Store};
@@ -30,7 +30,7 @@ struct Stroke {
 }
 
 fn strokes() -> impl Strategy<Value = Vec<Stroke>> {
-    let stroke = (0..15_u8, any::<bool>(), any::<bool>(), 0..4_u8)
+    let stroke = (0..18_u8, any::<bool>(), any::<bool>(), 0..4_u8)
         .prop_map(|(what, which, other, number)| Stroke { what, which, other, number });
     vec(stroke, 0..5)
 }
@@ -63,6 +63,11 @@ fn draw(batch: Batch, scope: &AssemblyName, stroke: Stroke) -> Batch {
         11 => batch.put_job(job(label, &[call_id(process_id, step_number), call_id(process_id, 1)])),
         12 => batch.put_secret(secret(label), scope.clone(), value(&number.to_string())),
         13 => batch.drop_secret(secret(label)),
+        14 if other => batch.put_version(version(scope, process_id, &[&package(label)])),
+        14 => batch.put_version(version(scope, process_id, &[])),
+        15 if number == 0 => batch.drop_version(ProcessId(process_id)),
+        15 => batch.event(event_of(scope, process_id, number.to_string())),
+        16 if number < 2 => batch.drop_process(ProcessId(process_id)),
         _ => batch.event(event(scope, number.to_string())),
     }
 }
@@ -76,6 +81,9 @@ async fn telling(store: &dyn Store) -> String {
         let secrets = snapshot.iter().flat_map(|snapshot| snapshot.secrets.values());
         told.push(format!("{:?}", secrets.map(|secret| secret.expose().clone()).collect::<Vec<_>>()));
         told.push(format!("{snapshot:#?}\n{:#?}", store.history(&scope).await.unwrap()));
+        told.push(format!("{:#?}", store.versions(&scope).await.unwrap()));
+        told.push(format!("{:#?}", store.versions_since(&scope, ProcessId(2)).await.unwrap()));
+        told.push(format!("{:#?}", store.processes_of(&scope, Some(ProcessId(2)), 1).await.unwrap()));
     }
     for label in ["one", "two"] {
         told.push(format!("{:?}", store.package(&package(label).digest).await.unwrap()));
@@ -86,6 +94,8 @@ async fn telling(store: &dyn Store) -> String {
     }
     told.push(format!("{:#?}", store.events(Seq::START, usize::MAX).await.unwrap()));
     told.push(format!("{:?}", store.assemblies().await.unwrap()));
+    told.push(format!("{:?}", store.changed(Seq(2)).await.unwrap()));
+    told.push(format!("{:?}", store.remembered().await.unwrap()));
     told.join("\n")
 }
 

@@ -7,14 +7,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tempfile::TempDir;
+use windlass_model::{AssemblyName, Clock};
 use windlass_store::sqlite::Options;
 use windlass_store::testing::conformance::{Harness, OnDisk};
-use windlass_store::testing::{CountingEntropy, Graveyard, ManualClock, samples};
+use windlass_store::testing::{CountingEntropy, Graveyard, ManualClock, SkewedClock, samples};
 use windlass_store::{KeySource, SqliteStore, Store, StoreError};
 
 pub(crate) struct Place {
     folder: TempDir,
     clock: Arc<ManualClock>,
+    /// The time since the machine was started.
+    uptime: Arc<ManualClock>,
     graveyard: Arc<Graveyard>,
     handles: AtomicU64,
 }
@@ -24,6 +27,7 @@ impl Place {
         Self {
             folder: tempfile::tempdir().unwrap(),
             clock: Arc::new(ManualClock::at(samples::TIME)),
+            uptime: Arc::default(),
             graveyard: Arc::default(),
             handles: AtomicU64::default(),
         }
@@ -43,9 +47,14 @@ impl Place {
 
     /// Short waits, and entropy that differs from handle to handle.
     pub(crate) fn options(&self) -> Options {
+        self.options_with(self.clock.clone())
+    }
+
+    fn options_with(&self, clock: Arc<dyn Clock>) -> Options {
         let entropy = CountingEntropy::seeded(self.handles.fetch_add(1, Ordering::SeqCst));
-        Options::new(KeySource::File(self.key()), self.clock.clone(), Arc::new(entropy))
+        Options::new(KeySource::File(self.key()), clock, Arc::new(entropy))
             .create(true)
+            .uptime(self.uptime.clone())
             .processes(self.graveyard.clone())
             .poll_every(Duration::from_millis(1))
     }
@@ -75,6 +84,24 @@ impl Place {
 impl Harness for Place {
     async fn open(&self) -> Box<dyn Store> {
         Box::new(self.store())
+    }
+
+    async fn open_askew(&self, millis: i64) -> Box<dyn Store> {
+        let clock = Arc::new(SkewedClock::new(self.clock.clone(), millis));
+        Box::new(SqliteStore::open(self.path(), self.options_with(clock)).unwrap())
+    }
+
+    async fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+        self.uptime.advance(by);
+    }
+
+    async fn sabotage(&self, scope: &AssemblyName) {
+        let sql = format!(
+            "CREATE TRIGGER sabotage BEFORE INSERT ON event WHEN new.assembly = '{scope}'
+            BEGIN SELECT RAISE(FAIL, 'sabotage'); END"
+        );
+        self.stranger().execute_batch(&sql).unwrap();
     }
 
     fn clock(&self) -> &ManualClock {

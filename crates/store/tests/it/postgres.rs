@@ -7,10 +7,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use insta::assert_snapshot;
 use tempfile::TempDir;
+use windlass_model::{AssemblyName, Clock};
 use windlass_store::postgres::{Options, PostgresStore};
 use windlass_store::testing::conformance::Harness;
 use windlass_store::testing::server::{Certificate, Server};
-use windlass_store::testing::{CountingEntropy, Graveyard, ManualClock, samples};
+use windlass_store::testing::{CountingEntropy, Graveyard, ManualClock, SkewedClock, samples};
 use windlass_store::{Batch, KeySource, Store, StoreError};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -51,9 +52,13 @@ impl OnServer {
     }
 
     fn options(&self) -> Options {
+        self.options_with(self.clock.clone())
+    }
+
+    fn options_with(&self, clock: Arc<dyn Clock>) -> Options {
         let entropy = CountingEntropy::seeded(self.handles.fetch_add(1, Ordering::SeqCst));
         let key = KeySource::File(self.folder.path().join("key"));
-        Options::new(key, self.clock.clone(), Arc::new(entropy))
+        Options::new(key, clock, Arc::new(entropy))
             .create(true)
             .schema(&self.schema)
             .processes(self.graveyard.clone())
@@ -63,6 +68,15 @@ impl OnServer {
     fn url(&self) -> String {
         let server = self.server.expect("asked for only where there is one");
         format!("{} application_name=windlass-{}", server.url(), self.schema)
+    }
+
+    /// Another program's connection.
+    async fn stranger(&self) -> tokio_postgres::Client {
+        let server = self.server.expect("asked for only where there is one");
+        let connected = tokio_postgres::connect(&server.url(), tokio_postgres::NoTls).await;
+        let (client, connection) = connected.expect("the server answers");
+        tokio::spawn(connection);
+        client
     }
 
     async fn store(&self) -> PostgresStore {
@@ -87,6 +101,31 @@ impl OnServer {
 impl Harness for OnServer {
     async fn open(&self) -> Box<dyn Store> {
         Box::new(self.store().await)
+    }
+
+    async fn open_askew(&self, millis: i64) -> Box<dyn Store> {
+        let clock = Arc::new(SkewedClock::new(self.clock.clone(), millis));
+        let store = PostgresStore::open(&self.url(), self.options_with(clock)).await;
+        Box::new(store.expect("the store can be opened"))
+    }
+
+    /// The server's clock can't be moved. What is on record gets older instead.
+    async fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+        let by = i64::try_from(by.as_millis()).expect("no test takes that long");
+        let sql = format!("UPDATE {}.lease SET renewed = renewed - $1", self.schema);
+        self.stranger().await.execute(&sql, &[&by]).await.expect("the owner of the server may");
+    }
+
+    async fn sabotage(&self, scope: &AssemblyName) {
+        let schema = &self.schema;
+        let sql = format!(
+            "CREATE FUNCTION {schema}.sabotage() RETURNS trigger LANGUAGE plpgsql
+                AS $$ BEGIN RAISE EXCEPTION 'sabotage'; END $$;
+            CREATE TRIGGER sabotage BEFORE INSERT ON {schema}.event FOR EACH ROW
+                WHEN (new.assembly = '{scope}') EXECUTE FUNCTION {schema}.sabotage()"
+        );
+        self.stranger().await.batch_execute(&sql).await.expect("the owner of the server may");
     }
 
     fn clock(&self) -> &ManualClock {
@@ -143,37 +182,79 @@ async fn what_is_no_store_is_said() {
     assert_snapshot!(place.refusal(&place.url(), place.options().schema("a;b")).await, @"can't use `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA` as the address of the state: `a;b` is no name of a schema");
 }
 
-/// A connection that the server cuts is told to whoever waited, and made anew for the next.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cut_connection_is_made_anew() {
-    let Some(place) = OnServer::get("a_cut_connection_is_made_anew") else { return };
+/// A store that the program before the last migration has left is read and goes on.
+#[tokio::test]
+async fn a_store_of_version_2_is_read_and_goes_on() {
+    let Some(place) = OnServer::get("a_store_of_version_2_is_read_and_goes_on") else { return };
     let store = place.store().await;
     let lease = store.lease(&samples::name("h_bta"), &samples::holder(1)).await.expect("it is free");
-    let (client, connection) =
-        tokio_postgres::connect(&place.url(), tokio_postgres::NoTls).await.expect("the server answers");
-    tokio::spawn(connection);
+    let first = samples::version(&lease.scope, 1, &[]);
+    let mut assembly = first.assembly.clone();
+    assembly.references = [samples::name("other")].into();
+    let status = windlass_model::record::ProcessStatus::Completed;
+    let batch = Batch::new()
+        .put_assembly(assembly)
+        .put_process(samples::process(&lease.scope, 1, status))
+        .put_process(samples::process(&lease.scope, 2, status))
+        .put_version(first.clone());
+    store.commit(&lease, batch).await.expect("it is in order");
+    drop(store);
+    let back = format!(
+        "SET search_path = {};
+        DROP TABLE reference;
+        DROP INDEX version_by_process, process_by_id;
+        ALTER TABLE version DROP COLUMN base;
+        CREATE INDEX version_of_assembly ON version (assembly);
+        CREATE INDEX process_of_assembly ON process (assembly);
+        UPDATE store SET version = 2;",
+        place.schema
+    );
+    place.stranger().await.batch_execute(&back).await.expect("it is as it was");
+    let store = place.store().await;
+    assert_eq!(store.versions(&lease.scope).await.expect("they are read"), std::slice::from_ref(&first));
+    let referrers = store.referrers(&samples::name("other")).await.expect("they are read");
+    assert_eq!(referrers, std::slice::from_ref(&lease.scope));
+    let second = samples::version(&lease.scope, 2, &[]);
+    store.commit(&lease, Batch::new().put_version(second.clone())).await.expect("the lease is still good");
+    assert_eq!(store.versions(&lease.scope).await.expect("they are read"), [first, second]);
+}
+
+/// Ends all connections of the stores of a place, as a failover does.
+async fn cut(place: &OnServer, stranger: &tokio_postgres::Client) {
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE application_name = $1 AND pid <> pg_backend_pid()";
-    client.execute(cut, &[&format!("windlass-{}", place.schema)]).await.expect("the owner of the server may");
-    let event = |text: &str| Batch::new().event(samples::event(&lease.scope, text));
-    let mut failed = 0;
-    let mut lease = lease.clone();
-    let last = loop {
-        match store.commit(&lease, event("after")).await {
-            Ok(last) => break last,
-            Err(error) => {
-                assert!(matches!(error, StoreError::Io { .. } | StoreError::AfterFailure { .. }), "{error}");
-                failed += 1;
-                assert!(failed < 5, "it never comes back: {error}");
-                store.release(lease).await.ok();
-                lease = store
-                    .lease(&samples::name("h_bta"), &samples::holder(1))
-                    .await
-                    .expect("the lease can be taken anew");
-            }
+    let name = format!("windlass-{}", place.schema);
+    stranger.execute(cut, &[&name]).await.expect("the owner of the server may");
+}
+
+/// Connections that the server cuts, whatever they are doing, are made anew. Nobody loses a lease by it, and what was
+/// handed over is applied once and in its order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cut_connections_are_made_anew_and_nothing_is_lost() {
+    let Some(place) = OnServer::get("cut_connections_are_made_anew_and_nothing_is_lost") else { return };
+    let store = place.store().await;
+    let stranger = place.stranger().await;
+    let lease = store.lease(&samples::name("h_bta"), &samples::holder(1)).await.expect("it is free");
+    cut(&place, &stranger).await;
+    store.commit(&lease, Batch::new()).await.expect("the writer has another connection");
+    store.renew(&lease).await.expect("so have the others");
+    let mut tickets = Vec::new();
+    for round in 0..10_u64 {
+        for number in 0..20_u64 {
+            let event = samples::event(&lease.scope, (round * 20 + number).to_string());
+            tickets.push(store.commit(&lease, Batch::new().event(event)));
         }
-    };
-    assert_eq!(last.0, 1, "what was told to have failed is not there");
+        let first = tickets.swap_remove(usize::try_from(round * 19).expect("a few"));
+        first.await.expect("it is applied");
+        cut(&place, &stranger).await;
+    }
+    for ticket in tickets {
+        ticket.await.expect("it is applied");
+    }
+    store.release(lease).await.expect("it was never lost");
+    let events = store.events(windlass_model::Seq::START, 1000).await.expect("events can be read");
+    let told: Vec<_> = events.iter().map(|event| samples::message(&event.draft).to_owned()).collect();
+    assert_eq!(told, (0..200).map(|n| n.to_string()).collect::<Vec<_>>());
 }
 
 /// `sslmode` and `sslrootcert` of an address say how a server on the network is reached, and whom it must prove to be.

@@ -6,9 +6,10 @@ use windlass_model::record::{CallState, ProcessStatus};
 use super::{Harness, commit, leased, with_assembly};
 use crate::batch::Batch;
 use crate::error::StoreError;
+use crate::lease::Lease;
 use crate::store::Store;
 use crate::testing::samples::{
-    assembly, call, call_id, element, event, instance, job, message, name, part, process, step,
+    self, assembly, call, call_id, element, event, instance, job, message, name, part, process, step,
 };
 
 async fn messages(store: &dyn Store) -> Vec<String> {
@@ -86,6 +87,54 @@ pub async fn a_refused_batch_takes_no_other_with_it(harness: &impl Harness) {
     before.await.unwrap();
     after.await.unwrap();
     assert_eq!(messages(&*store).await, ["before", "after"]);
+}
+
+/// A batch that the database fails, not the store, fails alone: those of other leases that wait with it are applied, before
+/// it and after it.
+pub async fn one_that_fails_fails_alone(harness: &impl Harness) {
+    let store = harness.open().await;
+    let (good, bad) = (leased(&*store, "good").await, leased(&*store, "bad").await);
+    let other = leased(&*store, "other").await;
+    harness.sabotage(&bad.scope).await;
+    let event_of = |lease: &Lease, text: &str| Batch::new().event(event(&lease.scope, text));
+    let mut tickets = Vec::new();
+    for round in 0..20 {
+        for lease in [&good, &bad, &other] {
+            let ticket = store.commit(lease, event_of(lease, &format!("{} {round}", lease.scope)));
+            tickets.push((lease, ticket));
+        }
+    }
+    for (lease, ticket) in tickets {
+        assert_eq!(ticket.await.is_ok(), *lease != bad, "{}", lease.scope);
+    }
+    let expected: Vec<String> =
+        (0..20).flat_map(|round| [format!("good {round}"), format!("other {round}")]).collect();
+    assert_eq!(messages(&*store).await, expected);
+    store.renew(&bad).await.unwrap();
+    store.release(bad).await.unwrap();
+}
+
+/// Leases are granted, renewed and given back beside batches of this handle and of others, and nobody waits for anybody in a
+/// circle.
+pub async fn are_applied_while_leases_are_granted(harness: &impl Harness) {
+    let (here, there) = (harness.open().await, harness.open().await);
+    let work = async |store: &dyn Store, own: &str, other: &str| {
+        let mut lease = leased(store, own).await;
+        for round in 0..30 {
+            let first = store.commit(&lease, Batch::new().event(event(&lease.scope, round.to_string())));
+            let (next, holder) = (name(&format!("{other}{round}")), samples::holder(1));
+            let (granted, renewed) = futures::join!(store.lease(&next, &holder), store.renew(&lease));
+            renewed.unwrap();
+            let second = store.commit(&lease, Batch::new().event(event(&lease.scope, "more")));
+            let (first, second, released) = futures::join!(first, second, store.release(lease.clone()));
+            first.unwrap();
+            second.unwrap();
+            released.unwrap();
+            lease = granted.unwrap();
+        }
+    };
+    futures::join!(work(&*here, "a", "b"), work(&*there, "c", "d"));
+    assert_eq!(messages(&*here).await.len(), 120);
 }
 
 /// A lease on one assembly does not let anything be done to another.

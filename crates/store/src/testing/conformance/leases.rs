@@ -30,7 +30,7 @@ pub async fn has_one_holder(harness: &impl Harness) {
 pub async fn names_the_holder(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
-    harness.clock().advance(Duration::from_secs(3));
+    harness.advance(Duration::from_secs(3)).await;
     let error = store.lease(&name("h_bta"), &holder(2)).await.unwrap_err();
     let StoreError::Held { scope, by, since } = error else { panic!("{error}") };
     assert_eq!((scope, *by, since), (lease.scope, lease.holder, lease.since));
@@ -54,9 +54,10 @@ pub async fn outlives_its_handle(harness: &impl Harness) {
 pub async fn is_taken_over_after_expiry(harness: &impl Harness) {
     let store = harness.open().await;
     let _lease = leased(&*store, "h_bta").await;
-    harness.clock().advance(store.lease_terms().expire_after);
+    let half = store.lease_terms().expire_after / 2;
+    harness.advance(half).await;
     assert!(is_held(&store.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
-    harness.clock().advance(Duration::from_millis(1));
+    harness.advance(half + Duration::from_millis(1)).await;
     let _lease = store.lease(&name("h_bta"), &holder(2)).await.unwrap();
 }
 
@@ -65,11 +66,51 @@ pub async fn is_kept_by_renewal(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
     for _ in 0..3 {
-        harness.clock().advance(store.lease_terms().expire_after);
+        harness.advance(store.lease_terms().expire_after / 2).await;
         store.renew(&lease).await.unwrap();
     }
     assert!(is_held(&store.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
 }
+
+/// A clock on the wall that is set, forwards or backwards, is no time that passes.
+pub async fn is_not_lost_to_a_clock_that_is_set(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = leased(&*store, "h_bta").await;
+    harness.clock().advance(HOUR);
+    assert!(is_held(&store.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
+    assert_eq!(store.holder(&lease.scope).await.unwrap(), Some(holder(1)));
+    store.renew(&lease).await.unwrap();
+    harness.clock().turn_back(HOUR + HOUR);
+    harness.advance(store.lease_terms().expire_after + Duration::from_millis(1)).await;
+    assert_eq!(store.holder(&lease.scope).await.unwrap(), None);
+    let _lease = store.lease(&name("h_bta"), &holder(2)).await.unwrap();
+}
+
+/// Machines whose clocks are wrong take no live lease, lose none that they renew, and take what has expired.
+pub async fn is_not_lost_to_a_clock_that_is_wrong(harness: &impl Harness) {
+    let hour = i64::try_from(HOUR.as_millis()).expect("an hour is short");
+    let stores = [harness.open().await, harness.open_askew(hour).await, harness.open_askew(-hour).await];
+    let half = stores[0].lease_terms().expire_after / 2;
+    for mine in &stores {
+        let lease = leased(&**mine, "h_bta").await;
+        for _ in 0..3 {
+            harness.advance(half).await;
+            for other in &stores {
+                assert!(is_held(&other.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
+                assert_eq!(other.holder(&lease.scope).await.unwrap(), Some(holder(1)));
+            }
+            mine.renew(&lease).await.unwrap();
+        }
+        for other in &stores {
+            harness.advance(half * 2 + Duration::from_millis(1)).await;
+            let next = other.lease(&name("h_bta"), &holder(2)).await.unwrap();
+            assert!(next.epoch > lease.epoch);
+            harness.advance(half * 2 + Duration::from_millis(1)).await;
+        }
+    }
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// A dead holder's lease is free at once.
 pub async fn is_taken_over_from_the_dead(harness: &impl Harness) {
@@ -122,7 +163,7 @@ pub async fn holder_is_told_while_it_holds(harness: &impl Harness) {
     let lease = leased(&*here, "h_bta").await;
     assert_eq!(there.holder(&lease.scope).await.unwrap(), Some(holder(1)));
     assert_eq!(there.holder(&name("other")).await.unwrap(), None);
-    harness.clock().advance(here.lease_terms().expire_after + Duration::from_millis(1));
+    harness.advance(here.lease_terms().expire_after + Duration::from_millis(1)).await;
     assert_eq!(there.holder(&lease.scope).await.unwrap(), None, "it has expired");
     here.renew(&lease).await.unwrap();
     assert_eq!(there.holder(&lease.scope).await.unwrap(), Some(holder(1)));

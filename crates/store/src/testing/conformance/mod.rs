@@ -17,11 +17,15 @@
 pub mod batches;
 pub mod feed;
 pub mod leases;
+pub mod prune;
 pub mod records;
 pub mod requests;
 pub mod secrets;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
+use windlass_model::AssemblyName;
 
 use super::puppets::{Graveyard, ManualClock};
 use super::samples;
@@ -35,8 +39,17 @@ pub trait Harness: Send + Sync {
     /// Opens another handle on the store, as another process would. What was stored stays when all are dropped.
     async fn open(&self) -> Box<dyn Store>;
 
-    /// The clock that the handles were given.
+    /// Opens a handle on another machine, whose clock shows so many milliseconds more, or less.
+    async fn open_askew(&self, millis: i64) -> Box<dyn Store>;
+
+    /// Lets time pass everywhere.
+    async fn advance(&self, by: Duration);
+
+    /// The clock on the wall that the handles were given. Setting it lets no time pass.
     fn clock(&self) -> &ManualClock;
+
+    /// Lets the store's database fail, from now on, whatever adds an event of an assembly.
+    async fn sabotage(&self, scope: &AssemblyName);
 
     /// What the handles know of who is dead.
     fn graveyard(&self) -> &Graveyard;
@@ -55,18 +68,22 @@ macro_rules! conformance_facts {
     ([$($macro:tt)+] $($before:tt)*) => {
         $($macro)+! { $($before)*
             leases: has_one_holder, names_the_holder, is_free_again_after_release, outlives_its_handle,
-                is_taken_over_after_expiry, is_kept_by_renewal, is_taken_over_from_the_dead,
+                is_taken_over_after_expiry, is_kept_by_renewal, is_not_lost_to_a_clock_that_is_set, is_not_lost_to_a_clock_that_is_wrong,
+                is_taken_over_from_the_dead,
                 every_lease_raises_the_epoch, a_lost_lease_can_do_nothing, scopes_do_not_meet,
                 holder_is_told_while_it_holds, a_process_is_asked_to_stop_without_a_lease;
             batches: are_durable_when_acknowledged, are_applied_in_order, are_applied_whole_or_not_at_all,
-                a_failed_batch_stops_its_lease, a_refused_batch_takes_no_other_with_it,
+                a_failed_batch_stops_its_lease, a_refused_batch_takes_no_other_with_it, one_that_fails_fails_alone, are_applied_while_leases_are_granted,
                 are_refused_beyond_their_scope, are_refused_under_another_process, change_two_assemblies_under_two_leases, are_applied_without_their_ticket, an_empty_one_is_a_barrier;
             records: load_brings_all_that_was_put, load_of_nothing_is_nothing, puts_replace,
                 drops_remove, load_has_open_calls_with_their_jobs, a_job_serves_many_calls,
                 history_tells_all_in_order, drop_assembly_forgets, history_outlives_its_assembly,
                 packages_are_kept_once_while_pinned, versions_are_kept_in_order,
                 packages_of_versions_stay_while_the_assembly_does, a_pin_needs_its_package, open_processes_are_found, process_ids_are_given_out_once,
-                assemblies_are_sorted, referrers_are_told, ids_are_kept;
+                assemblies_are_sorted, referrers_are_told, ids_are_kept, processes_are_read_in_pages,
+                versions_are_read_from_one_on, what_has_changed_is_told;
+            prune: processes_are_forgotten_with_all_of_them, what_is_needed_is_not_forgotten,
+                versions_are_forgotten_and_the_others_stay, numbers_of_events_are_not_given_out_again;
             feed: events_are_read_by_assembly, numbers_have_no_holes_under_concurrent_committers, events_are_read_in_pages,
                 a_watch_sees_its_own_handle, a_watch_sees_other_handles, a_watch_tells_what_is_there_at_once,
                 refused_batches_leave_no_hole;

@@ -335,3 +335,68 @@ pub async fn ids_are_kept(harness: &impl Harness) {
     let id = harness.open().await.id().clone();
     assert_eq!(*harness.open().await.id(), id);
 }
+
+/// Processes of an assembly are read newest first, from one on, as many as are wanted.
+pub async fn processes_are_read_in_pages(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    let other = with_assembly(&*store, "other").await;
+    for id in 1..=9 {
+        let lease = if id % 3 == 0 { &other } else { &lease };
+        commit(&*store, lease, Batch::new().put_process(process(&lease.scope, id, ProcessStatus::Completed)))
+            .await;
+    }
+    let page = async |before: Option<u64>, limit| {
+        let page = store.processes_of(&lease.scope, before.map(ProcessId), limit).await.unwrap();
+        page.iter().map(|process| process.id.0).collect::<Vec<_>>()
+    };
+    assert_eq!(page(None, 2).await, [8, 7]);
+    assert_eq!(page(Some(7), 2).await, [5, 4]);
+    assert_eq!(page(Some(4), 100).await, [2, 1]);
+    assert_eq!(page(Some(1), 100).await, [0_u64; 0]);
+    assert_eq!(store.process(ProcessId(3)).await.unwrap().map(|of| of.assembly), Some(other.scope.clone()));
+    assert_eq!(
+        store.process_history(ProcessId(7)).await.unwrap().map(|of| of.process.id),
+        Some(ProcessId(7))
+    );
+    assert_eq!(store.remembered().await.unwrap(), [name("h_bta"), name("other")]);
+}
+
+/// Versions are read from the one on that was the newest when a process began.
+pub async fn versions_are_read_from_one_on(harness: &impl Harness) {
+    let store = harness.open().await;
+    let lease = with_assembly(&*store, "h_bta").await;
+    for id in 1..=60 {
+        let mut batch = Batch::new().put_process(process(&lease.scope, id, ProcessStatus::Completed));
+        if id % 2 == 0 {
+            batch = batch.put_version(version(&lease.scope, id, &[]));
+        }
+        commit(&*store, &lease, batch).await;
+    }
+    let all = store.versions(&lease.scope).await.unwrap();
+    assert_eq!(all.len(), 30);
+    for (since, first) in [(0, 0), (1, 0), (2, 0), (3, 0), (4, 1), (37, 17), (60, 29), (99, 29)] {
+        let found = store.versions_since(&lease.scope, ProcessId(since)).await.unwrap();
+        assert_eq!(found, all[first..], "since {since}");
+    }
+    assert_eq!(store.versions_since(&name("other"), ProcessId(5)).await.unwrap(), []);
+}
+
+/// The assemblies of which events tell are those that have changed; each can be read alone.
+pub async fn what_has_changed_is_told(harness: &impl Harness) {
+    let store = harness.open().await;
+    let mut leases = Vec::new();
+    for assembly in ["c", "a", "b"] {
+        leases.push(with_assembly(&*store, assembly).await);
+    }
+    for (lease, text) in [(&leases[0], "1"), (&leases[1], "2"), (&leases[0], "3"), (&leases[2], "4")] {
+        commit(&*store, lease, Batch::new().event(samples::event(&lease.scope, text))).await;
+    }
+    let after = async |seq| store.changed(windlass_model::Seq(seq)).await.unwrap();
+    assert_eq!(after(0).await, [name("a"), name("b"), name("c")]);
+    assert_eq!(after(2).await, [name("b"), name("c")]);
+    assert_eq!(after(4).await, []);
+    assert_eq!(store.assembly_names().await.unwrap(), [name("a"), name("b"), name("c")]);
+    assert_eq!(store.assembly(&name("b")).await.unwrap(), Some(assembly(&name("b"), &[])));
+    assert_eq!(store.assembly(&name("d")).await.unwrap(), None);
+}

@@ -1,0 +1,167 @@
+//! Connections that read, and that change single rows: apart from the one that applies batches, so that a lease is
+//! renewed while a large batch is written.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, Timeouts};
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+use tokio_postgres::{IsolationLevel, Transaction};
+
+use super::connect::Address;
+use super::fault::{Fault, Outcome, Remedy, remedy};
+use super::limits::ANSWER;
+use super::xact::{self, Fate, Xact};
+use crate::error::StoreError;
+
+/// The pause before what has failed for want of a connection is tried again.
+pub(super) const PAUSE: Duration = Duration::from_millis(200);
+
+/// How often a transaction is made again that others were in the way of.
+pub(super) const ATTEMPTS: usize = 5;
+
+/// Connections that are shared.
+#[derive(Clone)]
+pub(super) struct Connections {
+    pool: Pool,
+    address: Arc<Address>,
+    /// How long a change waits for a server that is gone: for as long as a lease lasts.
+    patience: Duration,
+}
+
+/// What a transaction came to that was not committed for certain.
+struct Failed<T> {
+    fault: Fault,
+    /// The transaction, and what it found, where its commit was not answered.
+    unanswered: Option<(Xact, T)>,
+}
+
+impl Connections {
+    pub(super) fn new(address: &Address, connections: usize, patience: Duration) -> Result<Self, StoreError> {
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_config(address.config.clone(), address.tls.clone(), recycling);
+        let limits = Timeouts { wait: Some(ANSWER), create: Some(address.patience()), recycle: Some(ANSWER) };
+        let pool =
+            Pool::builder(manager).max_size(connections).runtime(Runtime::Tokio1).timeouts(limits).build();
+        let detail = |error: deadpool_postgres::BuildError| StoreError::Database {
+            path: address.name.as_str().into(),
+            detail: error.to_string(),
+        };
+        Ok(Self { pool: pool.map_err(detail)?, address: Arc::new(address.clone()), patience })
+    }
+
+    /// Reads at one point in time.
+    pub(super) async fn read<T: Send>(
+        &self,
+        work: impl for<'a> FnOnce(&'a Transaction<'a>) -> BoxFuture<'a, Outcome<T>> + Send,
+    ) -> Result<T, StoreError> {
+        self.transaction(work, Kind::Read).await.map_err(|failed| self.at(failed.fault))
+    }
+
+    /// Changes something in a transaction of its own: once, though its connection is lost on the way.
+    pub(super) async fn change<T: Send>(
+        &self,
+        work: impl for<'a> Fn(&'a Transaction<'a>) -> BoxFuture<'a, Outcome<T>> + Send + Sync,
+    ) -> Result<T, StoreError> {
+        let deadline = Instant::now() + self.patience;
+        let (mut attempts, mut unanswered) = (0, None);
+        loop {
+            if let Some((xact, value)) = unanswered.take() {
+                match self.fate(xact).await {
+                    Ok(Fate::Committed) => return Ok(value),
+                    Ok(Fate::Aborted) => {}
+                    Ok(Fate::Unknown) => return Err(self.address.restarted()),
+                    Ok(Fate::Open) | Err(_) if Instant::now() < deadline => {
+                        unanswered = Some((xact, value));
+                        tokio::time::sleep(PAUSE).await;
+                        continue;
+                    }
+                    Ok(Fate::Open) => return Err(self.address.silent()),
+                    Err(error) => return Err(error),
+                }
+            }
+            let failed = match self.transaction(&work, Kind::Write).await {
+                Ok(value) => return Ok(value),
+                Err(failed) => failed,
+            };
+            attempts += 1;
+            let goes_on = match remedy(&failed.fault) {
+                Remedy::None => false,
+                Remedy::Again => attempts < ATTEMPTS,
+                Remedy::Reconnect => Instant::now() < deadline,
+            };
+            if !goes_on {
+                return Err(self.at(failed.fault));
+            }
+            unanswered = failed.unanswered;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn fate(&self, xact: Xact) -> Result<Fate, StoreError> {
+        let client = self.pool.get().await.map_err(|error| self.at(self.unreachable(error)))?;
+        xact::fate(&**client, xact).await.map_err(|fault| self.at(fault))
+    }
+
+    async fn transaction<T: Send>(
+        &self,
+        work: impl for<'a> FnOnce(&'a Transaction<'a>) -> BoxFuture<'a, Outcome<T>> + Send,
+        kind: Kind,
+    ) -> Result<T, Failed<T>> {
+        let mut client = self.pool.get().await.map_err(|error| self.unreachable(error))?;
+        let begun = tokio::time::timeout(ANSWER, async {
+            let builder = client.build_transaction();
+            let transaction = match kind {
+                Kind::Read => builder.isolation_level(IsolationLevel::RepeatableRead).read_only(true).start(),
+                Kind::Write => builder.start(),
+            };
+            let transaction = transaction.await?;
+            let found = work(&transaction).await?;
+            let xact = match kind {
+                Kind::Read => None,
+                Kind::Write => Some(xact::current(&*transaction).await?),
+            };
+            Ok::<_, Fault>((transaction, found, xact))
+        });
+        let (transaction, found, xact) = begun.await.map_err(|_| Fault::from(self.address.silent()))??;
+        let fault = match tokio::time::timeout(ANSWER, transaction.commit()).await {
+            Ok(Ok(())) => return Ok(found),
+            Ok(Err(error)) => error.into(),
+            Err(_) => self.address.silent().into(),
+        };
+        // One that does not answer is of no use to the next.
+        drop(deadpool_postgres::Object::take(client));
+        Err(Failed { fault, unanswered: xact.map(|xact| (xact, found)) })
+    }
+
+    fn at(&self, fault: Fault) -> StoreError {
+        fault.at(Path::new(&self.address.name))
+    }
+
+    fn unreachable(&self, error: PoolError) -> Fault {
+        match error {
+            PoolError::Backend(error) => error.into(),
+            PoolError::Timeout(_) => self.address.silent().into(),
+            other => StoreError::Io {
+                action: "reach the store",
+                path: self.address.name.as_str().into(),
+                source: Arc::new(std::io::Error::other(other.to_string())),
+            }
+            .into(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Read,
+    Write,
+}
+
+impl<T, F: Into<Fault>> From<F> for Failed<T> {
+    fn from(fault: F) -> Self {
+        Self { fault: fault.into(), unanswered: None }
+    }
+}

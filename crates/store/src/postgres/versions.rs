@@ -1,0 +1,98 @@
+//! Versions of assemblies, as rows.
+
+use std::collections::BTreeSet;
+
+use tokio_postgres::{GenericClient, Row};
+use windlass_model::record::VersionRecord;
+use windlass_model::{AssemblyName, ProcessId};
+
+use super::fault::{Fault, Outcome};
+use crate::version::{self, VersionRow};
+
+/// Puts a version of a process that is there and the assembly's; tells whether it is.
+pub(super) async fn put(
+    db: &impl GenericClient,
+    scope: &AssemblyName,
+    record: &VersionRecord,
+) -> Outcome<bool> {
+    let key = record.process.0.cast_signed();
+    let there = db.query_opt("SELECT 1 FROM version WHERE process = $1", &[&key]).await?.is_some();
+    if there {
+        free(db, scope, &BTreeSet::from([record.process.0])).await?;
+    }
+    let chain = read(db, CHAIN, scope, record.process.0.saturating_sub(1)).await?;
+    let row = version::kept(record.process, &record.assembly, chain).map_err(Fault::Damaged)?;
+    put_row(db, scope, &row).await
+}
+
+async fn put_row(db: &impl GenericClient, scope: &AssemblyName, row: &VersionRow) -> Outcome<bool> {
+    let sql = "INSERT INTO version (process, assembly, base, record)
+        SELECT $1, $2, $3, $4 WHERE EXISTS (SELECT 1 FROM process WHERE id = $1 AND assembly = $2)
+        ON CONFLICT (process) DO UPDATE SET base = excluded.base, record = excluded.record";
+    let (process, base) = (row.process.cast_signed(), row.base.map(u64::cast_signed));
+    Ok(db.execute(sql, &[&process, &scope.as_str(), &base, &row.text]).await? > 0)
+}
+
+/// Drops versions of an assembly; tells whether all that are there are its own.
+pub(super) async fn drop(
+    db: &impl GenericClient,
+    scope: &AssemblyName,
+    doomed: &BTreeSet<u64>,
+) -> Outcome<bool> {
+    let keys: Vec<i64> = doomed.iter().map(|process| process.cast_signed()).collect();
+    let sql = "SELECT 1 FROM version WHERE process = ANY($1) AND assembly <> $2 LIMIT 1";
+    if db.query_opt(sql, &[&keys, &scope.as_str()]).await?.is_some() {
+        return Ok(false);
+    }
+    free(db, scope, doomed).await?;
+    db.execute("DELETE FROM version_pin WHERE process = ANY($1)", &[&keys]).await?;
+    db.execute("DELETE FROM version WHERE process = ANY($1)", &[&keys]).await?;
+    Ok(true)
+}
+
+/// Makes the versions of an assembly independent of those that go.
+async fn free(db: &impl GenericClient, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcome<()> {
+    let all = read(db, SINCE, scope, 0).await?;
+    for row in version::freed(all, |process| doomed.contains(&process)).map_err(Fault::Damaged)? {
+        put_row(db, scope, &row).await?;
+    }
+    Ok(())
+}
+
+/// Reads the versions of an assembly from the one on that was the newest when a process began.
+pub(super) async fn since(
+    db: &impl GenericClient,
+    scope: &AssemblyName,
+    from: ProcessId,
+) -> Outcome<Vec<VersionRecord>> {
+    let sql = "SELECT coalesce(max(process), 0) FROM version WHERE assembly = $1 AND process <= $2";
+    let first: i64 = db.query_one(sql, &[&scope.as_str(), &place(from.0)]).await?.get(0);
+    let first = first.cast_unsigned();
+    version::records(read(db, SINCE, scope, first).await?, first).map_err(Fault::Damaged)
+}
+
+/// From the last whole one before a version to that version.
+const CHAIN: &str = "SELECT process, base, record FROM version WHERE assembly = $1 AND process <= $2
+        AND process >= (SELECT coalesce(max(process), 0) FROM version
+            WHERE assembly = $1 AND process <= $2 AND base IS NULL)
+    ORDER BY process";
+
+/// From the last whole one before a version to the newest.
+const SINCE: &str = "SELECT process, base, record FROM version WHERE assembly = $1
+        AND process >= (SELECT coalesce(max(process), 0) FROM version
+            WHERE assembly = $1 AND process <= $2 AND base IS NULL)
+    ORDER BY process";
+
+async fn read(db: &impl GenericClient, sql: &str, scope: &AssemblyName, at: u64) -> Outcome<Vec<VersionRow>> {
+    let row = |row: &Row| VersionRow {
+        process: row.get::<_, i64>(0).cast_unsigned(),
+        base: row.get::<_, Option<i64>>(1).map(i64::cast_unsigned),
+        text: row.get(2),
+    };
+    Ok(db.query(sql, &[&scope.as_str(), &place(at)]).await?.iter().map(row).collect())
+}
+
+/// Numbers beyond those of the server are beyond all that are given out.
+fn place(process: u64) -> i64 {
+    i64::try_from(process).unwrap_or(i64::MAX)
+}

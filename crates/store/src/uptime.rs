@@ -1,0 +1,124 @@
+//! Time that only runs forwards, which all processes of one machine share.
+//!
+//! The clock on the wall is set now and then: by NTP, by a person, by a virtual machine that wakes up. A lease that is
+//! measured by it expires early, or never. The kernel's monotonic clock is not set, and stands still while the machine
+//! sleeps, as the holder does.
+
+use windlass_model::Timestamp;
+
+/// A point of the time that one boot of one machine counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tick {
+    /// The boot, and the time namespace. Ticks of different boots can't be compared.
+    pub boot: String,
+    /// The milliseconds since some moment of the boot.
+    pub millis: i64,
+}
+
+/// Counts the time of a boot.
+pub trait Uptime: Send + Sync {
+    /// Returns the time now; none where the system does not tell which boot it is.
+    fn now(&self) -> Option<Tick>;
+}
+
+/// The time of this machine, as the kernel counts it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemUptime;
+
+impl Uptime for SystemUptime {
+    fn now(&self) -> Option<Tick> {
+        system::tick()
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::fs;
+
+    use rustix::time::{ClockId, clock_gettime};
+
+    use super::Tick;
+
+    pub(super) fn tick() -> Option<Tick> {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        // Kernels before 5.6 have no such namespaces.
+        let namespace = fs::read_link("/proc/self/ns/time").unwrap_or_default();
+        let time = clock_gettime(ClockId::Monotonic);
+        let millis = time.tv_sec.checked_mul(1000)?.checked_add(time.tv_nsec / 1_000_000)?;
+        Some(Tick { boot: format!("{} {}", boot.trim(), namespace.display()).trim().to_owned(), millis })
+    }
+}
+
+/// Without a name of the boot, ticks of different boots would be taken for those of one.
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use super::Tick;
+
+    pub(super) fn tick() -> Option<Tick> {
+        None
+    }
+}
+
+/// A point of the time that all who share a store agree on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// What the clock shows that the store goes by.
+    pub(crate) at: Timestamp,
+    /// The same on a clock that is never set, where the store is one machine's.
+    pub(crate) tick: Option<Tick>,
+}
+
+impl Moment {
+    /// Makes a moment of a clock that all share, and that nobody has a better one for.
+    pub(crate) fn by_clock(at: Timestamp) -> Self {
+        Self { at, tick: None }
+    }
+
+    /// Returns the milliseconds since an earlier moment.
+    ///
+    /// After a reboot only the clocks on the wall tell. One that was ahead then, and was set right since, would show no time
+    /// at all for as long as it was ahead; so by these a step backwards counts as much as one forwards.
+    pub(crate) fn millis_since(&self, earlier: &Self) -> u64 {
+        match (&self.tick, &earlier.tick) {
+            (Some(now), Some(then)) if now.boot == then.boot => {
+                u64::try_from(now.millis.saturating_sub(then.millis)).unwrap_or(0)
+            }
+            (None, None) => self.at.millis_since(earlier.at),
+            _ => self.at.as_millis().abs_diff(earlier.at.as_millis()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(at: i64, tick: Option<(&str, i64)>) -> Moment {
+        let tick = tick.map(|(boot, millis)| Tick { boot: boot.to_owned(), millis });
+        Moment { at: Timestamp::from_millis(at), tick }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_counts_only_across_boots() {
+        let then = moment(100_000, Some(("one", 5)));
+        let cases = [
+            ("set forwards", moment(900_000, Some(("one", 7))), 2),
+            ("set backwards", moment(100, Some(("one", 7))), 2),
+            ("another boot", moment(100_002, Some(("two", 900))), 2),
+            ("another boot, and set backwards", moment(50_000, Some(("two", 900))), 50_000),
+            ("no boot", moment(100_003, None), 3),
+        ];
+        for (case, now, passed) in cases {
+            assert_eq!(now.millis_since(&then), passed, "{case}");
+        }
+        assert_eq!(moment(100, None).millis_since(&moment(200, None)), 0, "a server's clock is believed");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_machine_counts() {
+        let (first, second) = (SystemUptime.now().unwrap(), SystemUptime.now().unwrap());
+        assert_eq!(first.boot, second.boot);
+        assert!(first.millis <= second.millis && !first.boot.is_empty());
+    }
+}

@@ -1,0 +1,150 @@
+//! How versions of an assembly are kept: each as what is different from the one before, with a whole one now and then.
+
+use serde_json::Value;
+use windlass_model::ProcessId;
+use windlass_model::record::{AssemblyRecord, VersionRecord};
+
+use crate::delta::{applied, delta};
+
+/// How many versions are read at most to read one. Each costs a walk through the topology, and spares a copy of it.
+const LONGEST: usize = 16;
+
+/// A version as it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct VersionRow {
+    /// The process that made it.
+    pub(crate) process: u64,
+    /// The version that it is told by the difference from; none for one that is whole.
+    pub(crate) base: Option<u64>,
+    /// The record, or the difference.
+    pub(crate) text: String,
+}
+
+/// Returns how to keep a version after those that `chain` ends with: a whole one, and those told by the difference from
+/// the one before.
+pub(crate) fn kept(
+    process: ProcessId,
+    record: &AssemblyRecord,
+    chain: Vec<VersionRow>,
+) -> Result<VersionRow, String> {
+    let told = |error: serde_json::Error| format!("a version can't be written: {error}");
+    let new = serde_json::to_value(record).map_err(told)?;
+    let whole = new.to_string();
+    let length = chain.len();
+    if let Some((base, old)) = last(chain)?.filter(|_| length < LONGEST) {
+        let text = delta(&old, &new).to_string();
+        if text.len() < whole.len() / 2 {
+            return Ok(VersionRow { process: process.0, base: Some(base), text });
+        }
+    }
+    Ok(VersionRow { process: process.0, base: None, text: whole })
+}
+
+/// Reads the versions of a process and those after it, of rows that are in order, the first whole.
+pub(crate) fn records(rows: Vec<VersionRow>, from: u64) -> Result<Vec<VersionRecord>, String> {
+    let read = |(process, document)| {
+        let assembly = serde_json::from_value(document)
+            .map_err(|error| format!("version {process} can't be read: {error}"))?;
+        Ok(VersionRecord { process: ProcessId(process), assembly })
+    };
+    documents(rows)?.into_iter().filter(|(process, _)| *process >= from).map(read).collect()
+}
+
+/// Makes versions that are in order, the first whole, independent of those that go: those that are told by the difference
+/// from one that goes become whole. Returns these.
+pub(crate) fn freed(rows: Vec<VersionRow>, goes: impl Fn(u64) -> bool) -> Result<Vec<VersionRow>, String> {
+    let bases: Vec<Option<u64>> = rows.iter().map(|row| row.base).collect();
+    let loses = |(process, base): (u64, Option<u64>)| !goes(process) && base.is_some_and(&goes);
+    let whole =
+        documents(rows)?.into_iter().zip(bases).filter(|((process, _), base)| loses((*process, *base)));
+    Ok(whole
+        .map(|((process, document), _)| VersionRow { process, base: None, text: document.to_string() })
+        .collect())
+}
+
+/// Reads the last of versions each of which is told by the difference from the one before, the first whole.
+fn last(rows: Vec<VersionRow>) -> Result<Option<(u64, Value)>, String> {
+    rows.into_iter().try_fold(None, |before, row| document(row, before).map(Some))
+}
+
+fn documents(rows: Vec<VersionRow>) -> Result<Vec<(u64, Value)>, String> {
+    let mut found: Vec<(u64, Value)> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let before = row.base.and_then(|base| found.iter().rev().find(|(known, _)| *known == base)).cloned();
+        found.push(document(row, before)?);
+    }
+    Ok(found)
+}
+
+fn document(row: VersionRow, before: Option<(u64, Value)>) -> Result<(u64, Value), String> {
+    let VersionRow { process, base, text } = row;
+    let damaged = |why: &str| format!("version {process} can't be read: {why}");
+    let told: Value = serde_json::from_str(&text).map_err(|error| damaged(&error.to_string()))?;
+    let Some(base) = base else { return Ok((process, told)) };
+    let (_, old) = before
+        .filter(|(known, _)| *known == base)
+        .ok_or_else(|| damaged(&format!("version {base} is not there")))?;
+    let new = applied(old, told).ok_or_else(|| damaged("it does not fit the one before"))?;
+    Ok((process, new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::samples::{assembly, name};
+
+    fn version(number: u64) -> AssemblyRecord {
+        AssemblyRecord {
+            updated: windlass_model::Timestamp::from_millis(number.cast_signed()),
+            ..assembly(&name("h_bta"), &[])
+        }
+    }
+
+    fn history() -> Vec<VersionRow> {
+        let mut rows: Vec<VersionRow> = Vec::new();
+        for number in 1..=40 {
+            let whole = rows.iter().rposition(|row| row.base.is_none()).unwrap_or(0);
+            let chain = rows[whole..].to_vec();
+            rows.push(kept(ProcessId(number), &version(number), chain).unwrap());
+        }
+        rows
+    }
+
+    #[test]
+    fn what_is_kept_is_read() {
+        let rows = history();
+        let whole: Vec<u64> = rows.iter().filter(|row| row.base.is_none()).map(|row| row.process).collect();
+        assert_eq!(whole, [1, 17, 33], "a whole one now and then");
+        for (record, number) in records(rows, 0).unwrap().into_iter().zip(1..) {
+            assert_eq!(record, VersionRecord { process: ProcessId(number), assembly: version(number) });
+        }
+    }
+
+    #[test]
+    fn what_stays_is_read_without_what_goes() {
+        let goes = |process: u64| process < 5 || process == 9 || process == 17;
+        let mut rows = history();
+        for whole in freed(rows.clone(), goes).unwrap() {
+            let place = rows.iter().position(|row| row.process == whole.process).unwrap();
+            rows[place] = whole;
+        }
+        rows.retain(|row| !goes(row.process));
+        let read: Vec<_> = records(rows, 0).unwrap().into_iter().map(|record| record.assembly).collect();
+        let stays = (1..=40).filter(|number| !goes(*number)).map(version);
+        assert_eq!(read, stays.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn damage_is_told() {
+        let [first, mut second] = <[VersionRow; 2]>::try_from(history()[..2].to_vec()).unwrap();
+        assert_eq!(
+            records(vec![second.clone()], 0).unwrap_err(),
+            "version 2 can't be read: version 1 is not there"
+        );
+        second.text = r#"["[",[[0,9]]]"#.to_owned();
+        assert_eq!(
+            records(vec![first, second], 0).unwrap_err(),
+            "version 2 can't be read: it does not fit the one before"
+        );
+    }
+}
