@@ -52,11 +52,12 @@ pub struct Call {
 pub type Input = Resolved;
 
 impl Call {
-    /// Returns the texts of all sensitive values that the call is given: what must not appear in any log. What it
-    /// publishes is added by [`Context::hide`](crate::Context::hide).
+    /// Returns the texts of all sensitive values that the call is given, those of its location among them: what must not
+    /// appear in any log. What it publishes is added by [`Context::hide`](crate::Context::hide).
     pub fn secrets(&self) -> Vec<String> {
         let values = self.properties.values().chain(self.arguments.values());
-        values.filter(|input| input.sensitive).flat_map(|input| texts(&input.value)).collect()
+        let given = values.filter(|input| input.sensitive).flat_map(|input| texts(&input.value));
+        given.chain(self.location.secrets()).collect()
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Nature {
     pub batch: Option<String>,
     /// How long it may take until the instance has settled.
     pub timeout: Duration,
+    /// Whether its report tells the driver's own id of the instance, which nobody can tell without that report.
+    pub names: bool,
 }
 
 /// Brings parts to life.

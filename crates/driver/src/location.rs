@@ -1,9 +1,12 @@
 //! Where a part is placed, and with which runtime.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windlass_executor::Bounds;
+
+use crate::call::texts;
 
 /// The property that names a location.
 pub const DEPLOYMENT_LOCATION: &str = "deploymentLocation";
@@ -46,8 +49,14 @@ pub struct Location {
     pub network: Option<String>,
     /// Named volumes and where container runtimes mount them.
     pub volumes: BTreeMap<String, String>,
+    /// What each of its jobs may use at the most.
+    #[serde(default)]
+    pub limits: Bounds,
     /// Configuration for the driver.
     pub properties: BTreeMap<String, Value>,
+    /// The names of those of the properties whose values are secret.
+    #[serde(default)]
+    pub secret: BTreeSet<String>,
 }
 
 /// Where jobs run that are given secrets, in a location with warm containers.
@@ -76,7 +85,15 @@ impl Location {
             image: None,
             network: None,
             volumes: BTreeMap::new(),
+            limits: Bounds::default(),
             properties: BTreeMap::new(),
+            secret: BTreeSet::new(),
         }
+    }
+
+    /// Returns the texts of its secret properties: what must not appear in any log.
+    pub fn secrets(&self) -> Vec<String> {
+        let secret = self.properties.iter().filter(|(name, _)| self.secret.contains(*name));
+        secret.flat_map(|(_, value)| texts(value)).collect()
     }
 }

@@ -23,6 +23,8 @@ pub enum Capability {
     PidsLimit,
     /// Enforces [`Limits::cpu_millis`](crate::Limits::cpu_millis).
     CpuLimit,
+    /// Enforces [`Limits::open_files`](crate::Limits::open_files).
+    OpenFilesLimit,
     /// Bounds what a job can write into its `TMPDIR`. Nothing that a job asks for: it is so, or it isn't.
     TmpLimit,
 }
@@ -37,6 +39,7 @@ impl fmt::Display for Capability {
             Self::MemoryLimit => "a memory limit",
             Self::PidsLimit => "a limit on processes",
             Self::CpuLimit => "a limit on processor time",
+            Self::OpenFilesLimit => "a limit on open files",
             Self::TmpLimit => "a limit on temporary files",
         })
     }
@@ -93,6 +96,7 @@ fn needs(job: &Job) -> impl Iterator<Item = Capability> {
         (job.limits.memory_bytes.is_some(), Capability::MemoryLimit),
         (job.limits.pids.is_some(), Capability::PidsLimit),
         (job.limits.cpu_millis.is_some(), Capability::CpuLimit),
+        (job.limits.open_files.is_some(), Capability::OpenFilesLimit),
     ]
     .into_iter()
     .filter_map(|(needed, capability)| needed.then_some(capability))

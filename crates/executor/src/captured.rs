@@ -3,6 +3,7 @@
 use std::{borrow::Cow, fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
+use windlass_secret::Redactor;
 
 /// What is kept of one stream: its first bytes, its last bytes, and how many there were.
 ///
@@ -86,13 +87,26 @@ impl Captured {
     pub fn text(&self) -> String {
         match self.complete() {
             Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            None => format!(
-                "{}[… {} bytes left out …]{}",
-                String::from_utf8_lossy(&self.head),
-                self.omitted(),
-                String::from_utf8_lossy(&self.tail)
-            ),
+            None => self.with_note(&self.head, &self.tail),
         }
+    }
+
+    /// Returns the stream as [text](Self::text) without secrets. One that lies across what wasn't kept is masked too.
+    pub fn masked(&self, redactor: &Redactor) -> String {
+        if let Some(bytes) = self.complete() {
+            return String::from_utf8_lossy(&redactor.mask(&bytes)).into_owned();
+        }
+        let (head, tail) = redactor.mask_cut(&self.head, &self.tail);
+        self.with_note(&head, &tail)
+    }
+
+    fn with_note(&self, head: &[u8], tail: &[u8]) -> String {
+        format!(
+            "{}[… {} bytes left out …]{}",
+            String::from_utf8_lossy(head),
+            self.omitted(),
+            String::from_utf8_lossy(tail)
+        )
     }
 }
 
@@ -130,6 +144,15 @@ pub(crate) mod tests {
     fn a_character_cut_by_the_middle_is_not_torn() {
         let (head, tail) = "aé".as_bytes().split_at(2);
         assert_eq!(Captured::new(head, tail, 3).text(), "aé");
+    }
+
+    #[test]
+    fn a_secret_across_the_cut_is_masked() {
+        let redactor = Redactor::new(["hunter2-Tr0ub4dor"]);
+        let cut = Captured::new(*b"it is hunter2-T", *b"dor, yes", 1_000);
+        assert_eq!(cut.masked(&redactor), "it is ***[… 977 bytes left out …]***, yes");
+        let met = Captured::new(*b"it is hunter2-T", *b"r0ub4dor, yes", 28);
+        assert_eq!(met.masked(&redactor), "it is ***, yes");
     }
 
     #[test]

@@ -102,7 +102,8 @@ pub struct OutputRequest {
     pub max_bytes: u64,
 }
 
-/// A folder that outlives its jobs. All jobs on one runtime that name it see the same folder.
+/// A folder that outlives its jobs. All jobs of one owner on one runtime that name it see the same folder; on an engine,
+/// those of another owner see another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Volume {

@@ -18,9 +18,8 @@
 //! };
 //!
 //! fn main() -> ExitCode {
-//!     let mut args = env::args_os().skip(1);
-//!     if args.next().is_some_and(|first| first == "--supervise-jobs") {
-//!         return supervise(args);
+//!     if env::args_os().nth(1).is_some_and(|first| first == "--supervise-jobs") {
+//!         return supervise();
 //!     }
 //!     install().expect("the host runs a shell script");
 //!     ExitCode::SUCCESS
@@ -113,7 +112,7 @@ pub use crate::{
     id::{JobId, NameError, Owner, VolumeName},
     isolation::{Isolation, Pull, Root},
     job::{InputFile, Job, JobError, JobProblem, Network, OnOwnerDeath, OutputRequest, User, Volume},
-    limits::Limits,
+    limits::{BoundError, Bounds, Limits},
     outcome::{End, Outcome, Output, StartFailure},
     runtime::{Found, Runtime, RuntimeError},
     work_path::{WorkPath, WorkPathError, WorkPathProblem},

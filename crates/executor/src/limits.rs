@@ -28,6 +28,9 @@ pub struct Limits {
     pub pids: Option<u32>,
     /// The most processor time a second, in thousandths of one processor.
     pub cpu_millis: Option<u32>,
+    /// The most files that each of its processes may have open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<u64>,
 }
 
 impl Default for Limits {
@@ -41,6 +44,167 @@ impl Default for Limits {
             memory_bytes: None,
             pids: None,
             cpu_millis: None,
+            open_files: None,
         }
+    }
+}
+
+impl Limits {
+    /// Holds the job to these bounds too: of two, the stricter counts.
+    pub fn within(mut self, bounds: &Bounds) -> Self {
+        let Bounds { memory_bytes, pids, cpu_millis, open_files } = bounds;
+        stricter(&mut self.memory_bytes, *memory_bytes);
+        stricter(&mut self.pids, *pids);
+        stricter(&mut self.cpu_millis, *cpu_millis);
+        stricter(&mut self.open_files, *open_files);
+        self
+    }
+}
+
+fn stricter<T: Ord>(own: &mut Option<T>, other: Option<T>) {
+    *own = own.take().into_iter().chain(other).min();
+}
+
+/// What a job may use of the machine, as people set it: `{memory: 512M, processes: 64, cpu: 1.5, open-files: 1024}`.
+///
+/// ```
+/// use windlass_executor::Bounds;
+///
+/// let mut bounds = Bounds::default();
+/// bounds.set("memory", "512M")?;
+/// bounds.set("cpu", "1.5")?;
+/// assert_eq!((bounds.memory_bytes, bounds.cpu_millis), (Some(512 << 20), Some(1500)));
+/// assert_eq!(bounds.set("memory", "much").unwrap_err().to_string(), "`memory` is an amount of bytes such as `512M` or `2G`, at least 4M, and this is `much`");
+/// # Ok::<(), windlass_executor::BoundError>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// The most memory, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// The most processes at a time.
+    pub pids: Option<u32>,
+    /// The most processor time a second, in thousandths of one processor.
+    pub cpu_millis: Option<u32>,
+    /// The most open files of each process.
+    pub open_files: Option<u64>,
+}
+
+/// A bound that can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BoundError {
+    /// There is no such bound.
+    #[error("there is no limit `{0}`: expected `memory`, `processes`, `cpu` or `open-files`")]
+    Unknown(String),
+    /// Its value has another form.
+    #[error("`{key}` is {expected}, and this is `{found}`")]
+    Value {
+        /// The bound.
+        key: &'static str,
+        /// What is expected.
+        expected: &'static str,
+        /// What was found.
+        found: String,
+    },
+}
+
+impl Bounds {
+    /// The names of the bounds.
+    pub const KEYS: [&'static str; 4] = ["memory", "processes", "cpu", "open-files"];
+
+    /// Sets a bound as people write it.
+    ///
+    /// # Errors
+    /// [`BoundError`] when there is no such bound, or its value can't be read or is too small to start anything.
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), BoundError> {
+        let value = |key, expected| BoundError::Value { key, expected, found: text.to_owned() };
+        match key {
+            "memory" => {
+                let bytes = bytes(text).filter(|bytes| *bytes >= 4 << 20);
+                let wrong = || value("memory", "an amount of bytes such as `512M` or `2G`, at least 4M");
+                self.memory_bytes = Some(bytes.ok_or_else(wrong)?);
+            }
+            "processes" => {
+                let pids = text.parse().ok().filter(|pids| *pids >= 1);
+                self.pids = Some(pids.ok_or_else(|| value("processes", "a number from 1 on"))?);
+            }
+            "cpu" => {
+                let wrong = || value("cpu", "a number of processors such as `2` or `0.5`, at least 0.01");
+                self.cpu_millis = Some(millis(text).filter(|millis| *millis >= 10).ok_or_else(wrong)?);
+            }
+            "open-files" => {
+                let files = text.parse().ok().filter(|files| *files >= 16);
+                self.open_files = Some(files.ok_or_else(|| value("open-files", "a number from 16 on"))?);
+            }
+            other => return Err(BoundError::Unknown(other.to_owned())),
+        }
+        Ok(())
+    }
+}
+
+/// Reads `1048576`, `512K`, `512M`, `2Gi`, `2GiB`: each letter is 1024 of the one before.
+fn bytes(text: &str) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let power = match unit.trim_end_matches('B').trim_end_matches('i') {
+        "" => 0,
+        "K" | "k" => 1,
+        "M" => 2,
+        "G" => 3,
+        "T" => 4,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1024_u64.pow(power))
+}
+
+/// Reads `2` or `0.5` as thousandths.
+fn millis(text: &str) -> Option<u32> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(part) || part.len() > 3 {
+        return None;
+    }
+    let part: u32 = format!("{part:0<3}").parse().ok()?;
+    whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_read_as_people_write_them() {
+        for (text, expected) in [("4194304", 4 << 20), ("64M", 64 << 20), ("2Gi", 2 << 30), ("1GiB", 1 << 30)]
+        {
+            assert_eq!(bytes(text), Some(expected), "{text}");
+        }
+        for (text, expected) in [("2", 2000), ("0.5", 500), ("1.25", 1250), ("0.010", 10)] {
+            assert_eq!(millis(text), Some(expected), "{text}");
+        }
+        let mut bounds = Bounds::default();
+        for (key, text) in [
+            ("memory", "1M"),
+            ("memory", "-1"),
+            ("memory", "99999999999T"),
+            ("processes", "0"),
+            ("cpu", "0.001"),
+            ("cpu", ".5"),
+            ("cpu", "1e3"),
+            ("open-files", "3"),
+            ("swap", "1G"),
+        ] {
+            assert!(bounds.set(key, text).is_err(), "{key} {text}");
+        }
+        assert_eq!(bounds, Bounds::default());
+    }
+
+    #[test]
+    fn of_two_bounds_the_stricter_counts() {
+        let bounds = Bounds { memory_bytes: Some(5), pids: None, cpu_millis: Some(7), open_files: Some(9) };
+        let limits =
+            Limits { memory_bytes: Some(4), pids: Some(3), cpu_millis: Some(8), ..Limits::default() };
+        let both = limits.within(&bounds);
+        assert_eq!((both.memory_bytes, both.pids), (Some(4), Some(3)));
+        assert_eq!((both.cpu_millis, both.open_files), (Some(7), Some(9)));
     }
 }

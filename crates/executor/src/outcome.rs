@@ -27,7 +27,14 @@ pub struct Outcome {
     pub ended: Timestamp,
     /// The digest of the image it ran in, for runtimes that have images.
     pub image_digest: Option<String>,
+    /// The names of processes that it had left running when it ended by itself, and that were ended then: a few of them, each
+    /// name once. Warm containers don't tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_behind: Vec<String>,
 }
+
+/// How many names of processes that a job has left are told.
+pub(crate) const LEFT_BEHIND: usize = 8;
 
 impl Outcome {
     /// Starts an outcome: this end, at this moment, and nothing else.
@@ -41,6 +48,7 @@ impl Outcome {
             started: None,
             ended,
             image_digest: None,
+            left_behind: Vec::new(),
         }
     }
 

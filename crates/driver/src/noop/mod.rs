@@ -57,7 +57,7 @@ impl Driver for Noop {
         let (settings, _) = Settings::read(binding(package, action)?);
         let publishes = !settings.outputs.is_empty() && publishing(package).as_ref() == Some(action);
         let effect = settings.effect.or_else(|| publishes.then_some(Effect::Repeatable))?;
-        Some(Nature { effect, observable: true, batch: None, timeout: Duration::from_secs(60) })
+        Some(Nature { effect, observable: true, batch: None, timeout: Duration::from_secs(60), names: false })
     }
 
     async fn perform(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {

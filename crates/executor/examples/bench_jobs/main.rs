@@ -81,9 +81,8 @@ pub(crate) struct Line {
 }
 
 fn main() -> ExitCode {
-    let mut args = env::args_os().skip(1);
-    if args.next().is_some_and(|first| first == "--supervise-jobs") {
-        return supervise(args);
+    if env::args_os().nth(1).is_some_and(|first| first == "--supervise-jobs") {
+        return supervise();
     }
     let only: Vec<String> = env::args().skip(1).collect();
     let measured = tokio::runtime::Runtime::new()

@@ -29,6 +29,9 @@ const PERIOD: u64 = 100_000;
 /// The least quota the kernel takes.
 const LEAST_QUOTA: u64 = 1_000;
 
+/// A group in which more than this is still in use is not given to another job.
+const LITTLE: u64 = 16 << 20;
+
 /// How long processes may take to go that were killed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -36,8 +39,39 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(crate) struct Group {
     folders: BTreeMap<PathBuf, Version>,
-    memory: Option<(PathBuf, Version)>,
+    memory: Option<Memory>,
     was_killed: Cell<bool>,
+}
+
+/// Where memory is limited.
+#[derive(Debug)]
+struct Memory {
+    folder: PathBuf,
+    version: Version,
+    /// How many processes the kernel had killed when the job came.
+    kills: Cell<u64>,
+}
+
+impl Memory {
+    /// How many processes of the group the kernel has killed for want of memory.
+    fn kills(&self) -> u64 {
+        let file = match self.version {
+            Version::V1 => "memory.oom_control",
+            Version::V2 => "memory.events",
+        };
+        let text = fs::read_to_string(self.folder.join(file)).unwrap_or_default();
+        let kills = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok());
+        kills.unwrap_or(0)
+    }
+
+    /// How much of it is in use, by whoever has not let go of it yet.
+    fn in_use(&self) -> Option<u64> {
+        let file = match self.version {
+            Version::V1 => "memory.usage_in_bytes",
+            Version::V2 => "memory.current",
+        };
+        fs::read_to_string(self.folder.join(file)).ok()?.trim().parse().ok()
+    }
 }
 
 impl Group {
@@ -71,7 +105,7 @@ impl Group {
                 // A job that has lost a part of itself is not left running.
                 write(&folder.join("memory.oom.group"), "1")?;
             }
-            self.memory = Some((folder, version));
+            self.memory = Some(Memory { folder, version, kills: Cell::new(0) });
         }
         if let Some(pids) = limits.pids {
             set(Controller::Pids, &|_| pids.saturating_add(besides).to_string())?;
@@ -117,21 +151,16 @@ impl Group {
     /// Tells whether another job may have it. One that was killed as a whole must not be entered again: the kernel takes a
     /// child that is made in it for one that escaped the killing (seen with 6.18).
     pub(crate) fn is_as_new(&self) -> bool {
-        !self.was_killed.get() && self.memory.is_none() && self.is_empty()
+        let memory_is_free = self.memory.as_ref().is_none_or(|memory| {
+            memory.kills.set(memory.kills());
+            memory.in_use().is_some_and(|bytes| bytes <= LITTLE)
+        });
+        !self.was_killed.get() && memory_is_free && self.is_empty()
     }
 
     /// Tells whether the kernel has killed one of its processes for want of memory.
     pub(crate) fn was_out_of_memory(&self) -> bool {
-        self.memory.as_ref().is_some_and(|(folder, version)| {
-            let file = match version {
-                Version::V1 => "memory.oom_control",
-                Version::V2 => "memory.events",
-            };
-            let text = fs::read_to_string(folder.join(file)).unwrap_or_default();
-            let kills =
-                text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok());
-            kills.is_some_and(|kills| kills > 0)
-        })
+        self.memory.as_ref().is_some_and(|memory| memory.kills() > memory.kills.get())
     }
 
     /// Removes it; what is in it must be gone. One that can't be removed now goes with all others of its supervisor.

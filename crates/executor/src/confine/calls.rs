@@ -4,9 +4,18 @@
 //! that nobody has heard of teaches people to switch filters off. The list is what engines refuse by default, as far as it
 //! isn't refused for want of rights anyway.
 
-use std::{collections::BTreeMap, io, sync::LazyLock};
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Seek, Write},
+    os::fd::OwnedFd,
+    sync::LazyLock,
+};
 
-use rustix::io::Errno;
+use rustix::{
+    fs::{MemfdFlags, memfd_create},
+    io::Errno,
+};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch, sock_filter,
@@ -62,6 +71,11 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_vhangup,
 ];
 
+/// The families of sockets that jobs may make: those of which a namespace has a set of its own, or none. Others reach the
+/// host's own, whatever the namespace: virtual machines (vsock), radio, the kernel's ciphers.
+const FAMILIES: [libc::c_int; 6] =
+    [libc::AF_UNSPEC, libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK, libc::AF_PACKET];
+
 /// Types into the terminal of others.
 const TIOCSTI: u64 = 0x5412;
 
@@ -104,6 +118,27 @@ pub(crate) fn filter() -> Result<(), Errno> {
     Ok(())
 }
 
+/// Returns the filters as the kernel reads them, for another program to load; none where calls can't be filtered.
+pub(crate) fn as_files() -> io::Result<Vec<OwnedFd>> {
+    if !are_filtered() {
+        return Ok(Vec::new());
+    }
+    let file = |program: &BpfProgram| {
+        let mut file = File::from(memfd_create("windlass-filter", MemfdFlags::CLOEXEC)?);
+        let bytes: Vec<u8> = program.iter().flat_map(instruction).collect();
+        file.write_all(&bytes)?;
+        file.rewind()?;
+        Ok(file.into())
+    };
+    PROGRAMS.iter().map(file).collect()
+}
+
+/// One instruction as the kernel has it in memory (linux/filter.h, `struct sock_filter`).
+fn instruction(of: &sock_filter) -> [u8; 8] {
+    let (code, k) = (of.code.to_ne_bytes(), of.k.to_ne_bytes());
+    [code[0], code[1], of.jt, of.jf, k[0], k[1], k[2], k[3]]
+}
+
 fn programs() -> Result<Vec<BpfProgram>, Box<dyn std::error::Error>> {
     let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
     let errno = |errno: Errno| SeccompAction::Errno(errno.raw_os_error().unsigned_abs());
@@ -116,6 +151,14 @@ fn programs() -> Result<Vec<BpfProgram>, Box<dyn std::error::Error>> {
     refused.insert(libc::SYS_clone, vec![SeccompRule::new(vec![own_users])?]);
     let types = SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, TIOCSTI)?;
     refused.insert(libc::SYS_ioctl, vec![SeccompRule::new(vec![types])?]);
+    for call in [libc::SYS_socket, libc::SYS_socketpair] {
+        let other = |family: &libc::c_int| {
+            let family = u64::from(family.unsigned_abs());
+            SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)
+        };
+        let others = FAMILIES.iter().map(other).collect::<Result<Vec<_>, _>>()?;
+        refused.insert(call, vec![SeccompRule::new(others)?]);
+    }
     // Its flags are in memory, where a filter can't look. Who is told that there is no such call uses the old one.
     let unknown = BTreeMap::from([(libc::SYS_clone3, vec![])]);
     let mut programs = vec![make(refused, errno(Errno::PERM))?, make(unknown, errno(Errno::NOSYS))?];

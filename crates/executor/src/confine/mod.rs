@@ -110,6 +110,21 @@ impl Confinement {
     }
 }
 
+/// Returns the filters of system calls, for another program to load.
+pub(crate) fn filters() -> io::Result<Vec<OwnedFd>> {
+    calls::as_files()
+}
+
+/// Gives this process a session keyring of its own instead of that of whoever started it, whose keys are not for jobs.
+/// Where there is no room for one more, or there are no keyrings, it keeps what it has. It makes one system call.
+pub(crate) fn leave_keyring() {
+    const JOIN_SESSION_KEYRING: libc::c_int = 1;
+    #[expect(unsafe_code, reason = "neither `std` nor rustix has keyrings")]
+    // SAFETY: the call is given no name, so that it reads nothing.
+    let _or_keeps_it =
+        unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, std::ptr::null::<libc::c_char>()) };
+}
+
 /// What a child puts on.
 #[derive(Debug, Default)]
 pub(crate) struct Prepared {

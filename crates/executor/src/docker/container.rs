@@ -7,8 +7,10 @@ use bollard::models::{
     ResourcesUlimits,
 };
 
+use sha2::{Digest, Sha256};
+
 use crate::{
-    Capability, Job, JobError, JobId, JobProblem, Network, Root, User, Volume,
+    Capability, Job, JobError, JobId, JobProblem, Network, Owner, Root, User, Volume,
     docker::{Description, DockerOptions, EngineKind, input::FOLDER},
 };
 
@@ -21,9 +23,28 @@ pub(crate) fn name(id: &JobId) -> String {
     format!("windlass-{id}")
 }
 
-/// The engine's name of a volume.
-pub(crate) fn volume_name(volume: &Volume) -> String {
-    format!("windlass-volume-{}", volume.name)
+/// The engine's name of a volume. It carries the owner: an engine is shared by projects, and their volumes are not.
+pub(crate) fn volume_name(owner: &Owner, volume: &Volume) -> String {
+    format!("{}{}-{}", VOLUME, in_names(owner), volume.name)
+}
+
+/// The name that a volume had before names carried the owner.
+pub(crate) fn former_volume_name(volume: &Volume) -> String {
+    format!("{VOLUME}{}", volume.name)
+}
+
+const VOLUME: &str = "windlass-volume-";
+
+/// An owner as engines let it stand in names. One that they don't let is told from others by a digest.
+fn in_names(owner: &Owner) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
+    let text = owner.as_str();
+    if text.chars().all(fits) {
+        return text.to_owned();
+    }
+    let digest = Sha256::digest(text.as_bytes());
+    let plain: String = text.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+    format!("{plain}.{}", hex::encode(&digest[..6]))
 }
 
 /// What must hold of a job beyond what holds for all runtimes.
@@ -68,7 +89,7 @@ pub(crate) fn body(job: &Job, around: Around<'_>) -> ContainerCreateBody {
     host.readonly_rootfs = Some(job.isolation.root == Root::ReadOnly);
     host.cap_add = Some(job.isolation.capabilities.iter().cloned().collect());
     host.volumes_from = Some(volumes_from);
-    host.mounts = Some(job.volumes.iter().map(mount).collect());
+    host.mounts = Some(job.volumes.iter().map(|volume| mount(&job.owner, volume)).collect());
     host.cgroup_parent.clone_from(&options.cgroup_parent);
     ContainerCreateBody {
         image: Some(image),
@@ -148,10 +169,10 @@ fn network(network: &Network, anchor: &str) -> String {
     }
 }
 
-fn mount(volume: &Volume) -> Mount {
+fn mount(owner: &Owner, volume: &Volume) -> Mount {
     Mount {
         typ: Some(MountType::VOLUME),
-        source: Some(volume_name(volume)),
+        source: Some(volume_name(owner, volume)),
         target: Some(volume.path.clone()),
         volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..MountVolumeOptions::default() }),
         ..Mount::default()

@@ -8,7 +8,7 @@ use std::{
 };
 
 use bollard::{
-    API_DEFAULT_VERSION, Docker,
+    API_DEFAULT_VERSION, ClientVersion, Docker,
     models::{SystemInfo, SystemVersion},
     query_parameters::{RemoveContainerOptionsBuilder, WaitContainerOptionsBuilder},
 };
@@ -47,6 +47,8 @@ pub struct Engine {
     docker: Docker,
     endpoint: Arc<Endpoint>,
     limit: Duration,
+    /// What it said of its version when it was connected to, where it was asked.
+    version: Option<Arc<SystemVersion>>,
 }
 
 /// What an engine is and what it enforces, for people and for deciding what a job may ask.
@@ -103,13 +105,28 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Unreachable`] or [`EngineError::Slow`].
     pub async fn connect_to(endpoint: Endpoint) -> Result<Self, EngineError> {
-        let docker = open(&endpoint)?;
-        let engine = Self { docker, endpoint: Arc::new(endpoint), limit: CALL_LIMIT };
+        let docker = open(&endpoint, API_DEFAULT_VERSION)?;
+        let engine = Self { docker, endpoint: Arc::new(endpoint), limit: CALL_LIMIT, version: None };
         engine.ping().await?;
-        let negotiated = engine.docker.clone().negotiate_version();
-        // It is there; how long it takes to describe itself is another matter.
-        let docker = engine.within(CALL_LIMIT, "agree on a version", negotiated).await?;
-        Ok(Self { docker, ..engine })
+        // It is there; how long it takes to describe itself is another matter. Some take a second, so it is asked once.
+        if let Host::Ssh(_) = engine.endpoint.host {
+            // Another client would be another session of `ssh`.
+            let negotiated = engine.docker.clone().negotiate_version();
+            let docker = engine.within(CALL_LIMIT, "agree on a version", negotiated).await?;
+            return Ok(Self { docker, ..engine });
+        }
+        let version = engine.within(CALL_LIMIT, "agree on a version", engine.docker.version()).await?;
+        let docker = match spoken(&version) {
+            Some(spoken) if spoken < *API_DEFAULT_VERSION => open(&engine.endpoint, &spoken)?,
+            Some(_) => engine.docker,
+            None => {
+                return Err(EngineError::Protocol {
+                    action: "agree on a version".to_owned(),
+                    problem: format!("it speaks `{}`", version.api_version.unwrap_or_default()),
+                });
+            }
+        };
+        Ok(Self { docker, version: Some(Arc::new(version)), ..engine })
     }
 
     /// Gives each call at the most this long.
@@ -139,11 +156,21 @@ impl Engine {
     /// # Errors
     /// [`EngineError`] when it doesn't answer.
     pub async fn describe(&self) -> Result<Description, EngineError> {
-        let version = self.call("tell its version", self.docker.version()).await?;
-        let info = self.call("describe itself", self.docker.info()).await?;
-        let rootless = match kind(&version) {
-            EngineKind::Docker => Some(security(&info).any(|option| option.contains("rootless"))),
-            EngineKind::Podman => podman::is_rootless(&self.endpoint).await,
+        let version = match &self.version {
+            Some(version) => version.clone(),
+            None => Arc::new(self.call("tell its version", self.docker.version()).await?),
+        };
+        let info = self.call("describe itself", self.docker.info());
+        let (info, rootless) = match kind(&version) {
+            EngineKind::Docker => {
+                let info = info.await?;
+                let rootless = security(&info).any(|option| option.contains("rootless"));
+                (info, Some(rootless))
+            }
+            EngineKind::Podman => {
+                let (info, rootless) = tokio::join!(info, podman::is_rootless(&self.endpoint));
+                (info?, rootless)
+            }
         };
         Ok(self.description(&version, &info, rootless))
     }
@@ -237,7 +264,13 @@ impl Engine {
     }
 }
 
-fn open(endpoint: &Endpoint) -> Result<Docker, EngineError> {
+/// The version of its interface that an engine speaks; `None` if it is none.
+fn spoken(version: &SystemVersion) -> Option<ClientVersion> {
+    let (major, minor) = version.api_version.as_deref()?.split_once('.')?;
+    Some(ClientVersion { major_version: major.parse().ok()?, minor_version: minor.parse().ok()? })
+}
+
+fn open(endpoint: &Endpoint, version: &ClientVersion) -> Result<Docker, EngineError> {
     let address = endpoint.host.to_string();
     if let Host::Ssh(machine) = &endpoint.host
         && let Some((machine, port)) = with_port(machine)
@@ -252,14 +285,12 @@ fn open(endpoint: &Endpoint) -> Result<Docker, EngineError> {
         });
     }
     let docker = match (&endpoint.host, &endpoint.tls) {
-        (Host::Unix(path), _) => {
-            Docker::connect_with_unix(&path.to_string_lossy(), NEVER, API_DEFAULT_VERSION)
-        }
-        (Host::Tcp(_), None) => Docker::connect_with_http(&address, NEVER, API_DEFAULT_VERSION),
+        (Host::Unix(path), _) => Docker::connect_with_unix(&path.to_string_lossy(), NEVER, version),
+        (Host::Tcp(_), None) => Docker::connect_with_http(&address, NEVER, version),
         (Host::Tcp(_), Some(tls)) => {
-            Docker::connect_with_ssl(&address, &tls.key, &tls.cert, &tls.ca, NEVER, API_DEFAULT_VERSION)
+            Docker::connect_with_ssl(&address, &tls.key, &tls.cert, &tls.ca, NEVER, version)
         }
-        (Host::Ssh(_), _) => Docker::connect_with_ssh(&address, NEVER, API_DEFAULT_VERSION, None),
+        (Host::Ssh(_), _) => Docker::connect_with_ssh(&address, NEVER, version, None),
     };
     docker.map_err(|error| classified(&endpoint.to_string(), "connect", ping_limit(&endpoint.host), error))
 }
@@ -297,6 +328,7 @@ fn capabilities(info: &SystemInfo, rootless: bool, cgroup: &str) -> BTreeSet<Cap
         Capability::User,
         Capability::Isolation,
         Capability::TmpLimit,
+        Capability::OpenFilesLimit,
     ]
     .into();
     for (limit, told) in [

@@ -49,6 +49,21 @@ pub enum EngineError {
         /// What is odd about it.
         problem: String,
     },
+    /// There is a volume of a version whose volumes carried no owner, and none of the owner's. It may have what is needed, or
+    /// be another project's: a person has to say.
+    #[error(
+        "the volume `{volume}` would be `{name}`, which is not there, and `{former}` of an earlier version is: \
+         keep what it has by `docker run --rm -v {former}:/from -v {name}:/to busybox cp -a /from/. /to`, or, if no \
+         project needs it, remove it by `docker volume rm {former}`"
+    )]
+    FormerVolume {
+        /// The volume, as jobs name it.
+        volume: String,
+        /// What the engine called it.
+        former: String,
+        /// What the engine will call it.
+        name: String,
+    },
     /// An image is not there, and may not be pulled or can't be.
     #[error("there is no image `{image}`: {problem}")]
     NoImage {

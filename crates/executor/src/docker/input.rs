@@ -45,6 +45,9 @@ impl Input {
             .iter()
             .for_each(|(name, value)| record(&mut plain, b'e', format!("{name}={value}").as_bytes()));
         record(&mut plain, b'n', self.numbers().as_bytes());
+        if let Some(files) = job.limits.open_files {
+            record(&mut plain, b'd', files.to_string().as_bytes());
+        }
         for output in &job.outputs {
             record(&mut plain, b'o', format!("{} {}", output.max_bytes, output.path).as_bytes());
         }

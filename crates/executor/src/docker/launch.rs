@@ -50,7 +50,8 @@ pub(crate) async fn launch(shared: &Shared, id: &JobId, job: &Job) -> Result<Lau
     let image = job.image.as_deref().or(shared.options.image.as_deref()).unwrap_or_default();
     let environment = &shared.options.environment;
     let volumes =
-        try_join_all(job.volumes.iter().map(|volume| shared.tools.volume(&shared.description, volume)));
+        job.volumes.iter().map(|volume| shared.tools.volume(&shared.description, &job.owner, volume));
+    let volumes = try_join_all(volumes);
     let (image, _) = tokio::try_join!(
         async {
             let found = shared.engine.ensure_image(image, job.isolation.pull, environment, |_| {}).await;

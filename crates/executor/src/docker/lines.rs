@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-use crate::{Captured, End, Outcome, Output, StartFailure, Stream, Timestamp, docker::labels::Record};
+use crate::{
+    Captured, End, Outcome, Output, StartFailure, Stream, Timestamp, docker::labels::Record,
+    outcome::LEFT_BEHIND,
+};
 
 /// One thing that was told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +24,8 @@ pub(crate) enum Line {
     Last(Stream, Vec<u8>),
     /// What became of an output, by its number.
     Output(usize, Output),
+    /// It has left processes running, with these names.
+    LeftBehind(Vec<String>),
     /// The next piece of an output.
     Piece(Vec<u8>),
     /// It has ended.
@@ -87,6 +92,7 @@ fn parsed(line: &str) -> Option<Line> {
             let (number, state) = rest.split_once(' ')?;
             Line::Output(number.parse().ok()?, output(state)?)
         }
+        "L" => Line::LeftBehind(text(rest)?.lines().take(LEFT_BEHIND).map(str::to_owned).collect()),
         "f" => Line::Piece(STANDARD.decode(rest).ok()?),
         "X" => Line::Ended(ended(rest)?),
         _ => return None,
@@ -144,6 +150,7 @@ pub(crate) struct Collector {
     started: Option<Timestamp>,
     streams: [Kept; 2],
     outputs: BTreeMap<String, Output>,
+    left_behind: Vec<String>,
     /// Which output the next piece belongs to.
     current: Option<String>,
 }
@@ -151,7 +158,8 @@ pub(crate) struct Collector {
 impl Collector {
     pub(crate) fn new(record: Record) -> Self {
         let streams = [Kept::new(record.limits.stdout_bytes), Kept::new(record.limits.stderr_bytes)];
-        Self { record, accepted: false, started: None, streams, outputs: BTreeMap::new(), current: None }
+        let (outputs, left_behind) = (BTreeMap::new(), Vec::new());
+        Self { record, accepted: false, started: None, streams, outputs, left_behind, current: None }
     }
 
     /// Tells whether the job has been told that everything is there.
@@ -165,6 +173,7 @@ impl Collector {
             Line::Accepted => self.accepted = true,
             Line::Refused(_) => {}
             Line::Started(at) => self.started = Some(at),
+            Line::LeftBehind(names) => self.left_behind = names,
             Line::Written(stream, bytes) => self.streams[index(stream)].written(&bytes),
             Line::Last(stream, bytes) => self.streams[index(stream)].last.extend(bytes),
             Line::Output(number, output) => {
@@ -205,6 +214,7 @@ impl Collector {
         outcome.stdout = stdout.captured(totals.map(|totals| totals[0]));
         outcome.stderr = stderr.captured(totals.map(|totals| totals[1]));
         outcome.outputs = std::mem::take(&mut self.outputs);
+        outcome.left_behind = std::mem::take(&mut self.left_behind);
         for request in &self.record.outputs {
             outcome.outputs.entry(request.name.clone()).or_insert(Output::Missing);
         }

@@ -178,12 +178,19 @@ impl Life {
             }
             Ok(Launched::Exists) => self.give_up(Ok(())),
             Err(EngineError::NoImage { image, problem }) => {
-                let end = End::NotStarted(StartFailure::ImageNotFound { image, why: problem });
-                self.ended(Outcome::new(end, Timestamp::now()));
-                self.accepted(Ok(()));
+                self.not_started(StartFailure::ImageNotFound { image, why: problem });
+            }
+            Err(error @ EngineError::FormerVolume { .. }) => {
+                self.not_started(StartFailure::Other(error.to_string()));
             }
             Err(error) => self.give_up(Err(error)),
         }
+    }
+
+    /// It has ended before anything of it was on the engine.
+    fn not_started(&mut self, why: StartFailure) {
+        self.ended(Outcome::new(End::NotStarted(why), Timestamp::now()));
+        self.accepted(Ok(()));
     }
 
     /// Waits for its turn; `None` if it ended before it came.

@@ -230,6 +230,20 @@ impl DockerRuntime {
         Ok(reaped)
     }
 
+    /// Tells whether a client has anything on the engine; without a name, whether a dead one has a job there.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Unavailable`] when the engine doesn't answer.
+    pub async fn has_left(&self, client: Option<&str>) -> Result<bool, RuntimeError> {
+        if let Some(client) = client {
+            return Ok(!self.containers(labels::CLIENT, Some(client)).await?.is_empty());
+        }
+        let jobs = self.containers(labels::JOB, None).await?;
+        let others = self.containers(labels::ROLE, None).await?;
+        let alive = self.living(&others);
+        Ok(jobs.iter().any(|job| !alive.contains(client_of(job))))
+    }
+
     /// Removes containers that are no jobs of clients that are dead.
     async fn remove_abandoned(&self, others: &[ContainerSummary], alive: &BTreeSet<&str>) {
         for container in others.iter().filter(|other| is_old(other) && !alive.contains(client_of(other))) {

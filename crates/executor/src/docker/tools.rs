@@ -17,10 +17,10 @@ use futures::StreamExt;
 use tokio::{io::AsyncWrite, sync::Mutex, task::AbortHandle};
 
 use crate::{
-    Volume,
+    Owner, Volume,
     docker::{
         Description, Engine, EngineError, EngineKind,
-        container::{INIT, TOOLS, strict, volume_name},
+        container::{INIT, TOOLS, former_volume_name, strict, volume_name},
         images,
         input::FOLDER,
         labels,
@@ -178,17 +178,25 @@ impl Tools {
         Ok(Some(name))
     }
 
-    /// Makes a named volume that everybody may write, if there is none of that name.
-    pub(crate) async fn volume(&self, engine: &Description, volume: &Volume) -> Result<(), EngineError> {
-        let (docker, source) = (self.engine.client(), volume_name(volume));
-        match self.engine.call("look for a volume", docker.inspect_volume(&source)).await {
-            Ok(_) => return Ok(()),
-            Err(error) if error.is_absent() => {}
-            Err(error) => return Err(error),
+    /// Makes a volume of an owner that everybody may write, if there is none of that name.
+    pub(crate) async fn volume(
+        &self,
+        engine: &Description,
+        owner: &Owner,
+        volume: &Volume,
+    ) -> Result<(), EngineError> {
+        let (docker, source) = (self.engine.client(), volume_name(owner, volume));
+        if self.has_volume(&source).await? {
+            return Ok(());
         }
+        let former = former_volume_name(volume);
+        if self.has_volume(&former).await? {
+            return Err(EngineError::FormerVolume { volume: volume.name.to_string(), former, name: source });
+        }
+        let labels = [(labels::ROLE, "volume"), (labels::OWNER, owner.as_str())];
         let request = VolumeCreateRequest {
             name: Some(source.clone()),
-            labels: Some([(labels::ROLE.to_owned(), "volume".to_owned())].into()),
+            labels: Some(labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into()),
             ..VolumeCreateRequest::default()
         };
         self.engine.call("make a volume", docker.create_volume(request)).await?;
@@ -207,6 +215,15 @@ impl Tools {
         self.create(&name, self.body("volume", host)).await?;
         self.remove(&name).await;
         Ok(())
+    }
+
+    async fn has_volume(&self, name: &str) -> Result<bool, EngineError> {
+        let docker = self.engine.client();
+        match self.engine.call("look for a volume", docker.inspect_volume(name)).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.is_absent() => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Ends the anchor, if there is one, and waits until it is gone.

@@ -138,7 +138,8 @@ impl Carrier for WarmContainers {
     async fn shape(&self, job: &Job) -> Option<Shape> {
         runner::program()?;
         // A volume that is new belongs to root until a fresh container has made it its job's.
-        if !job.volumes.is_empty() {
+        // And the runner sets no limit on open files.
+        if !job.volumes.is_empty() || job.limits.open_files.is_some() {
             return None;
         }
         let image = job.image.clone()?;

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LAST_WORDS: u64 = 4096;
 
 /// How to start the supervisor: a program whose `main` calls [`supervise`](super::supervise) when it gets these
-/// arguments.
+/// arguments, and nothing else.
 ///
 /// Mostly that is the embedding program itself, with a hidden argument:
 ///
@@ -33,9 +33,8 @@ const LAST_WORDS: u64 = 4096;
 /// use windlass_executor::process::{SupervisorCommand, supervise};
 ///
 /// fn main() -> ExitCode {
-///     let mut args = env::args_os().skip(1);
-///     if args.next().is_some_and(|first| first == "--supervise-jobs") {
-///         return supervise(args);
+///     if env::args_os().nth(1).is_some_and(|first| first == "--supervise-jobs") {
+///         return supervise();
 ///     }
 ///     let command = SupervisorCommand::this_program(["--supervise-jobs"]);
 ///     // … ProcessRuntime::open("state", command) …
@@ -50,7 +49,7 @@ pub struct SupervisorCommand {
 }
 
 impl SupervisorCommand {
-    /// Names a program and the arguments that come before what [`supervise`](super::supervise) is given.
+    /// Names a program and the arguments that make it a supervisor.
     pub fn new<A: Into<OsString>>(program: impl Into<PathBuf>, args: impl IntoIterator<Item = A>) -> Self {
         Self { program: program.into(), args: args.into_iter().map(Into::into).collect() }
     }
@@ -81,7 +80,8 @@ impl Connection {
         let mut child = Command::new(&command.program)
             .arg0("windlass-supervisor")
             .args(&command.args)
-            .arg(state.path())
+            // Jobs can read it, or could: what stands in ours is not for them.
+            .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -95,6 +95,8 @@ impl Connection {
         };
         let replies = BufReader::new(stdout).lines();
         let mut connection = Self { stdin: child.stdin.take(), child, replies, stderr };
+        // Not an argument: everybody on the host reads those. One that doesn't hear it says why, or nothing.
+        let _heard = connection.say(&Request::Open { state: state.path().to_owned() }).await;
         match connection.greet().await {
             Ok(()) => Ok(connection),
             Err(error) => {

@@ -164,21 +164,32 @@ impl Disk {
     }
 
     fn move_away(&self, id: &JobId) -> Result<Option<PathBuf>, RuntimeError> {
-        let (folder, away) = (self.folder(id), self.staging.fresh());
-        match fs::rename(folder.path(), &away) {
+        let folder = self.folder(id);
+        match self.staging.take_away(&folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            moved => moved.map(|()| Some(away)).map_err(storage("remove", folder.path())),
+            moved => moved.map(Some).map_err(storage("remove", folder.path())),
         }
     }
 
     pub(crate) fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError> {
-        let mut ids = self.state.jobs().map_err(storage("list", self.state.path()))?;
-        ids.retain(|id| self.is_of(id, owner));
-        Ok(ids)
+        let mut own = Vec::new();
+        for id in self.state.jobs().map_err(storage("list", self.state.path()))? {
+            if self.is_of(&id, owner)? {
+                own.push(id);
+            }
+        }
+        Ok(own)
     }
 
-    fn is_of(&self, id: &JobId, owner: &Owner) -> bool {
-        record::read(&self.folder(id)).ok().flatten().is_some_and(|record| record.job.owner == *owner)
+    /// Tells whose a job is. Half a record, of which a power cut may leave one, names nobody; one that can't be read may
+    /// name anybody.
+    fn is_of(&self, id: &JobId, owner: &Owner) -> Result<bool, RuntimeError> {
+        let folder = self.folder(id);
+        match record::read(&folder) {
+            Ok(record) => Ok(record.is_some_and(|record| record.job.owner == *owner)),
+            Err(error) if error.kind() == ErrorKind::InvalidData => Ok(false),
+            Err(error) => Err(storage("read", &folder.record())(error)),
+        }
     }
 
     /// Asks every supervisor: the one that has the job knows.

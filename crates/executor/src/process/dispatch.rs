@@ -33,6 +33,9 @@ use crate::{
 /// How many orders may wait for the dispatcher, and how many marks for a follower that is slow.
 const ROOM: usize = 64;
 
+/// How many outcomes without a folder are kept for who has not waited for them yet.
+const MOST_LOST: usize = 64;
+
 /// What the dispatcher is asked.
 #[derive(Debug)]
 pub(crate) enum Order {
@@ -117,6 +120,7 @@ pub(crate) fn start(settings: Settings) -> Orders {
         connection: None,
         jobs: HashMap::new(),
         queue: VecDeque::new(),
+        lost: VecDeque::new(),
         parting: Vec::new(),
     };
     tokio::spawn(dispatcher.run(orders));
@@ -128,6 +132,8 @@ struct Dispatcher {
     connection: Option<Connection>,
     jobs: HashMap<JobId, Job>,
     queue: VecDeque<JobId>,
+    /// The outcomes that no folder has and that nobody waited for yet, the oldest first.
+    lost: VecDeque<(JobId, Box<Outcome>)>,
     /// Who waits for us to have parted.
     parting: Vec<oneshot::Sender<()>>,
 }
@@ -181,7 +187,7 @@ impl Dispatcher {
             }
             Order::Wait { id, bell } => match self.jobs.get_mut(&id) {
                 Some(job) => job.bells.push(bell),
-                None => drop(bell.send(Rung::Unknown)),
+                None => drop(bell.send(self.take_lost(&id).map_or(Rung::Unknown, Rung::Ended))),
             },
             Order::Watch { id, reply } => {
                 let marks = self.watch(&id).await;
@@ -203,6 +209,7 @@ impl Dispatcher {
             job.answer(Ok(()));
             return;
         }
+        self.take_lost(&id);
         self.jobs.insert(id.clone(), job);
         self.queue.push_back(id.clone());
         self.admit().await;
@@ -332,19 +339,41 @@ impl Dispatcher {
             Reply::Ended { id, ending, written } => {
                 if let Some(mut job) = self.jobs.remove(&id) {
                     job.answer(Ok(()));
-                    let told = written.filter(|_| job.wants == Wants::Streams);
+                    let told = match &ending.end {
+                        // Its folder has nothing to tell.
+                        End::Lost(_) => Some(written.unwrap_or_default()),
+                        _ => written.filter(|_| job.wants == Wants::Streams),
+                    };
                     let why = told.map_or(Rung::Look, |written| {
                         let folder = self.settings.state.job(&id);
                         let mut outcome = look::told(&folder, ending, written);
                         outcome.image_digest = job.image.take();
                         Rung::Ended(Box::new(outcome))
                     });
+                    if let (true, Rung::Ended(outcome)) = (job.bells.is_empty(), &why)
+                        && matches!(outcome.end, End::Lost(_))
+                    {
+                        self.keep_lost(id, outcome.clone());
+                    }
                     ring(job.bells, &why);
                 }
             }
         }
         self.admit().await;
         self.leave_the_rest();
+    }
+
+    /// Keeps an outcome for whoever waits for it next. Of very many the oldest are forgotten.
+    fn keep_lost(&mut self, id: JobId, outcome: Box<Outcome>) {
+        if self.lost.len() == MOST_LOST {
+            self.lost.pop_front();
+        }
+        self.lost.push_back((id, outcome));
+    }
+
+    fn take_lost(&mut self, id: &JobId) -> Option<Box<Outcome>> {
+        let place = self.lost.iter().position(|(lost, _)| lost == id)?;
+        self.lost.remove(place).map(|(_, outcome)| outcome)
     }
 
     /// Goes on without the supervisor: ends what it left, wakes who waits, and starts another for the queue.

@@ -4,7 +4,7 @@
 //! it. So nobody has to wait for a slow reader, and nothing is kept in memory for it. Marks may get lost when somebody
 //! is slow, and of a job of another owner there are none: so the files are looked at now and then in any case.
 
-use std::{fs::File, io, time::Duration};
+use std::{io, time::Duration};
 
 use tokio::{
     sync::mpsc,
@@ -18,6 +18,7 @@ use crate::{
         dispatch::Mark,
         layout::JobFolder,
         look::{self, Look},
+        memory,
     },
 };
 
@@ -148,7 +149,7 @@ fn index(stream: Stream) -> usize {
 }
 
 fn read(folder: &JobFolder, stream: Stream, from: u64, length: u64) -> io::Result<Vec<u8>> {
-    match File::open(folder.spill(stream)) {
+    match memory::open(&folder.spill(stream)) {
         Ok(mut file) => look::read_range(&mut file, from, length),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),

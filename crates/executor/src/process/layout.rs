@@ -7,7 +7,7 @@
 //!           work/            its working folder
 //!           tmp/             its TMPDIR
 //!           room             a link to where its room was made, if that was made ahead; its processes name that place
-//!           stdout stderr    what it wrote, from the beginning, up to the limit
+//!           stdout stderr    what it wrote, from the beginning, up to the limit; a link into memory while it is short
 //!           stdout.tail …    the end of it, if it wrote more
 //! <state>/.staging/<owner>/  jobs not yet started, and jobs being removed; locked by its owner. A supervisor that makes
 //!                            rooms ahead has one too, with their working folders

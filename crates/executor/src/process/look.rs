@@ -19,7 +19,7 @@ use crate::{
     Captured, End, Outcome, Output, OutputRequest, Stream, Timestamp,
     process::{
         layout::{JobFolder, read_if_there},
-        procfs,
+        memory, procfs,
         record::{self, Ending, JobRecord},
         wire::Written,
     },
@@ -93,6 +93,7 @@ pub(crate) fn end_leftovers(folder: &JobFolder) -> io::Result<()> {
 pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome> {
     let mut outcome = remains(folder, ending.end.clone(), ending.ended, |stream| Some(ending.total(stream)))?;
     outcome.started = ending.started;
+    outcome.left_behind.clone_from(&ending.left_behind);
     Ok(outcome)
 }
 
@@ -105,6 +106,7 @@ pub(crate) fn told(folder: &JobFolder, ending: Ending, written: [Written; 2]) ->
     };
     let mut outcome = Outcome::new(ending.end, ending.ended);
     outcome.started = ending.started;
+    outcome.left_behind = ending.left_behind;
     outcome.stdout = captured(Stream::Stdout, stdout);
     outcome.stderr = captured(Stream::Stderr, stderr);
     outcome
@@ -136,7 +138,7 @@ fn remains(
 /// Takes `keep` bytes of a stream, half of them from its end, out of the files in which it was stored.
 fn captured(folder: &JobFolder, stream: Stream, total: Option<u64>, keep: u64) -> io::Result<Captured> {
     let path = folder.spill(stream);
-    let mut file = match File::open(&path) {
+    let mut file = match memory::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Ok(Captured::new([], [], total.unwrap_or(0)));
         }

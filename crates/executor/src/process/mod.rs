@@ -23,6 +23,7 @@ mod follow;
 pub(crate) mod groups;
 mod layout;
 mod look;
+mod memory;
 mod options;
 mod procfs;
 mod record;

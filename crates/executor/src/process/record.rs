@@ -80,12 +80,23 @@ pub(crate) struct Ending {
     /// How many bytes the job wrote to each stream.
     pub(crate) stdout: u64,
     pub(crate) stderr: u64,
+    /// The names of processes that it had left running.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_behind: Vec<String>,
 }
 
 impl Ending {
     /// The ending of a job that never ran.
     pub(crate) fn unstarted(end: End) -> Self {
-        Self { version: Version, end, started: None, ended: Timestamp::now(), stdout: 0, stderr: 0 }
+        Self {
+            version: Version,
+            end,
+            started: None,
+            ended: Timestamp::now(),
+            stdout: 0,
+            stderr: 0,
+            left_behind: Vec::new(),
+        }
     }
 
     pub(crate) fn total(&self, stream: Stream) -> u64 {

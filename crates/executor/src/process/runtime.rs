@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use crate::{
-    Capabilities, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, StartFailure,
+    Capabilities, Capability, Events, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError, StartFailure,
     cgroup::ControlGroups,
     confine::Confinement,
     process::{
@@ -205,7 +205,7 @@ impl Runtime for ProcessRuntime {
     }
 
     fn capabilities(&self) -> Capabilities {
-        ControlGroups::probe().limits
+        ControlGroups::probe().limits.iter().chain([Capability::OpenFilesLimit]).collect()
     }
 
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {

@@ -20,6 +20,7 @@ use crate::{
     outcome::Version,
     process::{
         layout::{JobFolder, StateDir, entries, storage},
+        memory::Memory,
         procfs::MARK,
         record::{Ending, JobRecord, create, line},
         wire::Input,
@@ -47,6 +48,7 @@ pub(crate) struct Staging {
     next: AtomicU64,
     /// Folders for jobs, with nothing in them but the folders of every job.
     ahead: Mutex<Vec<JobFolder>>,
+    memory: Memory,
     _lock: File,
 }
 
@@ -81,7 +83,11 @@ impl Staging {
         for path in (0..TRIES).map(own) {
             // Others may sweep it away between its making and its locking.
             if let Some(lock) = locked(&path).map_err(storage("make", &path))? {
-                return Ok(Self { path, next: AtomicU64::new(0), ahead: Mutex::default(), _lock: lock });
+                // Only now is the state folder held: it may have been removed and made anew before.
+                let memory = Memory::of(state);
+                memory.sweep(state).map_err(storage("clean up what is in memory of", state.path()))?;
+                let (next, ahead) = (AtomicU64::new(0), Mutex::default());
+                return Ok(Self { path, next, ahead, memory, _lock: lock });
             }
         }
         let swept = io::Error::other("others keep on removing it");
@@ -137,6 +143,15 @@ impl Staging {
         Ok(folder)
     }
 
+    /// Takes a folder out of sight, and what its job has in memory with it.
+    pub(crate) fn take_away(&self, folder: &JobFolder) -> io::Result<PathBuf> {
+        let away = self.fresh();
+        // First: in between we may die, and the links would go with the folder.
+        self.memory.forget(folder);
+        fs::rename(folder.path(), &away)?;
+        Ok(away)
+    }
+
     /// Returns a path that nobody else uses, for something that is going away.
     pub(crate) fn fresh(&self) -> PathBuf {
         self.path.join(self.next.fetch_add(1, Ordering::Relaxed).to_string())
@@ -157,6 +172,7 @@ impl Drop for Staging {
         let _left_for_the_next = self.path.parent().map(sweep);
         // Jobs that the supervisor has not taken yet may still be there; the next owner sweeps them. Who comes last
         // removes what is above as well.
+        self.memory.leave();
         let empty = |path: &Path| fs::remove_dir(path).is_ok();
         let _last = self.path.ancestors().take(3).all(empty);
     }

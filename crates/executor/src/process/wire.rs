@@ -1,9 +1,10 @@
 //! What owner and supervisor say to each other: one JSON document a line.
 //!
-//! The owner speaks on the supervisor's stdin, the supervisor answers on its stdout, the hello first. The end of
-//! the supervisor's stdin is the death of its owner; the end of its stdout is its own.
+//! The owner speaks on the supervisor's stdin, the supervisor answers on its stdout. The owner opens with the folder of the
+//! jobs, which is so in nobody's sight, and the supervisor answers with its hello. The end of the supervisor's stdin is the
+//! death of its owner; the end of its stdout is its own.
 
-use std::{fmt, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +12,14 @@ use crate::{JobId, Stream, Timestamp, process::record::Ending};
 
 /// The version of this language. Both sides are mostly the same file; they differ when the owner's program was
 /// replaced on disk while it ran.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// What an owner asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
+    /// The folder of the jobs: the first request, and no other.
+    Open { state: PathBuf },
     /// Move this staged folder into place and run the job in it. What it reads comes along if that is short, else it is
     /// in the folder.
     Start { id: JobId, staged: String, stdin: Option<Input> },

@@ -34,6 +34,7 @@ pub(crate) mod plan;
 mod probe;
 mod runtime;
 
+pub use self::options::DEFAULT_BOUNDS;
 pub use self::{
     options::SandboxOptions,
     probe::{Sandboxes, probe},

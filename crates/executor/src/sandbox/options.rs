@@ -2,7 +2,14 @@
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
-use crate::process::{ProcessOptions, SupervisorCommand};
+use crate::{
+    Bounds,
+    process::{ProcessOptions, SupervisorCommand},
+};
+
+/// What a job may use that asks for no limit: generous for a script, and less than what takes a machine down.
+pub const DEFAULT_BOUNDS: Bounds =
+    Bounds { memory_bytes: Some(2 << 30), pids: Some(1024), cpu_millis: None, open_files: Some(4096) };
 
 /// Where a [`SandboxRuntime`](crate::sandbox::SandboxRuntime) keeps its jobs and images, and how its sandboxes are made.
 #[derive(Debug, Clone)]
@@ -12,6 +19,7 @@ pub struct SandboxOptions {
     pub(crate) store: PathBuf,
     pub(crate) bwrap: PathBuf,
     pub(crate) tmp_bytes: u64,
+    pub(crate) bounds: Bounds,
 }
 
 impl SandboxOptions {
@@ -27,7 +35,14 @@ impl SandboxOptions {
             store: store.into(),
             bwrap: PathBuf::from("bwrap"),
             tmp_bytes: 256 << 20,
+            bounds: DEFAULT_BOUNDS,
         }
+    }
+
+    /// Holds jobs that ask for no limit of their own to these, as far as this host can enforce them.
+    pub fn bounds(mut self, bounds: Bounds) -> Self {
+        self.bounds = bounds;
+        self
     }
 
     /// Keeps volumes in this folder.

@@ -61,8 +61,15 @@ pub(crate) struct RoomVolume {
 }
 
 impl RoomPlan {
-    /// What the program that makes the room is told, in order. The program `holder` is run in it as the first process.
-    pub(crate) fn arguments(&self, work: &str, info_fd: &str, holder: &str) -> Vec<String> {
+    /// What the program that makes the room is told, in order. The program `holder` is run in it as the first process, held
+    /// to the `filters` of system calls.
+    pub(crate) fn arguments(
+        &self,
+        work: &str,
+        info_fd: &str,
+        filters: &[String],
+        holder: &str,
+    ) -> Vec<String> {
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
         let mut args: Vec<String> = Vec::new();
         let mut say = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
@@ -100,6 +107,9 @@ impl RoomPlan {
         }
         if self.network == RoomNetwork::Host {
             say(&["--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf"]);
+        }
+        for filter in filters {
+            say(&["--add-seccomp-fd", filter]);
         }
         say(&["--chdir", "/", "--", holder]);
         args

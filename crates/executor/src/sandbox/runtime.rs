@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use tokio::task::spawn_blocking;
 
 use crate::{
-    Capabilities, Capability, Events, Found, Job, JobId, Network, Outcome, Owner, Runtime, RuntimeError,
-    StartFailure,
+    Bounds, Capabilities, Capability, Events, Found, Job, JobId, Network, Outcome, Owner, Runtime,
+    RuntimeError, StartFailure,
     cgroup::ControlGroups,
     confine::Confinement,
     image::{Image, ImageError, Reference, Store},
@@ -29,6 +29,8 @@ pub struct SandboxRuntime {
     store: Arc<Store>,
     bwrap: PathBuf,
     tmp_bytes: u64,
+    /// The limits of jobs that ask for none.
+    bounds: Bounds,
 }
 
 impl SandboxRuntime {
@@ -39,11 +41,11 @@ impl SandboxRuntime {
     /// [`RuntimeError::Storage`] when the folder of the jobs can't be made. Whether the host allows rooms is found out by
     /// [`probe`](crate::sandbox::probe), and by the first job.
     pub fn open(options: SandboxOptions) -> Result<Self, RuntimeError> {
-        let SandboxOptions { jobs, store, bwrap, tmp_bytes } = options;
+        let SandboxOptions { jobs, store, bwrap, tmp_bytes, bounds } = options;
         let bwrap = find(&bwrap).ok_or_else(|| unavailable(advice::missing(&bwrap)))?;
         let store = Store::open(store).map_err(|error| unavailable(error.to_string()))?;
         let jobs = ProcessRuntime::open_with(jobs).map_err(ours)?;
-        Ok(Self { jobs, store: Arc::new(store), bwrap, tmp_bytes })
+        Ok(Self { jobs, store: Arc::new(store), bwrap, tmp_bytes, bounds })
     }
 
     /// Returns the store with the images.
@@ -95,6 +97,24 @@ impl SandboxRuntime {
         Ok(Surroundings { room: Some(room), env: image.config.env.clone(), confinement })
     }
 
+    /// Gives a job the limits that it doesn't ask for, as far as they can be enforced here.
+    fn bounded(&self, job: &Job) -> Job {
+        let can = self.capabilities();
+        let (mut job, bounds) = (job.clone(), self.bounds);
+        let limits = &mut job.limits;
+        if can.has(Capability::MemoryLimit) {
+            limits.memory_bytes = limits.memory_bytes.or(bounds.memory_bytes);
+        }
+        if can.has(Capability::PidsLimit) {
+            limits.pids = limits.pids.or(bounds.pids);
+        }
+        if can.has(Capability::CpuLimit) {
+            limits.cpu_millis = limits.cpu_millis.or(bounds.cpu_millis);
+        }
+        limits.open_files = limits.open_files.or(bounds.open_files);
+        job
+    }
+
     /// Finds a job's image.
     async fn image(&self, name: &str) -> Result<Result<Image, StartFailure>, RuntimeError> {
         let missing = |why: String| StartFailure::ImageNotFound { image: name.to_owned(), why };
@@ -125,7 +145,13 @@ impl Runtime for SandboxRuntime {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let own = [Capability::Image, Capability::Network, Capability::User, Capability::TmpLimit];
+        let own = [
+            Capability::Image,
+            Capability::Network,
+            Capability::User,
+            Capability::TmpLimit,
+            Capability::OpenFilesLimit,
+        ];
         own.into_iter().chain(ControlGroups::probe().limits.iter()).collect()
     }
 
@@ -140,7 +166,7 @@ impl Runtime for SandboxRuntime {
         match self.image(image).await? {
             Ok(image) => {
                 let surroundings = self.surroundings(job, &image)?;
-                self.jobs.submit_in(id, job, surroundings).await.map_err(ours)
+                self.jobs.submit_in(id, &self.bounded(job), surroundings).await.map_err(ours)
             }
             Err(missing) => self.jobs.submit_unstarted(id, job, missing).await.map_err(ours),
         }

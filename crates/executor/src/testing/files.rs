@@ -95,7 +95,7 @@ pub async fn outputs_of_a_failed_job(subject: &Subject) {
     assert_eq!(outcome.outputs.get("log"), Some(&Output::Content(b"why\n".to_vec())));
 }
 
-/// A volume is the same folder for each job that names it.
+/// A volume is the same folder for each job of one owner that names it.
 pub async fn volumes_outlive_jobs(subject: &Subject) {
     let name: VolumeName = subject.name.parse().expect("the name of a case makes a volume name");
     let variable = format!("WINDLASS_VOLUME_{}", subject.name.to_uppercase().replace('-', "_"));

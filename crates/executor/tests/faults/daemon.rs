@@ -181,7 +181,8 @@ impl Daemon {
             let volumes = self.ask(&["volume", "ls", "--quiet"]);
             let (named, others): (Vec<_>, Vec<_>) =
                 volumes.lines().partition(|name| name.starts_with("windlass-"));
-            let is_clean = named == ["windlass-volume-count"] && others.len() <= volumes_without_a_name;
+            let is_clean =
+                named == ["windlass-volume-nobody-count"] && others.len() <= volumes_without_a_name;
             if containers.is_empty() && is_clean {
                 return;
             }

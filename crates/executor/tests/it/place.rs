@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -13,6 +14,8 @@ use windlass_executor::{
     process::{ProcessOptions, ProcessRuntime, SupervisorCommand},
     testing::leftovers,
 };
+
+use crate::attempts::given;
 
 /// The longest a test waits for a fact.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -53,6 +56,15 @@ impl Place {
         numbers.filter(is_here).collect()
     }
 
+    /// Where what jobs of this place write is in memory, if the host has one for that.
+    pub(crate) fn memory(&self) -> Option<PathBuf> {
+        let is_tmpfs = |path: &Path| rustix::fs::statfs(path).is_ok_and(|found| found.f_type == 0x0102_1994);
+        let found = fs::metadata(self.state()).ok()?;
+        let user = format!("windlass-{}", rustix::process::geteuid().as_raw());
+        let folder = Path::new("/dev/shm").join(user).join(format!("{}-{}", found.dev(), found.ino()));
+        (is_tmpfs(Path::new("/dev/shm")) && !is_tmpfs(&self.state())).then_some(folder)
+    }
+
     /// All that is on the host because of this place.
     pub(crate) fn host(&self) -> BTreeSet<String> {
         let mark = self.0.path().to_str().unwrap();
@@ -68,6 +80,7 @@ impl Place {
     /// Closes the runtime, and fails if then there is a process, a folder or a file.
     pub(crate) async fn is_left_clean(&self, runtime: Arc<ProcessRuntime>) {
         assert_eq!(self.processes(), [0; 0], "processes are left");
+        let memory = self.memory();
         runtime.close().await.unwrap();
         drop(runtime);
         // The supervisor of an owner that died goes by itself, a moment after its last job has ended.
@@ -76,11 +89,13 @@ impl Place {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         assert_eq!(files(self.0.path()), [""; 0], "files are left");
+        assert!(!memory.is_some_and(|memory| memory.exists()), "files are left in memory");
     }
 }
 
 pub(crate) fn supervisor() -> SupervisorCommand {
-    SupervisorCommand::new(env!("CARGO_BIN_EXE_windlass-supervisor"), [""; 0])
+    let usual = || PathBuf::from(env!("CARGO_BIN_EXE_windlass-supervisor"));
+    SupervisorCommand::new(given().map_or_else(usual, |folder| folder.join("supervisor")), [""; 0])
 }
 
 /// Everything below a folder.

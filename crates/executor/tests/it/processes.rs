@@ -1,13 +1,23 @@
 //! What the processes of a job may, and what becomes of them.
 
-use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use windlass_executor::{
     End, Found, Job, JobEvent, JobId, Limits, OnOwnerDeath, Runtime, RuntimeError,
     process::{Confinement, ControlGroups, ProcessOptions, ProcessRuntime, SupervisorCommand},
 };
 
-use crate::place::{Place, until};
+use crate::{
+    attempts::Host,
+    place::{Place, files, until},
+};
 
 fn sh(script: &str) -> Job {
     Job::command("sh").args(["-c", script])
@@ -209,8 +219,8 @@ async fn a_supervisor_that_is_none_is_named() {
         ),
         (
             "sh",
-            vec!["-c", "echo '{\"hello\":{\"version\":3}}'"],
-            "the runtime `process` is not available: its supervisor speaks version 3, this program 2: restart the older one",
+            vec!["-c", "echo '{\"hello\":{\"version\":4}}'"],
+            "the runtime `process` is not available: its supervisor speaks version 4, this program 3: restart the older one",
         ),
     ] {
         let command = SupervisorCommand::new(program, args);
@@ -357,5 +367,166 @@ async fn a_process_that_hides_ends_with_its_job() {
     runtime.cancel(&id("other"), Duration::ZERO).await.unwrap();
     runtime.wait(&id("other")).await.unwrap();
     runtime.remove(&id("other")).await.unwrap();
+    place.is_left_clean(runtime).await;
+}
+
+/// The supervisor is the parent of jobs, which are the same user: nothing of what its owner was told stands in it.
+#[tokio::test]
+async fn a_job_reads_nothing_of_its_supervisor() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    // Cargo gives tests an environment, and so has whoever starts them.
+    assert!(std::env::vars_os().count() > 0);
+    let job = sh("tr '\\0' '\\n' < /proc/$PPID/environ; tr '\\0' ' ' < /proc/$PPID/cmdline");
+    let outcome = runtime.run(&id("look"), &job).await.unwrap();
+    assert_eq!(outcome.stdout.text().trim_end(), "windlass-supervisor");
+    // Root may all the same: it is asked as somebody else.
+    if rustix::process::geteuid().is_root() {
+        let job = sh("exec 2>&1; setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all sh -c \
+                      'test -r /proc/$0/mem || echo closed; cat /proc/$0/environ; : > /proc/$0/mem' $PPID");
+        let said = runtime.run(&id("look"), &job).await.unwrap().stdout.text();
+        assert!(said.matches("ermission denied").count() >= 1, "{said}");
+    }
+    place.is_left_clean(runtime).await;
+}
+
+/// What `windlass` was given for its session is not the jobs'.
+#[tokio::test]
+async fn a_process_has_no_key_of_its_owners_session() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let host = Host::new();
+    let job = host.job().args(["read-session-keyring"]);
+    let outcome = runtime.run(&id("keys"), &job).await.unwrap();
+    let text = outcome.stdout.text();
+    assert!(text.starts_with("held read-session-keyring"), "{text}{}", outcome.stderr.text());
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn what_a_job_leaves_running_is_named() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let outcome = runtime.run(&id("job"), &sh("setsid sleep 600 & sleep 600 & exit 3")).await.unwrap();
+    assert_eq!((outcome.end, outcome.left_behind), (End::Exited(3), vec!["sleep".to_owned()]));
+    // Found, it is the same.
+    runtime.submit(&id("job"), &sh("setsid sleep 600 & exit 0")).await.unwrap();
+    let outcome = runtime.wait(&id("job")).await.unwrap();
+    assert_eq!(runtime.find(&id("job")).await.unwrap(), Found::Ended(Box::new(outcome)));
+    runtime.remove(&id("job")).await.unwrap();
+    let outcome = runtime.run(&id("job"), &sh("sleep 0 & wait")).await.unwrap();
+    assert_eq!(outcome.left_behind, [""; 0]);
+    // Whoever is told to end is expected to leave some.
+    let job = sh("sleep 600 & sleep 600").timeout(Duration::from_millis(200));
+    let outcome = runtime.run(&id("job"), &job).await.unwrap();
+    assert_eq!((outcome.end, outcome.left_behind), (End::TimedOut, vec![]));
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_job_that_removes_its_own_folder_is_told_at_once() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    for job in [
+        sh("rm -rf \"${HOME%/work}\"; cd /"),
+        sh("rm -rf \"${HOME%/work}\"").output("x", "x".parse().unwrap(), 9),
+    ] {
+        let begun = std::time::Instant::now();
+        let outcome = runtime.run(&id("job"), &job).await.unwrap();
+        let End::Lost(why) = &outcome.end else { panic!("{:?}", outcome.end) };
+        assert!(why.contains("it removed its own folder") && why.contains("exited with code 0"), "{why}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+        assert_eq!(runtime.find(&id("job")).await.unwrap(), Found::Never);
+        // It may have ended before anybody waits for it.
+        runtime.submit(&id("job"), &job).await.unwrap();
+        while runtime.find(&id("job")).await.unwrap() != Found::Never {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let outcome = runtime.wait(&id("job")).await.unwrap();
+        assert!(matches!(outcome.end, End::Lost(_)), "{:?}", outcome.end);
+    }
+    place.is_left_clean(runtime).await;
+}
+
+/// What it writes may be secret, and nobody but its user is to read it, also where it is more than is kept.
+#[tokio::test]
+async fn files_of_a_running_job_are_its_users_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let mut limits = Limits::default();
+    (limits.spill_bytes, limits.stdout_bytes, limits.stderr_bytes) = (1000, 1000, 1000);
+    let job = sh("umask 0; head -c 100000 /dev/zero; echo err >&2").stdin(vec![b'x'; 100_000]).limits(limits);
+    runtime.submit(&id("job"), &job).await.unwrap();
+    runtime.wait(&id("job")).await.unwrap();
+    let folder = place.state().join("job");
+    let mode = |name: &str| fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode("."), 0o700);
+    for file in ["job.json", "stdout", "stdout.tail", "stderr"] {
+        assert_eq!(mode(file), 0o600, "{file}");
+    }
+    assert!(!folder.join("stdin").exists());
+    runtime.remove(&id("job")).await.unwrap();
+    place.is_left_clean(runtime).await;
+}
+
+/// What it writes may be secret: it is in memory and on no disk, as long as it is short.
+#[tokio::test]
+async fn what_a_job_writes_is_in_memory_while_it_is_short() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let Some(memory) = place.memory() else { return crate::skipped(&"/dev/shm is not in memory") };
+    let long = "head -c 2000000 /dev/zero | tr '\\0' x";
+    let script =
+        format!("printf hunter2; printf err >&2; mkfifo gate; read go < gate; {long}; read go < gate");
+    let mut limits = Limits::default();
+    limits.stdout_bytes = 4_000_000;
+    let job = sh(&script).limits(limits).stdin("hunter2, too");
+    runtime.submit(&id("job"), &job).await.unwrap();
+    let (stdout, stderr) = (place.state().join("job/stdout"), place.state().join("job/stderr"));
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    until("it has written", async || {
+        fs::read(&stdout).is_ok_and(|text| text == b"hunter2")
+            && fs::read(&stderr).is_ok_and(|text| text == b"err")
+    })
+    .await;
+    for stream in [&stdout, &stderr] {
+        let kept = fs::read_link(stream).unwrap();
+        assert_eq!((kept.parent(), mode(&kept), mode(&memory)), (Some(&*memory), 0o600, 0o700));
+    }
+    for file in files(place.folder()).iter().map(Path::new) {
+        let found = file.symlink_metadata().unwrap();
+        assert!(!found.is_file() || !fs::read_to_string(file).unwrap().contains("hunter2, too"), "{file:?}");
+        assert!(!found.is_file() || file != stdout && file != stderr, "{file:?}");
+    }
+    // What gets long moves to the disk.
+    fs::write(gate(&place, "job"), "on\n").unwrap();
+    until("it has moved", async || fs::metadata(&stdout).is_ok_and(|found| found.len() == 2_000_007)).await;
+    assert!(fs::read_link(&stdout).is_err() && mode(&stdout) == 0o600);
+    assert_eq!(fs::read_dir(&memory).unwrap().count(), 1);
+    fs::write(gate(&place, "job"), "on\n").unwrap();
+    let outcome = runtime.wait(&id("job")).await.unwrap();
+    let text = outcome.stdout.text();
+    assert!(text.len() == 2_000_007 && text.starts_with("hunter2xxx") && outcome.stderr.text() == "err");
+    // It goes with the job, also with one that has removed the way there.
+    runtime.remove(&id("job")).await.unwrap();
+    assert!(!memory.exists() || fs::read_dir(&memory).unwrap().count() == 0);
+    runtime.run(&id("job"), &sh("echo hunter2; sleep 0.1; rm -rf \"${HOME%/work}\"; cd /")).await.unwrap();
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn open_files_are_limited() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let mut limits = Limits::default();
+    limits.open_files = Some(64);
+    let job = sh("ulimit -n; ulimit -Hn").limits(limits.clone());
+    assert_eq!(runtime.run(&id("job"), &job).await.unwrap().stdout.text(), "64\n64\n");
+    // More than there may be can't be given, and is not pretended.
+    limits.open_files = Some(u64::MAX - 1);
+    let outcome = runtime.run(&id("job"), &sh("true").limits(limits)).await.unwrap();
+    assert!(matches!(outcome.end, End::NotStarted(_)), "{:?}", outcome.end);
     place.is_left_clean(runtime).await;
 }

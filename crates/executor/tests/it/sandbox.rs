@@ -10,7 +10,8 @@ use std::{
 
 use tempfile::TempDir;
 use windlass_executor::{
-    End, Found, Job, JobId, Network, OnOwnerDeath, Output, Runtime, RuntimeError, StartFailure, User,
+    Bounds, Capability, End, Found, Job, JobId, Limits, Network, OnOwnerDeath, Output, Runtime, RuntimeError,
+    StartFailure, User,
     image::Store,
     sandbox::{SandboxOptions, SandboxRuntime, probe},
     testing::{
@@ -20,6 +21,7 @@ use windlass_executor::{
 };
 
 use crate::{
+    attempts::{PROGRAM, are_held, given},
     images::Made,
     place::{supervisor, until},
 };
@@ -34,7 +36,8 @@ static STORE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let archive = folder.path().join("busybox.tar");
     made.docker_archive(&archive, IMAGE);
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sandbox-store");
+    let folder = given().unwrap_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
+    let place = folder.join("sandbox-store");
     Store::open(&place).unwrap().import(&archive, None).unwrap();
     Ok(place)
 });
@@ -404,4 +407,103 @@ async fn a_store_is_needed() {
     fs::write(&file, "").unwrap();
     let options = SandboxOptions::new(place.folder.path().join("jobs"), file.join("store"), supervisor());
     assert!(matches!(SandboxRuntime::open(options), Err(RuntimeError::Unavailable { .. })));
+}
+
+/// The user as whom tests are started that must not be root's. Tests make no users; `.ci/run` does.
+const USER: &str = "windlass-test";
+
+/// Who runs windlass is an ordinary user mostly, and sandboxes are made another way then.
+#[test]
+fn whatever_a_job_tries_it_stays_in_the_room_of_an_ordinary_user() {
+    if store().is_none() || given().is_some() {
+        return;
+    }
+    let passwd = fs::read_to_string("/etc/passwd").unwrap();
+    let line = passwd.lines().find(|line| line.starts_with(&format!("{USER}:")));
+    let user: Option<u32> = line.and_then(|line| line.split(':').nth(2)?.parse().ok());
+    // Who is no root is tested by the test of all.
+    let (true, Some(user)) = (rustix::process::geteuid().is_root(), user) else {
+        assert!(!is_required() || !rustix::process::geteuid().is_root(), "there is no user `{USER}`");
+        return crate::skipped(&format!("it is root who becomes the user `{USER}`, where there is one"));
+    };
+    let folder = tempfile::Builder::new().prefix("windlass-user-").tempdir_in("/tmp").unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::copy(std::env::current_exe().unwrap(), path("tests")).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_windlass-supervisor"), path("supervisor")).unwrap();
+    fs::write(path("attempts"), PROGRAM.as_slice()).unwrap();
+    for name in ["", "tests", "supervisor", "attempts"] {
+        std::os::unix::fs::chown(path(name), Some(user), Some(user)).unwrap();
+    }
+    let ran = std::process::Command::new("setpriv")
+        .args(["--reuid", USER, "--regid", USER, "--init-groups", "--reset-env", "env"])
+        .args(
+            ["HOME", "TMPDIR", "WINDLASS_TEST_FOLDER"]
+                .map(|name| format!("{name}={}", folder.path().display())),
+        )
+        .arg("WINDLASS_REQUIRE_SANDBOX=1")
+        .arg(path("tests"))
+        .args(["--exact", "sandbox::whatever_a_job_tries_it_stays_in_its_room"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    let errors = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && said.contains("1 passed"), "{said}{errors}");
+}
+
+#[tokio::test]
+async fn whatever_a_job_tries_it_stays_in_its_room() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    // Whoever it is in its own eyes, and whether its room is made for it or was made ahead.
+    for user in [None, Some(User::new(0, None))] {
+        for _ in 0..4 {
+            let mut job = sh("true");
+            job.user = user;
+            are_held(&runtime, &id("attempts"), &job, &[]).await;
+        }
+    }
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn what_a_job_leaves_running_in_its_room_is_named() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    let outcome = runtime.run(&id("job"), &sh("setsid sleep 600 & sleep 600 & exit 3")).await.unwrap();
+    assert_eq!((outcome.end, outcome.left_behind), (End::Exited(3), vec!["sleep".to_owned()]));
+    let outcome = runtime.run(&id("job"), &sh("sleep 0 & wait")).await.unwrap();
+    assert_eq!(outcome.left_behind, [""; 0]);
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_sandbox_is_limited_where_nothing_is_asked_for() {
+    let Some(place) = Place::new() else { return };
+    let bounds =
+        Bounds { memory_bytes: Some(64 << 20), pids: Some(20), cpu_millis: None, open_files: Some(100) };
+    let runtime = SandboxRuntime::open(place.options().bounds(bounds)).unwrap();
+    assert_eq!(printed(&runtime, &sh("ulimit -n; ulimit -Hn")).await, "100\n100\n");
+    let can = runtime.capabilities();
+    let flood = sh("i=0; while [ $i -lt 60 ]; do sleep 5 & i=$((i+1)); done 2>&1; wait");
+    let memory = sh("head -c 200000000 /dev/zero | tail -c 200000000 | wc -c");
+    for _ in 0..3 {
+        if can.has(Capability::PidsLimit) {
+            let outcome =
+                runtime.run(&id("job"), &flood.clone().timeout(Duration::from_secs(20))).await.unwrap();
+            let said = format!("{}{}", outcome.stdout.text(), outcome.stderr.text());
+            assert!(said.contains("fork"), "{:?}: {said}", outcome.end);
+        }
+        if can.has(Capability::MemoryLimit) {
+            let outcome = runtime.run(&id("job"), &memory).await.unwrap();
+            assert!(outcome.stdout.text() != "200000000\n", "{:?}", outcome.end);
+        }
+        // What befell another job does not befall the next in its group.
+        assert_eq!(printed(&runtime, &sh("echo well")).await, "well\n");
+    }
+    // A job may ask for more than the default, not only for less.
+    let mut limits = Limits::default();
+    limits.open_files = Some(200);
+    assert_eq!(printed(&runtime, &sh("ulimit -n").limits(limits)).await, "200\n");
+    place.is_left_clean(runtime).await;
 }

@@ -68,6 +68,34 @@ async fn a_job_that_must_finish_does_so_without_its_owner() {
     place.is_left_clean(runtime).await;
 }
 
+/// What a job wrote is in memory. It comes to the disk when the supervisor ends with nobody there to take it, and goes with the
+/// job where the supervisor was killed.
+#[tokio::test]
+async fn what_a_job_wrote_outlasts_its_owner_and_goes_with_it() {
+    let place = Place::new();
+    kill(owner(&place, "job", "finish", GATED));
+    let Some(memory) = place.memory() else { return crate::skipped(&"/dev/shm is not in memory") };
+    let stdout = place.state().join("job/stdout");
+    assert_eq!(fs::read_link(&stdout).unwrap().parent(), Some(&*memory));
+    fs::write(gate(&place, "job"), "on\n").unwrap();
+    until("the supervisor has ended", async || !memory.exists()).await;
+    assert!(fs::read_link(&stdout).is_err());
+    assert_eq!(fs::read_to_string(&stdout).unwrap(), "ready\non\n");
+    let runtime = Arc::new(place.runtime());
+    assert_eq!(runtime.wait(&id("job")).await.unwrap().stdout.text(), "ready\non\n");
+    runtime.remove(&id("job")).await.unwrap();
+
+    let supervisor = supervisor_of(&runtime).await;
+    seen(&runtime, &id("lost"), &sh(GATED)).await;
+    kill_supervisor(supervisor);
+    let outcome = runtime.wait(&id("lost")).await.unwrap();
+    assert!(matches!(outcome.end, End::Lost(_)) && outcome.stdout.text() == "ready\n", "{outcome:?}");
+    assert_eq!(fs::read_dir(&memory).unwrap().count(), 1);
+    runtime.remove(&id("lost")).await.unwrap();
+    assert!(!memory.exists() || fs::read_dir(&memory).unwrap().count() == 0);
+    place.is_left_clean(runtime).await;
+}
+
 #[tokio::test]
 async fn its_time_limit_holds_without_its_owner_too() {
     let place = Place::new();

@@ -1,12 +1,14 @@
 //! From the start of a job's main process to the moment when none of its processes is left.
 
 use std::{
+    collections::BTreeSet,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
 
 use crate::{
-    processes::{Asked, kill_all_others},
+    processes::{Asked, kill_all_others, names},
+    report::Report,
     spec::Spec,
 };
 
@@ -15,6 +17,9 @@ const DRAIN: Duration = Duration::from_millis(250);
 
 /// How long killed processes may take to go.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
+
+/// How many names of processes that were left are told.
+const NAMES: usize = 8;
 
 /// Between two looks for processes that were not asked to end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -48,8 +53,8 @@ pub(crate) enum End {
 }
 
 /// Waits for the end of the main process, brings it about when its time is over or somebody wishes it, and sees to it that
-/// nobody is left.
-pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>) -> End {
+/// nobody is left. Tells the names of those that were, where it had ended by itself.
+pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>, report: &Report) -> End {
     let over = Instant::now().checked_add(spec.timeout);
     let mut drained = 0;
     let (end, grace) = loop {
@@ -70,6 +75,11 @@ pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>) -> En
         Some(grace) => terminate(events, grace),
     };
     if !is_alone {
+        let left = if grace.is_none() { names() } else { BTreeSet::new() };
+        if !left.is_empty() {
+            let left: Vec<String> = left.into_iter().take(NAMES).collect();
+            report.say_bytes("L", left.join("\n").as_bytes());
+        }
         kill(events);
     }
     end

@@ -14,6 +14,7 @@
 //! | `a` | an argument, the program first |
 //! | `e` | a variable, `NAME=value` |
 //! | `n` | the limits in words: time limit and grace in ms, bytes kept of stdout and of stderr, bytes stored, `kill` or `finish` |
+//! | `d` | the most files that a process of the job may have open |
 //! | `f` | a file: its mode in octal and its path; the next `c` is its content |
 //! | `i` | what the job reads |
 //! | `o` | an output: its greatest size and its path |
@@ -31,6 +32,7 @@
 //! | `o bytes`, `e bytes` | it wrote this to stdout, to stderr |
 //! | `O bytes`, `E bytes` | the last it wrote of what is too much to be stored |
 //! | `F number state` | what became of an output; lines `f bytes` with its content follow |
+//! | `L bytes` | the names of processes that it has left running, a line each |
 //! | `X started ended stdout stderr end` | how it ended, when, and how many bytes it wrote; the last line |
 //!
 //! A job that must finish keeps a copy in the file `told` of its volume: what is told while the engine is dead is in no log.
@@ -145,7 +147,7 @@ fn run(spec: &Spec, report: &Report, sender: Sender<Event>, events: &Receiver<Ev
     stdout.begin(child.stdout.take());
     stderr.begin(child.stderr.take());
     let _it_waits = started.send(());
-    let end = life::run_to_end(spec, main, events);
+    let end = life::run_to_end(spec, main, events, report);
     // All who could write are gone, so both streams have ended.
     let totals = [stdout.end('O', report), stderr.end('E', report)];
     outputs::bring_back(spec, report);

@@ -1,6 +1,10 @@
 //! The other processes of the container: asked to end, killed, collected when they have ended.
 
-use std::{collections::HashSet, fs, io, sync::mpsc::Sender};
+use std::{
+    collections::{BTreeSet, HashSet},
+    fs, io,
+    sync::mpsc::Sender,
+};
 
 use crate::{life::Event, sys};
 
@@ -33,6 +37,19 @@ impl Asked {
             }
         }
     }
+}
+
+/// Returns the names of the others in this container that have not ended, each once.
+pub(crate) fn names() -> BTreeSet<String> {
+    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let named = numbers.filter(|pid| *pid != 1).filter_map(|pid| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (before, rest) = stat.rsplit_once(") ")?;
+        let is_dead = rest.starts_with(['Z', 'X']);
+        (!is_dead).then(|| before.split_once(" (").map(|(_, name)| name.to_owned()))?
+    });
+    named.collect()
 }
 
 /// Kills everybody else in this container: for its first process, -1 is all but itself.

@@ -28,6 +28,8 @@ pub(crate) struct Spec {
     pub(crate) must_finish: bool,
     /// There is something to read, in the file that [`stdin_path`] names.
     pub(crate) has_stdin: bool,
+    /// The most files that a process of it may have open.
+    pub(crate) open_files: Option<u64>,
     /// The greatest size and the path of each output.
     pub(crate) outputs: Vec<(u64, PathBuf)>,
 }
@@ -68,6 +70,7 @@ impl Spec {
                         b'a' => spec.argv.push(bytes),
                         b'e' => spec.env.push(bytes),
                         b'n' => spec.limits(&text(bytes)?)?,
+                        b'd' => spec.open_files = Some(text(bytes)?.parse().map_err(io::Error::other)?),
                         b'f' => next_file = Some(file(&text(bytes)?)?),
                         b'o' => spec.outputs.push(output(&text(bytes)?)?),
                         b'.' => return work.map(|()| Some(spec)),

@@ -25,10 +25,16 @@ pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
     let texts = |all: &[Vec<u8>]| all.iter().map(|bytes| text(bytes)).collect::<Result<Vec<_>, _>>();
     let image =
         Image::new(text(program.as_os_str().as_encoded_bytes())?, texts(&spec.argv)?, texts(&spec.env)?);
+    let open_files = spec.open_files;
     let mut command = Command::new("job");
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).current_dir(WORK);
     // SAFETY: between fork and exec only system calls are made, on values that were made before.
-    unsafe { command.pre_exec(move || Err(image.execute())) };
+    unsafe {
+        command.pre_exec(move || {
+            open_files.map_or(Ok(()), sys::limit_open_files)?;
+            Err(image.execute())
+        })
+    };
     command.spawn().map_err(|error| why_not(&program, &error))
 }
 

@@ -45,6 +45,7 @@ pub(crate) const ELOOP: i32 = 40;
 const SIG_DFL: usize = 0;
 const SIG_SETMASK: c_int = 2;
 const RLIMIT_CORE: c_int = 4;
+const RLIMIT_NOFILE: c_int = 7;
 const PR_SET_DUMPABLE: c_int = 4;
 const X_OK: c_int = 1;
 const O_WRONLY: c_int = 1;
@@ -63,6 +64,15 @@ pub(crate) fn shut_off() {
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
         setrlimit(RLIMIT_CORE, &[0, 0]);
     }
+}
+
+/// Lets this process, and those that it starts, have no more files open than this.
+pub(crate) fn limit_open_files(files: u64) -> io::Result<()> {
+    // SAFETY: a plain system call, which reads two numbers.
+    if unsafe { setrlimit(RLIMIT_NOFILE, &[files, files]) } == 0 {
+        return Ok(());
+    }
+    Err(io::Error::last_os_error())
 }
 
 /// Lets new files be read by all and written by their owner.

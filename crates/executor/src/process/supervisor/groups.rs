@@ -15,7 +15,7 @@ use rustix::{
 };
 
 use crate::{
-    Limits,
+    Bounds, Limits,
     cgroup::{self, Controller, Entrance, Group, Version, end_all, hand_on},
     process::{
         groups,
@@ -23,6 +23,9 @@ use crate::{
         supervisor::fork::{self, Child, Stack},
     },
 };
+
+/// How many groups that limit are kept for the next job.
+const IDLE_LIMITS: usize = 16;
 
 /// What is around the jobs that a group is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub(crate) struct Groups {
     /// Our own folders, with all that is ever made in them.
     made: RefCell<BTreeSet<PathBuf>>,
     idle: RefCell<Vec<Group>>,
+    /// Groups that limit, each with what it limits to and what is around its jobs.
+    idle_limits: RefCell<Vec<(Bounds, Around, Group)>>,
     next: Cell<u64>,
     /// That the kernel would not make a child in a group. Then there are no more groups that only hold together.
     gave_up: Cell<bool>,
@@ -60,6 +65,7 @@ impl Groups {
             note: groups::note(state, supervisor),
             made: RefCell::default(),
             idle: RefCell::default(),
+            idle_limits: RefCell::default(),
             next: Cell::new(0),
             gave_up: Cell::new(false),
             tried: OnceCell::new(),
@@ -78,6 +84,12 @@ impl Groups {
                 Around::Room => None,
             });
         }
+        let (bounds, mut idle) = (bounds(limits), self.idle_limits.borrow_mut());
+        let at = idle.iter().position(|(of, in_what, _)| (*of, *in_what) == (bounds, around));
+        if let Some(at) = at {
+            return Ok(Some(idle.swap_remove(at).2));
+        }
+        drop(idle);
         self.limiting(limits, &needed, around).map(Some)
     }
 
@@ -158,13 +170,20 @@ impl Groups {
     }
 
     /// Takes a group back in which nobody is any more.
-    pub(crate) fn give_back(&self, group: Group, limits: &Limits) {
-        let can_be_used = Controller::needed(limits).is_empty() && !self.gave_up.get() && group.is_as_new();
-        if can_be_used {
-            self.idle.borrow_mut().push(group);
-        } else {
-            group.remove();
+    pub(crate) fn give_back(&self, group: Group, limits: &Limits, around: Around) {
+        let is_limiting = !Controller::needed(limits).is_empty();
+        if self.gave_up.get() && !is_limiting || !group.is_as_new() {
+            return group.remove();
         }
+        if !is_limiting {
+            return self.idle.borrow_mut().push(group);
+        }
+        let mut idle = self.idle_limits.borrow_mut();
+        if idle.len() >= IDLE_LIMITS {
+            // The one that was unused for longest makes room for another kind.
+            idle.remove(0).2.remove();
+        }
+        idle.push((bounds(limits), around, group));
     }
 
     /// Goes on without groups that only hold together.
@@ -181,6 +200,12 @@ impl Groups {
             let _never_made = fs::remove_file(&self.note);
         }
     }
+}
+
+/// What of a job's limits its group enforces.
+fn bounds(limits: &Limits) -> Bounds {
+    let Limits { memory_bytes, pids, cpu_millis, .. } = *limits;
+    Bounds { memory_bytes, pids, cpu_millis, open_files: None }
 }
 
 /// A child that does nothing.

@@ -4,10 +4,13 @@
 //! program of a few system calls, assembled below, in an executable file (elf(5)) of one segment that exists in
 //! memory only. What it does:
 //!
-//! 1. it ignores SIGCHLD, so that the kernel reaps the orphans that come to it as the first process,
-//! 2. it writes a byte to its stdout and closes it: the room is ready,
-//! 3. it reads from its stdin until that ends, which is when the supervisor lets go or dies,
-//! 4. it exits, and with it, as it is the first, all that is left in the room.
+//! 1. it is not dumpable any more, so that jobs, which are the same user, can't look into it or write to its memory,
+//! 2. it ignores SIGCHLD, so that the kernel reaps the orphans that come to it as the first process,
+//! 3. it writes a byte to its stdout and closes it: the room is ready,
+//! 4. it reads from its stdin until that ends, which is when the supervisor lets go or dies,
+//! 5. it exits, and with it, as it is the first, all that is left in the room.
+//!
+//! It is held to the same system calls as jobs are: `bwrap` loads the filter before it executes this program.
 
 #![expect(unsafe_code, reason = "the program is assembled, and read as the data it is here")]
 
@@ -27,12 +30,16 @@ const MACHINE: u16 = 62;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u16 = 183;
 
-// The program: rt_sigaction(SIGCHLD, SIG_IGN), write, close, read, exit_group.
+// The program: prctl(PR_SET_DUMPABLE, 0), rt_sigaction(SIGCHLD, SIG_IGN), write, close, read, exit_group.
 #[cfg(target_arch = "x86_64")]
 std::arch::global_asm!(
     ".pushsection .rodata.windlass_holder, \"a\"",
     ".globl windlass_holder_begin",
     "windlass_holder_begin:",
+    "mov eax, 157",
+    "mov edi, 4",
+    "xor esi, esi",
+    "syscall",
     "sub rsp, 64",
     "mov qword ptr [rsp], 1",
     "mov qword ptr [rsp + 8], 0",
@@ -73,6 +80,10 @@ std::arch::global_asm!(
     ".pushsection .rodata.windlass_holder, \"a\"",
     ".globl windlass_holder_begin",
     "windlass_holder_begin:",
+    "mov x8, #167",
+    "mov x0, #4",
+    "mov x1, #0",
+    "svc #0",
     "sub sp, sp, #64",
     "mov x9, #1",
     "stp x9, xzr, [sp]",

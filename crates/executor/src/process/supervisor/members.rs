@@ -21,6 +21,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::{
     cgroup::Group,
+    outcome::LEFT_BEHIND,
     process::procfs::{self, Process, processes_since},
 };
 
@@ -106,18 +107,30 @@ impl Members {
                 && self.alive().is_ok_and(|alive| alive.is_empty())
     }
 
-    /// Ends all that are left, again and again, since some may start others in the meantime.
-    pub(crate) async fn kill(&self) {
+    /// Ends all that are left, again and again, since some may start others in the meantime. Returns the names of those that
+    /// there were first.
+    pub(crate) async fn kill(&self) -> Vec<String> {
         let limit = Instant::now() + KILL_LIMIT;
         let mut pause = FIRST_PAUSE;
+        let mut first = None;
         while !self.are_gone() && Instant::now() < limit {
+            let alive = self.alive().unwrap_or_default();
             if let Some(group) = &self.group {
                 group.kill();
             }
-            self.alive().unwrap_or_default().iter().for_each(|process| process.signal(Signal::KILL));
+            for process in &alive {
+                process.signal(Signal::KILL);
+            }
+            first.get_or_insert_with(|| names(&alive));
             sleep(pause).await;
             pause = (pause * 2).min(LAST_PAUSE);
         }
+        first.unwrap_or_default()
+    }
+
+    /// Returns the names of those that are there.
+    pub(crate) fn names(&self) -> Vec<String> {
+        names(&self.alive().unwrap_or_default())
     }
 
     /// Who becomes the parent of those whose parent has died.
@@ -163,6 +176,11 @@ impl Drop for Members {
     fn drop(&mut self) {
         self.mains.borrow_mut().remove(&self.main);
     }
+}
+
+fn names(of: &[Process]) -> Vec<String> {
+    let names: BTreeSet<&String> = of.iter().map(|process| &process.name).collect();
+    names.into_iter().take(LEFT_BEHIND).cloned().collect()
 }
 
 /// Picks a job's processes: its main process, its session, the orphans that are its own, and all below these.

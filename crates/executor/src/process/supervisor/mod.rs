@@ -19,7 +19,6 @@ mod spawn;
 use std::{
     cell::{OnceCell, RefCell},
     collections::HashMap,
-    ffi::OsString,
     fs::{self, File},
     io::{self, Write},
     os::fd::{AsFd, OwnedFd},
@@ -32,7 +31,7 @@ use std::{
 use rustix::{
     fs::{CWD, FileType, FlockOperation, Mode, RenameFlags, flock, mknodat, renameat_with},
     io::Errno,
-    process::{getpid, set_child_subreaper, setsid},
+    process::{DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior, setsid},
 };
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
@@ -51,9 +50,11 @@ use self::{
     spares::Spares,
 };
 use crate::{
-    JobId, OnOwnerDeath, Timestamp,
+    JobId, OnOwnerDeath, Timestamp, confine,
     process::{
         layout::{JobFolder, StateDir},
+        look::{self, Look},
+        memory::Memory,
         record::{self, Record},
         wire::{Input, Reply, Request, VERSION, line},
     },
@@ -72,12 +73,12 @@ const LONGEST_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Runs the supervisor, until its owner and all its jobs are gone.
 ///
 /// This is what the program named by a [`SupervisorCommand`](super::SupervisorCommand) has to call, and nothing
-/// else, as the first thing in its `main`: before it starts threads, opens files or prints. `args` are what follows
-/// the arguments of that command.
+/// else, as the first thing in its `main`: before it starts threads, opens files or prints. Its owner tells it the rest on
+/// stdin, since everybody can read arguments.
 ///
 /// It leaves the terminal's session, speaks on stdin and stdout, and writes to stderr only why it can't go on.
-pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match serve(args) {
+pub fn supervise() -> ExitCode {
+    match serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _nobody_listens = writeln!(io::stderr(), "the supervisor can't go on: {error}");
@@ -86,9 +87,11 @@ pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn serve(args: impl IntoIterator<Item = OsString>) -> io::Result<()> {
-    let state = args.into_iter().next().ok_or_else(|| io::Error::other("no state folder was given"))?;
+fn serve() -> io::Result<()> {
     die_of_any_panic();
+    // Jobs are the same user: none of them shall look into us or write to our memory.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    confine::leave_keyring();
     keep_files_from_jobs()?;
     // Not of the terminal's session: an interrupt typed there is for the owner, who decides.
     setsid()?;
@@ -96,7 +99,7 @@ fn serve(args: impl IntoIterator<Item = OsString>) -> io::Result<()> {
     // Nor of its working folder: it may be removed or unmounted while we run.
     std::env::set_current_dir("/")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    LocalSet::new().block_on(&runtime, Supervisor::run(StateDir::new(PathBuf::from(state))))
+    LocalSet::new().block_on(&runtime, Supervisor::run())
 }
 
 /// A panic in one task would leave a job that nobody looks after. Our death is something that everybody is prepared for:
@@ -140,6 +143,8 @@ pub(crate) struct Context {
     /// Rooms made ahead.
     spares: Spares,
     groups: Groups,
+    /// Where the streams of jobs are while they are short.
+    memory: Memory,
 }
 
 impl Context {
@@ -180,10 +185,11 @@ struct Handle {
 type Requests = Lines<BufReader<Receiver>>;
 
 impl Supervisor {
-    async fn run(state: StateDir) -> io::Result<()> {
+    async fn run() -> io::Result<()> {
+        let mut owner = requests(Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?);
+        let state = opened(&mut owner).await?;
         let Control { path, pipe } = Control::open(&state)?;
         let others = requests(pipe);
-        let owner = requests(Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?);
         let replies = replies(Sender::from_owned_fd(io::stdout().as_fd().try_clone_to_owned()?)?);
         let reaper = Reaper::default();
         spawn_local(reaper.clone().run(reaper::children()?));
@@ -193,11 +199,14 @@ impl Supervisor {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let groups = Groups::new(&state, &name);
         let spares = Spares::new(&state);
-        let context = Rc::new(Context { reaper, mains, jobs, over, replies, buffer, holder, spares, groups });
+        let memory = Memory::of(&state);
+        let context =
+            Rc::new(Context { reaper, mains, jobs, over, replies, buffer, holder, spares, groups, memory });
         context.tell(Reply::Hello { version: VERSION }).await;
         let served = Self { state: state.clone(), context: context.clone() }.serve(owner, others).await;
         context.spares.close().await;
         context.groups.close();
+        put_on_disk(&state, &context.memory);
         // Who comes last puts out the light.
         let _swept = fs::remove_file(path);
         let _in_use = fs::remove_dir(state.control()).and_then(|()| fs::remove_dir(state.path()));
@@ -235,7 +244,7 @@ impl Supervisor {
             Ok(Request::Cancel { id, grace_ms }) => self.cancel(&id, Duration::from_millis(grace_ms)),
             Ok(Request::Watch { id }) => self.watch(&id),
             // The hello told the owner which language is spoken here; what anybody else writes to the pipe is noise.
-            Err(_) => {}
+            Ok(Request::Open { .. }) | Err(_) => {}
         }
     }
 
@@ -315,6 +324,25 @@ impl Handle {
         self.wishes.send_modify(|wishes| {
             wishes.cancel = Some(wishes.cancel.map_or(until, |wish| wish.min(until)));
         });
+    }
+}
+
+/// Moves what nobody has taken yet out of memory: the host may be about to go down.
+fn put_on_disk(state: &StateDir, memory: &Memory) {
+    for folder in state.jobs().unwrap_or_default().iter().map(|id| state.job(id)) {
+        if matches!(look::look(&folder), Ok(Look::Ended(_))) {
+            let _stays_where_it_is = Memory::settle(&folder);
+        }
+    }
+    let _by_the_next = memory.sweep(state);
+}
+
+/// Hears from the owner where the jobs are.
+async fn opened(owner: &mut Requests) -> io::Result<StateDir> {
+    let first = owner.next_line().await?.unwrap_or_default();
+    match serde_json::from_str(&first) {
+        Ok(Request::Open { state }) => Ok(StateDir::new(state)),
+        _ => Err(io::Error::other("its owner has not told it where the jobs are")),
     }
 }
 

@@ -1,8 +1,8 @@
-//! Takes what a job writes: to the file, to the count, and the end of it to memory.
+//! Takes what a job writes: to the file, which is in memory while it is short, to the count, and the end of it to our own memory.
 
 use std::{
     collections::VecDeque,
-    fs::{self, File},
+    fs::File,
     io::{self, ErrorKind, Write},
     path::PathBuf,
     pin::pin,
@@ -12,7 +12,15 @@ use std::{
 
 use tokio::{net::unix::pipe::Receiver, sync::oneshot, time::sleep};
 
-use crate::process::{record::create, supervisor::Context};
+use crate::{
+    Stream,
+    process::{
+        layout::JobFolder,
+        memory::{FITS, Kept, Memory},
+        record::create,
+        supervisor::Context,
+    },
+};
 
 /// As much as a pipe holds.
 pub(crate) const CHUNK: usize = 64 * 1024;
@@ -47,8 +55,15 @@ pub(crate) struct Pump {
 impl Pump {
     /// Makes a pump that stores the first `spill_bytes` of a stream in a file and remembers the last `keep` of the
     /// rest.
-    pub(crate) fn new(spill_path: PathBuf, spill_bytes: u64, tail_path: PathBuf, keep: usize) -> Self {
-        let spill = Spill { path: spill_path, file: None, stored: 0, limit: spill_bytes };
+    pub(crate) fn new(
+        folder: &JobFolder,
+        stream: Stream,
+        spill_bytes: u64,
+        keep: usize,
+        memory: Memory,
+    ) -> Self {
+        let (path, tail_path) = (folder.spill(stream), folder.tail(stream));
+        let spill = Spill { path, memory, file: None, stored: 0, limit: spill_bytes };
         Self { spill, tail: VecDeque::new(), keep, tail_path, total: 0, short: Some(Vec::new()) }
     }
 
@@ -99,7 +114,8 @@ impl Pump {
     fn finish(mut self) -> Pumped {
         if !self.tail.is_empty() {
             // On a full disk the end of a flood is lost, and nothing else.
-            let _full = fs::write(&self.tail_path, self.tail.make_contiguous());
+            let tail = self.tail.make_contiguous();
+            let _full = create(&self.tail_path, 0o600).and_then(|mut file| file.write_all(tail));
         }
         Pumped { total: self.total, short: self.short }
     }
@@ -109,7 +125,8 @@ impl Pump {
 #[derive(Debug)]
 struct Spill {
     path: PathBuf,
-    file: Option<File>,
+    memory: Memory,
+    file: Option<Store>,
     stored: u64,
     limit: u64,
 }
@@ -131,18 +148,38 @@ impl Spill {
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            none => none.insert(create(&self.path, 0o600)?),
-        };
-        file.write_all(bytes)
+        if self.file.is_none() {
+            self.file = Some(match self.memory.create(&self.path) {
+                Some(kept) => Store::Memory(kept),
+                None => Store::Disk(create(&self.path, 0o600)?),
+            });
+        }
+        if let Some(Store::Memory(kept)) = &mut self.file {
+            let fits = self.stored + bytes.len() as u64 <= FITS;
+            if fits && kept.file.write_all(bytes).is_ok() {
+                return Ok(());
+            }
+            let disk = kept.move_to_disk(&self.path, self.stored)?;
+            self.file = Some(Store::Disk(disk));
+        }
+        match &mut self.file {
+            Some(Store::Disk(file)) => file.write_all(bytes),
+            _ => Ok(()),
+        }
     }
 
     /// Ends the file where the last whole piece ended: a full disk is a limit like the other.
     fn close(&mut self) {
         self.limit = self.stored;
-        if let Some(file) = self.file.take() {
+        if let Some(Store::Memory(Kept { file, .. }) | Store::Disk(file)) = self.file.take() {
             let _still_full = file.set_len(self.stored);
         }
     }
+}
+
+/// Where the file is.
+#[derive(Debug)]
+enum Store {
+    Memory(Kept),
+    Disk(File),
 }

@@ -16,7 +16,7 @@ use std::{
 
 use rustix::{
     fs::{CWD, FlockOperation, Mode, OFlags, flock, openat},
-    io::Errno,
+    io::{Errno, fcntl_dupfd_cloexec},
     pipe::{PipeFlags, pipe_with},
     process::{Pid, PidfdFlags, Signal, WaitStatus, getpid, pidfd_open, pidfd_send_signal},
 };
@@ -31,7 +31,7 @@ use tokio::{
 use crate::{
     StartFailure,
     cgroup::Entrance,
-    confine::Prepared,
+    confine::{self, Prepared},
     process::{
         procfs::MARK,
         supervisor::{
@@ -52,9 +52,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How much of what `bwrap` says is quoted.
 const LAST_WORDS: u64 = 2048;
 
-/// The descriptors that `bwrap` gets: the first process's program, and where to tell its number.
+/// The descriptors that `bwrap` gets: the first process's program, where to tell its number, and from here on filters of
+/// system calls.
 const HOLDER: &str = "/proc/self/fd/3";
 const INFO: &str = "4";
+const FILTERS: usize = 5;
+
+/// What becomes a descriptor of `bwrap` has a number above all of these before.
+const ABOVE: i32 = 16;
 
 /// A room that is ready.
 #[derive(Debug)]
@@ -170,15 +175,20 @@ impl Making {
         let ((held, lifeline), (ready, ready_end), (info, info_end), (words, words_end)) =
             (pipe()?, pipe()?, pipe()?, pipe()?);
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let args = plan.arguments(&text(site.work), INFO, HOLDER);
+        let filters = confine::filters()?;
+        let numbers: Vec<String> = (FILTERS..).take(filters.len()).map(|number| number.to_string()).collect();
+        let args = plan.arguments(&text(site.work), INFO, &numbers, HOLDER);
+        let extra = [holder, info_end].into_iter().chain(filters);
+        let extra = extra.map(|file| fcntl_dupfd_cloexec(file, ABOVE)).collect::<Result<_, _>>()?;
         let said = ["bwrap".to_owned()].into_iter().chain(args);
         let env = [format!("{MARK}={}", text(site.mark))];
         let launch = Launch {
             image: Image::of(text(&plan.bwrap), said, env).map_err(io::Error::other)?,
             stdio: [held, ready_end, words_end],
-            extra: vec![holder, info_end],
+            extra,
             setting: Setting::Host { folder: None, supervisor: getpid() },
             confinement: Prepared::default(),
+            open_files: None,
         };
         let started = fork::start(&launch, &Entrance::default(), &mut Stack::default());
         let pid = started.map_err(|failed| match io::Error::from(failed) {

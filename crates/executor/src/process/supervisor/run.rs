@@ -33,6 +33,10 @@ use crate::{
 /// How often, once a second, it is tried to write an outcome to a disk that is full.
 const WRITE_TRIES: u32 = 60;
 
+/// Why an outcome can't be kept.
+const REMOVED: &str = "it removed its own folder, in which its result is kept: a job may write to its working folder and \
+                       to TMPDIR, and must leave what is above them alone";
+
 /// What the outside tells a running job.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Wishes {
@@ -95,7 +99,7 @@ impl Job {
                 (Ending::unstarted(End::NotStarted(failure)), Some([Written::default(), Written::default()]))
             }
         };
-        self.write(&ending).await;
+        let ending = self.write(ending).await;
         drop(lock);
         // Forgotten before it is told: the owner may use the id again at once.
         self.context.jobs.borrow_mut().remove(&self.id);
@@ -126,7 +130,7 @@ impl Job {
                     room.close().await;
                 }
                 if let Some(group) = group {
-                    groups.give_back(group, limits);
+                    groups.give_back(group, limits, around);
                 }
                 return Err(failure);
             }
@@ -172,7 +176,7 @@ impl Job {
     fn pump(&self, stream: Stream, pipe: Receiver, keep: u64) -> Pumping {
         let spill_bytes = self.record.limits.spill_bytes.max(keep);
         let keep = usize::try_from(keep.div_ceil(2)).unwrap_or(usize::MAX);
-        let pump = Pump::new(self.folder.spill(stream), spill_bytes, self.folder.tail(stream), keep);
+        let pump = Pump::new(&self.folder, stream, spill_bytes, keep, self.context.memory.clone());
         let (ended, has_ended) = oneshot::channel();
         let (id, wishes, context) = (self.id.clone(), self.wishes.clone(), self.context.clone());
         let lengths = self.lengths.clone();
@@ -185,15 +189,22 @@ impl Job {
         Pumping { ended, pumped }
     }
 
-    /// Writes the outcome; when the disk is full it waits for room, since the outcome is what all this is for.
-    async fn write(&self, ending: &Ending) {
+    /// Writes the outcome; when the disk is full it waits for room, since the outcome is what all this is for. Returns what
+    /// the owner is to be told.
+    async fn write(&self, ending: Ending) -> Ending {
         let durable = self.record.on_owner_death == OnOwnerDeath::Finish;
         for _ in 0..WRITE_TRIES {
-            if ending.write(&self.folder, self.end_at, durable).is_ok() {
-                return;
+            match ending.write(&self.folder, self.end_at, durable) {
+                Ok(()) => return ending,
+                // Nobody else removes it while it is locked.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let end = End::Lost(format!("{REMOVED} (it {})", ending.end));
+                    return Ending { end, ..ending };
+                }
+                Err(_) => sleep(Duration::from_secs(1)).await,
             }
-            sleep(Duration::from_secs(1)).await;
         }
+        ending
     }
 }
 
@@ -221,7 +232,10 @@ impl Running {
         let end = if self.members.were_out_of_memory() { of_memory(end) } else { end };
         let [stdout, stderr] = drained(self.pumps.take()).await;
         let started = self.started;
-        self.clear(job).await;
+        let left = self.clear(job).await;
+        // What was told to end is no surprise.
+        let by_itself = matches!(end, End::Exited(_) | End::Signalled(_));
+        let left_behind = if by_itself { left } else { Vec::new() };
         let ending = Ending {
             version: Version,
             end,
@@ -229,6 +243,7 @@ impl Running {
             ended: Timestamp::now(),
             stdout: stdout.total,
             stderr: stderr.total,
+            left_behind,
         };
         let kept = |pumped: Pumped, keep| (pumped.total <= keep).then_some(pumped.short?).map(Written);
         let limits = &job.record.limits;
@@ -236,18 +251,27 @@ impl Running {
         (ending, written.map(|(stdout, stderr)| [stdout, stderr]))
     }
 
-    /// Ends all that are left.
-    async fn clear(self, job: &Job) {
-        match self.room {
+    /// Ends all that are left, and returns their names.
+    async fn clear(self, job: &Job) -> Vec<String> {
+        let around = if self.room.is_some() { Around::Room } else { Around::Host };
+        let left = match self.room {
             // Nobody waits for walls to be torn down.
-            Some(room) if room.is_empty() => drop(spawn_local(room.close())),
+            Some(room) if room.is_empty() => {
+                drop(spawn_local(room.close()));
+                Vec::new()
+            }
             // The kernel does it.
-            Some(room) => room.close().await,
+            Some(room) => {
+                let left = self.members.names();
+                room.close().await;
+                left
+            }
             None => self.members.kill().await,
-        }
+        };
         if let Some(group) = self.members.into_group() {
-            job.context.groups.give_back(group, &job.record.limits);
+            job.context.groups.give_back(group, &job.record.limits, around);
         }
+        left
     }
 
     /// Waits for the end of the main process, and brings it about when its time is over or somebody wishes it.

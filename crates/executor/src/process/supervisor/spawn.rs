@@ -21,7 +21,10 @@ use rustix::{
     fs::{MemfdFlags, Mode, OFlags, memfd_create},
     io::Errno,
     pipe::{PipeFlags, pipe_with},
-    process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal, setsid, umask},
+    process::{
+        Pid, Resource, Rlimit, Signal, getpid, getppid, set_parent_process_death_signal, setrlimit, setsid,
+        umask,
+    },
     stdio::{dup2_stderr, dup2_stdin, dup2_stdout},
 };
 use tokio::time::sleep;
@@ -29,7 +32,7 @@ use tokio::time::sleep;
 use crate::{
     StartFailure,
     cgroup::{Controller, Entrance, Group},
-    confine::Prepared,
+    confine::{self, Prepared},
     process::{
         layout::JobFolder,
         record::JobRecord,
@@ -78,7 +81,8 @@ pub(crate) async fn start(
     let streams = [stdin, stdout_end, stderr_end];
     let own = own_folders(folder, record);
     let confinement = record.confinement.prepare(&own).map_err(other)?;
-    let launch = Launch { image, stdio: streams, extra: Vec::new(), setting, confinement };
+    let open_files = record.limits.open_files;
+    let launch = Launch { image, stdio: streams, extra: Vec::new(), setting, confinement, open_files };
     let mut started = start_when_written(&launch, room, group.as_ref()).await;
     if let (Err(Failed::Group(_)), true) = (&started, Controller::needed(&record.limits).is_empty())
         && let Some(unusable) = group.take()
@@ -149,10 +153,12 @@ pub(crate) struct Launch {
     pub(crate) image: Image,
     /// stdin, stdout, stderr
     pub(crate) stdio: [OwnedFd; 3],
-    /// What is open beside them, from 3 on.
+    /// What is open beside them, from 3 on. Here they have numbers above all that they will have there.
     pub(crate) extra: Vec<OwnedFd>,
     pub(crate) setting: Setting,
     pub(crate) confinement: Prepared,
+    /// The most files that it may have open.
+    pub(crate) open_files: Option<u64>,
 }
 
 /// Where a child is.
@@ -191,6 +197,7 @@ impl Launch {
             Setting::Room => {
                 // By its path in here: a descriptor from outside would be a way out.
                 rustix::process::chdir(WORK_FOLDER)?;
+                confine::leave_keyring();
                 room::give_up_rights()?;
                 // After what clears it. Should we have died before: the room dies with us.
                 set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -203,6 +210,9 @@ impl Launch {
         for (number, file) in (3..).zip(&self.extra) {
             hand_over(file, number)?;
         }
+        if let Some(files) = self.open_files {
+            setrlimit(Resource::Nofile, Rlimit { current: Some(files), maximum: Some(files) })?;
+        }
         fork::reset_signals();
         self.confinement.put_on()
     }
@@ -212,7 +222,7 @@ impl Launch {
 fn hand_over(file: &OwnedFd, number: i32) -> rustix::io::Result<()> {
     #[expect(unsafe_code, reason = "rustix copies descriptors only to numbers that it owns")]
     // SAFETY: the child has a table of descriptors of its own, and nothing in it is used by that number after this:
-    // what would be is one of `extra`, of which the caller has few, above 4.
+    // what would be is one of `extra`, whose numbers are above those that are given.
     let copied = unsafe { libc::dup3(file.as_raw_fd(), number, 0) };
     if copied == number { Ok(()) } else { Err(Errno::BADF) }
 }

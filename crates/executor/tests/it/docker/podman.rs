@@ -17,6 +17,8 @@ use windlass_executor::{
     testing::{Subject, leftovers::Leftovers},
 };
 
+use crate::attempts::{OF_PODMAN, are_held};
+
 use super::{
     engines::skipped,
     place::{IMAGE, Place, TURNS, busybox, left_by, load, options, sh},
@@ -238,4 +240,14 @@ async fn another_client_finds_its_job() {
         place.runtime.close().await;
         assert!(place.left().is_empty());
     }
+}
+
+#[tokio::test]
+async fn whatever_a_job_tries_it_stays_in_its_container() {
+    let Some(engine) = podman("whatever_a_job_tries_it_stays_in_its_container").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let place = Place::with(engine, options()).await;
+    let name = format!("attempts-{}", place.runtime.client()).parse().unwrap();
+    are_held(&*place.runtime, &name, &sh("true").image(IMAGE), &OF_PODMAN).await;
+    place.runtime.close().await;
 }

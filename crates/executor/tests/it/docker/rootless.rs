@@ -8,6 +8,8 @@ use windlass_executor::{
     docker::{Engine, EngineKind},
 };
 
+use crate::attempts::{OF_PODMAN, are_held};
+
 use super::{
     place::{IMAGE, Place, TURNS, options, sh},
     podman::{Who, check_on, connected, start},
@@ -60,6 +62,16 @@ mod suite {
         life { submitted_twice_runs_once found_at_each_stage cancelled_while_running }
         streams { echo stderr_apart }
     }
+}
+
+#[tokio::test]
+async fn whatever_a_job_tries_it_stays_in_its_container() {
+    let Some(engine) = rootless("whatever_a_job_tries_it_stays_in_its_container").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let place = Place::with(engine, options()).await;
+    let name = format!("attempts-{}", place.runtime.client()).parse().unwrap();
+    are_held(&*place.runtime, &name, &sh("true").image(IMAGE), &OF_PODMAN).await;
+    place.runtime.close().await;
 }
 
 #[tokio::test]

@@ -6,10 +6,13 @@ use std::{
     time::Duration,
 };
 
-use windlass_executor::{End, Found, JobId, OnOwnerDeath, Owner, Runtime};
+use windlass_executor::{End, Found, Job, JobId, OnOwnerDeath, Owner, Runtime};
 
-use super::place::{IMAGE, Place, TURNS, ask, left, options, sh};
-use crate::place::until;
+use super::place::{IMAGE, Place, TURNS, ask, left, left_by, options, sh};
+use crate::{
+    attempts::{OF_ENGINES, are_held},
+    place::until,
+};
 
 /// A name that no other run of the tests has.
 fn unique(place: &Place, name: &str) -> String {
@@ -206,6 +209,29 @@ async fn a_job_is_shut_in_unless_it_asks_and_what_it_asks_is_noted() {
 }
 
 #[tokio::test]
+async fn a_container_is_limited_where_nothing_is_asked_for() {
+    use windlass_executor::Capability;
+    let Some(place) = Place::new("a_container_is_limited_where_nothing_is_asked_for").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let name = id(&unique(&place, "usual"));
+    place.runtime.submit(&name, &sh("true")).await.unwrap();
+    place.runtime.wait(&name).await.unwrap();
+    let host = "{{.HostConfig.Memory}} {{.HostConfig.MemorySwap}} {{.HostConfig.PidsLimit}} {{.HostConfig.NanoCpus}}";
+    let found = ask(&place.engine, &["inspect", "--format", host, &format!("windlass-{name}")]).pop_first();
+    let found: Vec<u64> = found.unwrap().split(' ').map(|number| number.parse().unwrap_or(0)).collect();
+    let engine = place.engine.describe().await.unwrap();
+    let when = |can, most| if engine.capabilities.contains(&can) { most } else { 0 };
+    let memory = when(Capability::MemoryLimit, 512 << 20);
+    assert_eq!(found[..2], [memory, memory]);
+    // The first process has threads.
+    assert_eq!(found[2], when(Capability::PidsLimit, 256 + 6));
+    let processors = u64::try_from(engine.processors).unwrap().min(2);
+    assert_eq!(found[3], when(Capability::CpuLimit, processors * 1_000_000_000));
+    place.runtime.remove(&name).await.unwrap();
+    are_left_clean(&place, "nobody").await;
+}
+
+#[tokio::test]
 async fn what_a_job_is_given_is_on_no_label_and_in_no_log() {
     let Some(place) = Place::new("what_a_job_is_given_is_on_no_label_and_in_no_log").await else { return };
     let _turn = TURNS.acquire().await.unwrap();
@@ -246,4 +272,74 @@ async fn what_no_container_can_be_made_of_is_refused() {
         error,
         "the job can't be run: it names no image, and containers need one: name it in the job or in its location"
     );
+}
+
+/// Projects share an engine, and what they keep there is their own.
+#[tokio::test]
+async fn volumes_of_two_owners_are_two() {
+    let Some(place) = Place::new("volumes_of_two_owners_are_two").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let volume = unique(&place, "state");
+    let job = |owner: &str, script: &str| {
+        sh(script).volume(volume.parse().unwrap(), "/state").owner(owner.parse().unwrap())
+    };
+    let printed = async |job: Job| {
+        let outcome = place.runtime.run(&id(&unique(&place, "volumes")), &job).await.unwrap();
+        assert_eq!(outcome.end, End::Exited(0), "{}", outcome.stderr.text());
+        outcome.stdout.text()
+    };
+    assert_eq!(printed(job("one", "echo mine > /state/file")).await, "");
+    assert_eq!(printed(job("other", "ls /state")).await, "");
+    assert_eq!(printed(job("one", "cat /state/file")).await, "mine\n");
+    // An owner whose name can't stand in that of a volume.
+    assert_eq!(printed(job("a/b", "ls /state")).await, "");
+    place.runtime.close().await;
+    left_by(&place);
+    // What a version before has left may be anybody's.
+    let former = format!("windlass-volume-{volume}");
+    ask(&place.engine, &["volume", "create", &former]);
+    let refused = place.runtime.run(&id(&unique(&place, "volumes")), &job("one", "true")).await.unwrap();
+    let End::NotStarted(why) = refused.end else { panic!("{:?}", refused.end) };
+    let why = why.to_string();
+    assert!(why.contains(&format!("would be `windlass-volume-one-{volume}`, which is not there")), "{why}");
+    assert!(why.contains(&format!("docker volume rm {former}")), "{why}");
+    ask(&place.engine, &["volume", "rm", &former]);
+    assert_eq!(printed(job("one", "ls /state")).await, "");
+    place.runtime.close().await;
+    left_by(&place);
+    are_left_clean(&place, "nobody").await;
+}
+
+#[tokio::test]
+async fn what_a_job_leaves_running_in_its_container_is_named() {
+    let Some(place) = Place::new("what_a_job_leaves_running_in_its_container_is_named").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let name = id(&unique(&place, "left"));
+    let job = sh("setsid sleep 600 & sleep 600 & exit 3").image(IMAGE);
+    let outcome = place.runtime.run(&name, &job).await.unwrap();
+    assert_eq!((outcome.end, outcome.left_behind), (End::Exited(3), vec!["sleep".to_owned()]));
+    let outcome = place.runtime.run(&name, &sh("sleep 0 & wait").image(IMAGE)).await.unwrap();
+    assert_eq!(outcome.left_behind, [""; 0]);
+    are_left_clean(&place, "nobody").await;
+}
+
+/// What engines let a job do by their own profiles is told in `docs/security.md`.
+#[tokio::test]
+async fn whatever_a_job_tries_it_stays_in_its_container() {
+    let Some(place) = Place::new("whatever_a_job_tries_it_stays_in_its_container").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let name = id(&unique(&place, "attempts"));
+    are_held(&*place.runtime, &name, &sh("true").image(IMAGE), &OF_ENGINES).await;
+    are_left_clean(&place, "nobody").await;
+}
+
+#[tokio::test]
+async fn open_files_of_a_container_are_limited() {
+    let Some(place) = Place::new("open_files_of_a_container_are_limited").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let mut job = sh("ulimit -n; ulimit -Hn").image(IMAGE);
+    job.limits.open_files = Some(64);
+    let outcome = place.runtime.run(&id(&unique(&place, "files")), &job).await.unwrap();
+    assert_eq!(outcome.stdout.text(), "64\n64\n");
+    are_left_clean(&place, "nobody").await;
 }

@@ -1,0 +1,230 @@
+//! Where what a job writes is kept while it is little: in memory, since it may hold secrets.
+//!
+//! ```text
+//! /dev/shm/windlass-<user>/<device>-<inode of the state folder>/<supervisor>-<number>
+//! ```
+//!
+//! In the folder of the job is a link to that file, so that whoever reads a stream needs not know. A stream that becomes too
+//! long, or finds no room, moves to the disk; what nobody has taken when the supervisor ends moves there too, since a host
+//! that starts again has forgotten its memory. Files that no link leads to any more belong to jobs that are gone.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, ErrorKind, Seek},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, symlink},
+    path::{Component, Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rustix::{
+    fs::{OFlags, statfs},
+    process::geteuid,
+};
+
+use crate::{
+    Stream,
+    process::{
+        layout::{JobFolder, StateDir, entries},
+        record::create,
+    },
+};
+
+/// The file system of the host that has no disk.
+const ROOT: &str = "/dev/shm";
+
+/// By which the kernel tells such a file system.
+const TMPFS: u64 = 0x0102_1994;
+
+/// The most bytes of a stream that are kept there.
+pub(crate) const FITS: u64 = 1 << 20;
+
+const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
+
+/// The memory of one state folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Memory {
+    /// Where it is; nothing where the host has none, or the state is in memory itself.
+    folder: Option<PathBuf>,
+}
+
+/// A file in memory that a link leads to.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) file: File,
+    target: PathBuf,
+}
+
+impl Memory {
+    pub(crate) fn of(state: &StateDir) -> Self {
+        let is_tmpfs = |path: &Path| statfs(path).is_ok_and(|found| u64::try_from(found.f_type) == Ok(TMPFS));
+        let folder = fs::metadata(state.path())
+            .ok()
+            .map(|found| of_user().join(format!("{}-{}", found.dev(), found.ino())));
+        Self { folder: folder.filter(|_| is_tmpfs(Path::new(ROOT)) && !is_tmpfs(state.path())) }
+    }
+
+    /// Makes a file and the link to it; `None` where it can't be had.
+    pub(crate) fn create(&self, link: &Path) -> Option<Kept> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let folder = self.folder.as_ref()?;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let target = folder.join(format!("{}-{number}", std::process::id()));
+        make(folder).ok()?;
+        // The link first: a file without one is swept away.
+        symlink(&target, link).ok()?;
+        let no_link = OFlags::NOFOLLOW.bits().cast_signed();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600).custom_flags(no_link);
+        let Ok(file) = options.open(&target) else {
+            let _gone = fs::remove_file(link);
+            return None;
+        };
+        Some(Kept { file, target })
+    }
+
+    /// Moves what a job has in memory to the disk.
+    pub(crate) fn settle(job: &JobFolder) -> io::Result<()> {
+        for link in STREAMS.map(|stream| job.spill(stream)) {
+            if let Some(target) = target(&link) {
+                let mut kept = Kept { file: File::open(&target)?, target };
+                let length = kept.file.metadata()?.len();
+                kept.move_to_disk(&link, length)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what a job has in memory, also in that of a state folder that was removed and made anew since.
+    pub(crate) fn forget(&self, job: &JobFolder) {
+        for target in STREAMS.iter().filter_map(|stream| target(&job.spill(*stream))) {
+            let _gone = fs::remove_file(&target);
+            let former = target.parent().filter(|folder| Some(*folder) != self.folder.as_deref());
+            let _in_use = former.map(fs::remove_dir);
+        }
+    }
+
+    /// Removes what no link leads to, and the folder when it is empty.
+    pub(crate) fn sweep(&self, state: &StateDir) -> io::Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        // What is there had its link before. Jobs go from their place to the staging folder, and are looked for in that order.
+        let files = entries(folder)?;
+        if !files.is_empty() {
+            let mut jobs: Vec<PathBuf> =
+                state.jobs()?.iter().map(|id| state.job(id).path().to_owned()).collect();
+            let mut linked = linked(&jobs);
+            let owners = entries(&state.staging())?.into_iter().map(|owner| state.staging().join(owner));
+            jobs = owners.flat_map(|owner| below(&owner)).collect();
+            linked.extend(self::linked(&jobs));
+            for file in files.into_iter().map(|name| folder.join(name)).filter(|file| !linked.contains(file))
+            {
+                let _gone = fs::remove_file(file);
+            }
+        }
+        self.leave();
+        Ok(())
+    }
+
+    /// Removes the folder if nothing is in it.
+    pub(crate) fn leave(&self) {
+        let folders = self.folder.iter().flat_map(|folder| folder.ancestors().take(2));
+        let _in_use = folders.map(fs::remove_dir).all(|removed| removed.is_ok());
+    }
+}
+
+/// The folder of all that its user has in memory.
+fn of_user() -> PathBuf {
+    Path::new(ROOT).join(format!("windlass-{}", geteuid().as_raw()))
+}
+
+/// Returns the files that jobs in these folders have in memory.
+fn linked(jobs: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let links = jobs.iter().flat_map(|job| STREAMS.map(|stream| JobFolder::at(job.clone()).spill(stream)));
+    links.filter_map(|link| target(&link)).collect()
+}
+
+/// Returns where a link leads, if that is one of our files.
+fn target(link: &Path) -> Option<PathBuf> {
+    let target = fs::read_link(link).ok()?;
+    let is_ours = target.parent().and_then(Path::parent) == Some(&of_user());
+    let is_plain = target.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    (is_ours && is_plain).then_some(target)
+}
+
+impl Kept {
+    /// Puts the first bytes of a file into the place of the link to it, and returns the new file, at its end.
+    pub(crate) fn move_to_disk(&mut self, link: &Path, length: u64) -> io::Result<File> {
+        let fresh = link.with_extension("moved");
+        let copied = self.file.rewind().and_then(|()| create(&fresh, 0o600)).and_then(|mut disk| {
+            io::copy(&mut io::Read::take(&self.file, length), &mut disk)?;
+            fs::rename(&fresh, link)?;
+            Ok(disk)
+        });
+        match &copied {
+            Ok(_) => drop(fs::remove_file(&self.target)),
+            Err(_) => drop(fs::remove_file(&fresh)),
+        }
+        copied
+    }
+}
+
+/// Opens the file of a stream, which may be on its way to the disk.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    match File::open(path) {
+        // The link was read before it was replaced, and followed after.
+        Err(error) if error.kind() == ErrorKind::NotFound && path.symlink_metadata().is_ok() => {
+            File::open(path)
+        }
+        opened => opened,
+    }
+}
+
+/// Makes a folder that is its user's alone: everybody may write beside it.
+fn make(folder: &Path) -> io::Result<()> {
+    for path in folder.parent().into_iter().chain([folder]) {
+        match DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let found = path.symlink_metadata()?;
+        if !found.is_dir() || found.uid() != geteuid().as_raw() || found.mode() & 0o077 != 0 {
+            return Err(io::Error::other("it is somebody else's"));
+        }
+    }
+    Ok(())
+}
+
+fn below(folder: &Path) -> Vec<PathBuf> {
+    entries(folder).unwrap_or_default().into_iter().map(|name| folder.join(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_job_has_in_memory_goes_with_it_also_where_its_state_was_made_anew() {
+        let (one, other, job) =
+            (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let memory = Memory::of(&StateDir::new(one.path().to_owned()));
+        let job = JobFolder::at(job.path().to_owned());
+        let Some(Kept { target, .. }) = memory.create(&job.spill(Stream::Stdout)) else { return };
+        Memory::of(&StateDir::new(other.path().to_owned())).forget(&job);
+        assert!(!target.exists() && !target.parent().unwrap().exists());
+    }
+
+    #[test]
+    fn a_link_elsewhere_is_left_alone() {
+        let job = tempfile::tempdir().unwrap();
+        let job = JobFolder::at(job.path().to_owned());
+        let file = job.path().join("file");
+        fs::write(&file, "").unwrap();
+        let link = job.spill(Stream::Stdout);
+        let around = of_user().join("..").join(file.file_name().unwrap());
+        for target in [&file, &around] {
+            symlink(target, &link).unwrap();
+            assert_eq!(super::target(&link), None);
+            fs::remove_file(&link).unwrap();
+        }
+    }
+}
