@@ -1,5 +1,6 @@
 //! Reads the sections of an assembly descriptor.
 
+use indexmap::IndexMap;
 use windlass_model::assembly::OperationCall;
 use windlass_model::name::NameError;
 use windlass_model::name::RelationshipName;
@@ -7,7 +8,7 @@ use windlass_model::state::WordError;
 use windlass_model::template::End;
 use windlass_model::version::VersionError;
 use windlass_model::{DescriptorName, Modifier, State};
-use windlass_source::{Diagnostic, Mapping, Node, suggest};
+use windlass_source::{Diagnostic, Mapping, Node, Severity, suggest};
 
 use crate::codes;
 use crate::document::{
@@ -105,7 +106,7 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
         reader.diagnostics.push(diagnostic);
     }
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
-    let told = kind.is_some() || !reader.around.placeholders().is_empty();
+    let told = kind.is_some() || reader.around.has_placeholders();
     let placeholder = open_placeholder(field("type"), told).map(Box::new);
     Component { name_span: body.name_span, kind, placeholder, quantity, cluster, properties }
 }
@@ -147,15 +148,18 @@ fn component_type(
 
 /// Reports an entry that doesn't say what it is; one that says nothing at all is called empty.
 fn missing_type(reader: &mut Reader<'_>, body: &Body<'_>, what: &str, example: &str) {
-    let (code, message) = match body.node.as_mapping() {
-        None if !body.node.is_null() => return,
-        None => (codes::EMPTY_ENTRY, format!("{what} is empty")),
-        Some(_) => (codes::MISSING_TYPE, format!("{what} has no `type`")),
-    };
-    let diagnostic = Diagnostic::error(code, message)
-        .at(reader.place(body.name_span))
-        .help(format!("name its descriptor, as `type: {example}`"));
-    reader.diagnostics.push(diagnostic);
+    if body.node.as_mapping().is_none() && !body.node.is_null() {
+        return;
+    }
+    reader.say(Severity::Error, |source| {
+        let (code, message) = match body.node.as_mapping() {
+            None => (codes::EMPTY_ENTRY, format!("{what} is empty")),
+            Some(_) => (codes::MISSING_TYPE, format!("{what} has no `type`")),
+        };
+        Diagnostic::error(code, message)
+            .at(source.place(body.name_span))
+            .help(format!("name its descriptor, as `type: {example}`"))
+    });
 }
 
 /// What a `type` means that may be a placeholder of the tool `lmctl`.
@@ -176,8 +180,8 @@ fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     if let Some(name) = reader.around.resolve(&text.value) {
         return Placeholder::Name(name.clone());
     }
-    let known = reader.around.placeholders();
-    if !known.is_empty() {
+    if reader.around.has_placeholders() && !reader.diagnostics.leaves_out(Severity::Error) {
+        let known = reader.around.placeholders();
         let names: Vec<&str> = known.iter().map(String::as_str).collect();
         let diagnostic = Diagnostic::error(
             codes::PLACEHOLDER,
@@ -231,7 +235,7 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     let text = field("type").and_then(|node| reader.text(node, "`type`"));
     let kind = text.and_then(|text| reference_type(reader, &text));
     let properties = read_properties(reader, field("properties"), Dots::Tolerated);
-    let told = kind.is_some() || !reader.around.placeholders().is_empty();
+    let told = kind.is_some() || reader.around.has_placeholders();
     let placeholder = open_placeholder(field("type"), told).map(Box::new);
     ReferenceDecl { name_span: body.name_span, kind, placeholder, properties }
 }
@@ -281,10 +285,10 @@ fn relationship(reader: &mut Reader<'_>, body: &Body<'_>) -> RelationshipDecl {
     let field = |key: &str| mapping.and_then(|mapping| get(mapping, key));
     let sources = endpoints(reader, field("source-capabilities"), body, "source-capabilities");
     let targets = endpoints(reader, field("target-requirements"), body, "target-requirements");
-    let ends = Ends { sources: &sources, targets: &targets };
+    let ends = Ends::new(&sources, &targets);
     let lifecycle = field("lifecycle").and_then(|node| reader.mapping(node, "`lifecycle`"));
     if let Some(lifecycle) = lifecycle {
-        reader.unknown_keys(lifecycle, &keys::RELATIONSHIP_LIFECYCLE, "the lifecycle of a relationship");
+        reader.wrong_keys(lifecycle, &keys::RELATIONSHIP_LIFECYCLE, "the lifecycle of a relationship");
     }
     let calls = |key: &str| lifecycle.and_then(|lifecycle| lifecycle.get(key));
     RelationshipDecl {
@@ -373,28 +377,18 @@ fn modifier(reader: &mut Reader<'_>, node: Option<&Node>, default: Modifier) -> 
     })
 }
 
-struct Ends<'a> {
-    sources: &'a [Spanned<EndpointDecl>],
-    targets: &'a [Spanned<EndpointDecl>],
-}
+/// The words that mean an end: `source`, `target`, or the name of a component at one end.
+struct Ends<'a>(IndexMap<&'a str, End>);
 
-impl Ends<'_> {
-    /// The words that mean an end.
-    fn words(&self) -> Vec<&str> {
-        let components = self.sources.iter().chain(self.targets).map(|end| end.value.component.as_str());
-        ["source", "target"].into_iter().chain(components).collect()
-    }
-
-    /// Finds the end that a word means: `source`, `target`, or the name of a component at one end.
-    fn find(&self, word: &str) -> Option<End> {
-        let at = |ends: &[Spanned<EndpointDecl>]| ends.iter().any(|e| e.value.component.as_str() == word);
-        match word {
-            "source" => Some(End::Source),
-            "target" => Some(End::Target),
-            _ if at(self.sources) => Some(End::Source),
-            _ if at(self.targets) => Some(End::Target),
-            _ => None,
+impl<'a> Ends<'a> {
+    fn new(sources: &'a [Spanned<EndpointDecl>], targets: &'a [Spanned<EndpointDecl>]) -> Self {
+        let mut words = IndexMap::from([("source", End::Source), ("target", End::Target)]);
+        for (ends, end) in [(sources, End::Source), (targets, End::Target)] {
+            for named in ends {
+                words.entry(named.value.component.as_str()).or_insert(end);
+            }
         }
+        Self(words)
     }
 }
 
@@ -420,15 +414,16 @@ fn operation_calls(
 fn operation_call(reader: &mut Reader<'_>, node: &Node, ends: &Ends<'_>) -> Option<Spanned<OperationCall>> {
     let text = reader.text(node, "an operation")?;
     let parts = text.value.split_once('.');
-    let call = parts
-        .and_then(|(end, name)| Some(OperationCall { end: ends.find(end)?, operation: name.parse().ok()? }));
-    if call.is_none() {
+    let call = parts.and_then(|(end, name)| {
+        Some(OperationCall { end: *ends.0.get(end)?, operation: name.parse().ok()? })
+    });
+    if call.is_none() && !reader.diagnostics.leaves_out(Severity::Error) {
         let message = format!("`{}` names no operation of an end of the relationship", text.value);
         let diagnostic = Diagnostic::error(codes::BAD_OPERATION, message)
             .at(reader.place(text.span))
             .help("write `source.<operation>` or `target.<operation>`");
         let end = parts.map_or("", |(end, _)| end);
-        reader.diagnostics.push(did_you_mean(diagnostic, end, ends.words()));
+        reader.diagnostics.push(did_you_mean(diagnostic, end, ends.0.keys().copied()));
     }
     call.map(|value| Spanned { value, span: text.span })
 }

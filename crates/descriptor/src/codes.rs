@@ -40,9 +40,11 @@ composition:
 
 Begin with `name: assembly::shop::1.0`.";
     UNKNOWN_KEY = "WL0103", "unknown key",
-        r"The key is not part of the language here, and is ignored. It is often a misspelling, and then what it should say is
-missing; or it belongs elsewhere, and the help says where. Some misspellings are common (`descripion`, `read_only`,
-`require`) and are read as what they mean.
+        r"The key is not part of the language here. A key that differs in one or two letters from one that is known is a
+misspelling: it is an error, since what it should say is missing. So is every unknown name in the `lifecycle` of a
+relationship, which has Create and Cease only. Other unknown keys are warned of and ignored; the help says where a key
+belongs that stands elsewhere. Some misspellings are common (`descripion`, `read_only`, `require`): they are read as what
+they mean, with a warning.
 
 ```yaml
 name: assembly::shop::1.0
@@ -168,8 +170,8 @@ properties:
 
 Name the component instead: `${web.url}`.";
     TOO_LONG = "WL0115", "value too long",
-        r"With all that it reads put in, the value has more than 4 MiB. Properties that read another one twice, which reads
-another one twice, double with each step: 30 lines are enough.
+        r"With all that it reads put in, the value has more than 4 MiB, or all values together have read more than 64 MiB.
+Properties that read another one twice, which reads another one twice, double with each step: 30 lines are enough.
 
 ```yaml
 name: assembly::shop::1.0
@@ -295,7 +297,14 @@ properties:
   region: {required: maybe}
 ```";
     TOO_MANY_NODES = "WL0126", "too many elements",
-        r"An assembly may have 200 000 elements. A `quantity` inside of a `quantity` multiplies.
+        r"An assembly may have 200 000 elements. Of these, 10 000 may come of `quantity`, `cluster` and of assemblies that are
+nested again, which a few lines can ask for: a `quantity` inside of a `quantity` multiplies. A project that needs more
+says so in its `windlass.yaml`:
+
+    limits:
+      nodes: 50000
+
+What all of them copy out of their descriptors is bounded too, to 64 MiB and 4 KiB for each element.
 
 ```yaml
 name: assembly::shop::1.0
@@ -549,8 +558,9 @@ data-types:
   Address: {derived-from: Plaec, properties: {name: {type: string}}}
 ```";
     UNKNOWN_TRANSITION = "WL0146", "unknown transition",
-        r"The transitions of a resource are Create, Install, Configure, Start, Integrity, Reconfigure, Stop, Uninstall and
-Delete. Another one is never called.
+        r"The transitions of a resource are Create, Install, Configure, Start, Integrity, Reconfigure, Stop, Uninstall, Delete and
+Adopt. Another one would never be called. `Upgrade`, which later versions of the language have, is ignored, and so are
+`CreateInfrastructure` and `DeleteInfrastructure` of older ones, with a warning.
 
 ```yaml
 name: resource::cache::1.0

@@ -271,6 +271,21 @@ fn circle<E: Clone>(graph: &Graph<E>, path: &[(usize, usize)]) -> Circle<E> {
 /// The most circles that are told of one descriptor.
 const MOST: usize = 100;
 
+/// The most edges of a circle that are told one by one.
+pub(crate) const SHOWN: usize = 16;
+
+/// Names the way of a circle; of a long one the first and the last.
+fn way<S: AsRef<str>>(names: &[S], length: usize) -> String {
+    let mut way: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    let left_out;
+    if length > names.len() {
+        left_out = format!("({} more)", length - names.len());
+        way.push(&left_out);
+    }
+    way.extend(names.first().map(AsRef::as_ref));
+    way.join(" -> ")
+}
+
 /// Finds properties of an assembly that read each other in a circle; where there are none, components that wait for each
 /// other's outputs.
 pub(crate) fn problems(assembly: &AssemblyDescriptor, catalog: &dyn Catalog) -> Vec<Diagnostic> {
@@ -293,24 +308,28 @@ pub(crate) fn problems_of_resource(resource: &ResourceDescriptor) -> Vec<Diagnos
 }
 
 fn said(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Reference>>) -> Diagnostic {
-    let edges = circle.into_iter().map(|(reader, read, reference)| {
+    let length = circle.len();
+    let edges = circle.into_iter().take(SHOWN).map(|(reader, read, reference)| {
         let place = reference.map(|reference| source.place(reference.span));
         (names.name(reader), names.name(read), place)
     });
-    diagnostic(edges.collect())
+    diagnostic(edges.collect(), length)
 }
 
 /// Prints a circle of components that need each other's outputs.
 fn waiting(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Reference>>) -> Diagnostic {
     let ups = circle.iter().filter(|(reader, ..)| *reader >= names.properties);
     let parts: Vec<&str> = ups.filter_map(|(reader, ..)| names.part(*reader)).collect();
-    let way = parts.iter().chain(parts.first()).copied().rev().collect::<Vec<_>>().join(" -> ");
+    let mut shown: Vec<&str> = parts.iter().rev().take(SHOWN).copied().collect();
+    // The first comes last: the way ends where it begins.
+    shown.rotate_right(usize::from(parts.len() <= SHOWN));
+    let way = way(&shown, parts.len());
     let message = match parts[..] {
         [one] => format!("`{one}` needs its own output before it is there"),
         _ => format!("components wait for each other's outputs in a circle: {way}"),
     };
     let mut diagnostic = Diagnostic::error(codes::PROPERTY_CYCLE, message);
-    for (reader, _, reference) in circle {
+    for (reader, _, reference) in circle.into_iter().filter(|edge| edge.2.is_some()).take(SHOWN) {
         let Some(reference) = reference else { continue };
         let place = source.place(reference.span);
         let text = format!("`{}` reads `{}`", names.name(reader), reference.text);
@@ -324,10 +343,10 @@ fn waiting(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Refer
     )
 }
 
-/// Prints a circle edge by edge.
-pub(crate) fn diagnostic(circle: Vec<(String, String, Option<Place>)>) -> Diagnostic {
-    let names = circle.iter().map(|edge| edge.0.as_str()).chain(circle.first().map(|edge| edge.0.as_str()));
-    let way = names.collect::<Vec<_>>().join(" -> ");
+/// Prints the first edges of a circle, which has as many as `length`.
+pub(crate) fn diagnostic(circle: Vec<(String, String, Option<Place>)>, length: usize) -> Diagnostic {
+    let names: Vec<&str> = circle.iter().map(|edge| edge.0.as_str()).collect();
+    let way = way(&names, length);
     let message = format!("properties read each other in a circle: {way}");
     let mut diagnostic = Diagnostic::error(codes::PROPERTY_CYCLE, message);
     for (reader, read, place) in circle {

@@ -309,7 +309,7 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     let loaded = load_one(source, &LoadOptions::default());
     let mut diagnostics = loaded.diagnostics;
     let mut found = Diagnostics::new();
-    let mut reader = Reader { source, around, diagnostics: &mut found };
+    let mut reader = Reader::new(source, around, &mut found);
     let descriptor = loaded.root.as_ref().and_then(|root| read_root(&mut reader, root));
     if let Some(said) = no_descriptor(source, loaded.root.as_ref(), &diagnostics, &found) {
         return Read { descriptor: None, diagnostics: vec![said].into() };

@@ -76,8 +76,11 @@ fn is_own(key: &str) -> bool {
 }
 
 fn has_own_key(root: &Mapping) -> bool {
-    root.keys().any(is_own)
+    root.keys().take(LOOKED_AT).any(is_own)
 }
+
+/// The most keys, or lines, that are looked at: by then it is clear what a document is.
+const LOOKED_AT: usize = 1000;
 
 /// What the text looks like, however it is read.
 fn by_text(source: &Source) -> Option<Foreign> {
@@ -93,7 +96,9 @@ fn by_text(source: &Source) -> Option<Foreign> {
     if ["<?xml", "<!DOCTYPE", "<!doctype", "<html", "<svg"].iter().any(|mark| begin.starts_with(mark)) {
         return Some(Foreign::new("XML or HTML", first));
     }
-    let fence = (1..).map_while(|line| source.line(line)).find(|span| source.slice(*span).starts_with("```"));
+    let fence = (1..=LOOKED_AT)
+        .map_while(|line| source.line(line))
+        .find(|span| source.slice(*span).starts_with("```"));
     fence.map(|fence| {
         Foreign::new("a page of Markdown", fence)
             .help("put the descriptor that stands between its fences, if one does, into a file of its own")
@@ -166,8 +171,8 @@ fn has_containers(services: &Mapping) -> bool {
 fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     const SHOWN: usize = 3;
     let is_common = |key: &str| COMMON.contains(&canonical(key)) || suggest(key, COMMON).is_some();
-    let strange: Vec<&str> = root.keys().filter(|key| !is_common(key)).collect();
-    let common = root.keys().count() - strange.len();
+    let strange: Vec<&str> = root.keys().take(LOOKED_AT).filter(|key| !is_common(key)).collect();
+    let common = root.len().min(LOOKED_AT) - strange.len();
     if strange.len() < 2 || strange.len() <= common {
         return None;
     }
@@ -193,7 +198,7 @@ fn by_items(root: &Node) -> Option<Foreign> {
 
 /// Text that was no mapping when it was read, and has no line that begins as one of a descriptor does.
 fn by_lines(source: &Source) -> Option<Foreign> {
-    let mut lines = source.text().lines();
+    let mut lines = source.text().lines().take(LOOKED_AT);
     let is_blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#') || line == "---";
     // One line is told by what it is.
     lines.clone().filter(|line| !is_blank(line)).nth(1)?;

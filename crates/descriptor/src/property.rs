@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use windlass_model::PropertyName;
-use windlass_source::{Diagnostic, Entry, Fix, Mapping, Node, Span, suggest};
+use windlass_source::{Diagnostic, Entry, Fix, Mapping, Node, Severity, Span, suggest};
 
 use crate::read::{Reader, Spanned, get};
 use crate::template::Value;
@@ -121,23 +121,23 @@ fn read_property(reader: &mut Reader<'_>, entry: &Entry) -> PropertyDecl {
         Some(body) => read_body(reader, body, &mut decl),
         None if entry.value.is_null() => {
             let what = entry.key.text();
-            let diagnostic = Diagnostic::warning(
-                codes::EMPTY_ENTRY,
-                format!("the property `{what}` is declared with nothing"),
-            )
-            .at(reader.place(entry.key.span()))
-            .help("give it a `value`, a `default` or a `type`, or write `{}` if it needs none");
-            reader.diagnostics.push(diagnostic);
+            reader.say(Severity::Warning, |source| {
+                let message = format!("the property `{what}` is declared with nothing");
+                Diagnostic::warning(codes::EMPTY_ENTRY, message)
+                    .at(source.place(entry.key.span()))
+                    .help("give it a `value`, a `default` or a `type`, or write `{}` if it needs none")
+            });
         }
         None => {
             let what = entry.key.text();
-            let diagnostic = Diagnostic::warning(
-                codes::WRONG_SORT,
-                format!("the property `{what}` should be a mapping; what stands here is taken as its value"),
-            )
-            .at(reader.place(entry.value.span()))
-            .help("write `value:` before it, on a line of its own");
-            reader.diagnostics.push(diagnostic);
+            reader.say(Severity::Warning, |source| {
+                let message = format!(
+                    "the property `{what}` should be a mapping; what stands here is taken as its value"
+                );
+                Diagnostic::warning(codes::WRONG_SORT, message)
+                    .at(source.place(entry.value.span()))
+                    .help("write `value:` before it, on a line of its own")
+            });
             decl.value = Some(Value::read(reader.source, &entry.value, reader.diagnostics));
         }
     }

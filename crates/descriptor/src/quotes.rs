@@ -16,7 +16,7 @@ const QUOTES: [char; 10] = ['“', '”', '„', '‟', '‘', '’', '‚', '�
 const HELP: &str = "typographic quotes are part of the text; write `\"`, or none";
 
 /// The most such texts that are told: nobody reads more.
-const MOST: usize = 1000;
+const MOST: usize = Diagnostics::MOST;
 
 /// Warns of every unquoted text between typographic quotes. Where it is an error for another reason already, that one
 /// gets the cause and the repair. Descriptions may say what they like.

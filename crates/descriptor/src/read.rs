@@ -9,10 +9,12 @@ use windlass_model::name::NameError;
 use windlass_model::version::VersionError;
 use windlass_model::{ComponentName, Origin};
 use windlass_source::{
-    Code, Diagnostic, Diagnostics, Entry, Fix, Key, Mapping, Node, Place, Source, Span, nearest, suggest,
+    Code, Diagnostic, Diagnostics, Entry, Fix, Key, Mapping, Node, Place, Severity, Source, Span, nearest,
+    suggest, suggest_within,
 };
 
 use crate::codes;
+use crate::scope::quoted;
 use crate::surroundings::Surroundings;
 
 /// A value with its place.
@@ -55,6 +57,12 @@ const KEY_SPELLINGS: &[(&str, &str)] = &[
     ("derived_from", "derived-from"),
 ];
 
+/// The edits by which a misspelling differs from its key at most: with more of them another word may be meant.
+pub(crate) const EDITS: usize = 2;
+
+/// How many unknown keys of a document are compared with those that are known. Further ones are taken for other words.
+const COMPARED: usize = 50_000;
+
 /// Returns the key that a known misspelling stands for.
 pub(crate) fn canonical(key: &str) -> &str {
     KEY_SPELLINGS.iter().find(|(spelling, _)| *spelling == key).map_or(key, |(_, meant)| meant)
@@ -65,6 +73,18 @@ pub(crate) struct Reader<'a> {
     pub(crate) source: &'a Arc<Source>,
     pub(crate) around: &'a Surroundings,
     pub(crate) diagnostics: &'a mut Diagnostics,
+    /// How many unknown keys may still be compared.
+    comparisons: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(
+        source: &'a Arc<Source>,
+        around: &'a Surroundings,
+        diagnostics: &'a mut Diagnostics,
+    ) -> Self {
+        Self { source, around, diagnostics, comparisons: COMPARED }
+    }
 }
 
 impl Reader<'_> {
@@ -73,11 +93,18 @@ impl Reader<'_> {
     }
 
     pub(crate) fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::error(code, message).at(self.source.place(span)));
+        self.say(Severity::Error, |source| Diagnostic::error(code, message).at(source.place(span)));
     }
 
     pub(crate) fn warning(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::warning(code, message).at(self.source.place(span)));
+        self.say(Severity::Warning, |source| Diagnostic::warning(code, message).at(source.place(span)));
+    }
+
+    /// Reports a problem of a severity. It is made only where there are not enough of it.
+    pub(crate) fn say(&mut self, severity: Severity, make: impl FnOnce(&Arc<Source>) -> Diagnostic) {
+        if !self.diagnostics.leaves_out(severity) {
+            self.diagnostics.push(make(self.source));
+        }
     }
 
     /// Reads a mapping; null is an empty one.
@@ -126,8 +153,10 @@ impl Reader<'_> {
 
     /// Reports a word that is none of a closed set, with the nearest one.
     pub(crate) fn bad_word(&mut self, code: Code, text: &Spanned<String>, message: &str, words: &[&str]) {
-        let diagnostic = Diagnostic::error(code, message).at(self.place(text.span));
-        self.diagnostics.push(did_you_mean(diagnostic, &text.value, words.iter().copied()));
+        self.say(Severity::Error, |source| {
+            let diagnostic = Diagnostic::error(code, message).at(source.place(text.span));
+            did_you_mean(diagnostic, &text.value, words.iter().copied())
+        });
     }
 
     pub(crate) fn key<T>(&mut self, key: &Key, code: Code) -> Option<Spanned<T>>
@@ -151,45 +180,65 @@ impl Reader<'_> {
         }
     }
 
-    /// Warns of every key that is not in `known`. A known misspelling counts as what it stands for.
+    /// Reports every key that is not in `known`: a misspelling is an error, and another word is warned of. A spelling
+    /// that real descriptors have counts as what it stands for.
     pub(crate) fn unknown_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str) {
-        for entry in mapping.entries() {
-            let key = entry.key.text();
-            if !known.contains(&key) {
-                let diagnostic = self.unknown_key(&entry.key, mapping, known, what);
-                self.diagnostics.push(diagnostic);
-            }
+        for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
+            let severity = self.severity(entry.key.text(), known);
+            self.unknown_key(severity, &entry.key, mapping, known, what);
         }
     }
 
-    /// Warns of unknown keys of an entry that has `properties`: one that looks like a property belongs there.
+    /// Reports every key that is not in `known` as an error.
+    pub(crate) fn wrong_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str) {
+        for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
+            self.unknown_key(Severity::Error, &entry.key, mapping, known, what);
+        }
+    }
+
+    /// Reports unknown keys of an entry that has `properties`: one that looks like a property belongs there.
     pub(crate) fn entry_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str, entry_name: &str) {
-        for entry in mapping.entries() {
+        for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
             let key = entry.key.text();
-            if known.contains(&canonical(key)) && canonical(key) == key {
+            let severity = self.severity(key, known);
+            let is_misplaced =
+                severity == Severity::Warning && home(key).is_none() && property_like(&entry.value);
+            if !is_misplaced {
+                self.unknown_key(severity, &entry.key, mapping, known, what);
                 continue;
             }
-            let diagnostic = match property_like(&entry.value).filter(|()| home(key).is_none()) {
-                Some(()) => {
-                    let message = format!(
-                        "`{key}` looks like a property, and stands outside `properties` of {entry_name}; it is ignored"
-                    );
-                    let diagnostic = Diagnostic::warning(codes::MISPLACED_KEY, message)
-                        .at(self.place(entry.key.span()))
-                        .help("move it below `properties`");
-                    match mapping.entry("properties") {
-                        Some(there) => diagnostic.related(self.place(there.key.span()), "it belongs here"),
-                        None => diagnostic,
-                    }
+            self.say(severity, |source| {
+                let message = format!(
+                    "`{key}` looks like a property, and stands outside `properties` of {entry_name}; it is ignored"
+                );
+                let diagnostic = Diagnostic::warning(codes::MISPLACED_KEY, message)
+                    .at(source.place(entry.key.span()))
+                    .help("move it below `properties`");
+                match mapping.entry("properties") {
+                    Some(there) => diagnostic.related(source.place(there.key.span()), "it belongs here"),
+                    None => diagnostic,
                 }
-                None => self.unknown_key(&entry.key, mapping, known, what),
-            };
-            self.diagnostics.push(diagnostic);
+            });
+        }
+    }
+
+    /// Tells whether an unknown key is a misspelling, which is an error, or another word.
+    fn severity(&mut self, key: &str, known: &[&str]) -> Severity {
+        if is_spelling(key, known) || self.comparisons == 0 {
+            return Severity::Warning;
+        }
+        self.comparisons -= 1;
+        match suggest_within(key, known.iter().copied(), EDITS) {
+            Some(_) => Severity::Error,
+            None => Severity::Warning,
         }
     }
 
     /// Reports a name that breaks its rule; a part of it that is nearly right is named.
     pub(crate) fn bad_name(&mut self, code: Code, text: &Spanned<String>, error: &NameError) {
+        if self.diagnostics.leaves_out(Severity::Error) {
+            return;
+        }
         let diagnostic = Diagnostic::error(code, error.to_string()).at(self.place(text.span));
         let diagnostic = match error {
             NameError::Kind(kind) => did_you_mean(diagnostic, kind, ["assembly", "resource"]),
@@ -208,39 +257,52 @@ impl Reader<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    fn unknown_key(&self, key: &Key, there: &Mapping, known: &[&str], what: &str) -> Diagnostic {
-        let meant = canonical(key.text());
-        let place = self.place(key.span());
-        if meant != key.text() && known.contains(&meant) {
-            let diagnostic = |said: String| Diagnostic::warning(codes::UNKNOWN_KEY, said).at(place.clone());
-            if there.get(meant).is_some() {
-                return diagnostic(format!("`{}` is ignored, since `{meant}` is there too", key.text()))
-                    .help("remove one of the two");
+    fn unknown_key(&mut self, severity: Severity, key: &Key, there: &Mapping, known: &[&str], what: &str) {
+        let (word, span) = (key.text(), key.span());
+        self.say(severity, |source| {
+            let diagnostic = |said: String| match severity {
+                Severity::Error => Diagnostic::error(codes::UNKNOWN_KEY, said).at(source.place(span)),
+                _ => Diagnostic::warning(codes::UNKNOWN_KEY, said).at(source.place(span)),
+            };
+            let meant = canonical(word);
+            if is_spelling(word, known) {
+                if there.get(meant).is_some() {
+                    return diagnostic(format!("`{word}` is ignored, since `{meant}` is there too"))
+                        .help("remove one of the two");
+                }
+                return diagnostic(format!("`{word}` is read as `{meant}`"))
+                    .help(format!("write `{meant}`"))
+                    .fix(Fix::replace(format!("write `{meant}`"), span, meant));
             }
-            return diagnostic(format!("`{}` is read as `{meant}`", key.text()))
-                .help(format!("write `{meant}`"))
-                .fix(Fix::replace(format!("write `{meant}`"), key.span(), meant));
-        }
-        let message = format!("{what} has no `{}`; it is ignored", key.text());
-        let diagnostic = Diagnostic::warning(codes::UNKNOWN_KEY, message).at(place);
-        if let Some(taken) =
-            suggest(key.text(), known.iter().copied()).filter(|near| there.get(near).is_some())
-        {
-            return diagnostic.help(format!("`{taken}` is there already; remove one of the two"));
-        }
-        let diagnostic = did_you_mean(diagnostic, key.text(), known.iter().copied());
-        match home(key.text()) {
-            Some(home) if diagnostic.help.is_none() => diagnostic.help(format!("it belongs {home}")),
-            _ => diagnostic,
-        }
+            let diagnostic = diagnostic(match severity {
+                Severity::Error => format!("{what} has no `{word}`"),
+                _ => format!("{what} has no `{word}`; it is ignored"),
+            });
+            let near = suggest(word, known.iter().copied());
+            if let Some(taken) = near.filter(|near| there.get(near).is_some()) {
+                return diagnostic.help(format!("`{taken}` is there already; remove one of the two"));
+            }
+            let diagnostic = did_you_mean(diagnostic, word, known.iter().copied());
+            match home(word) {
+                _ if diagnostic.help.is_some() => diagnostic,
+                Some(home) => diagnostic.help(format!("it belongs {home}")),
+                None if severity == Severity::Error => diagnostic.help(format!("it has {}", quoted(known))),
+                None => diagnostic,
+            }
+        });
     }
 }
 
+/// Tells whether a key is one of those that real descriptors spell otherwise.
+fn is_spelling(key: &str, known: &[&str]) -> bool {
+    let meant = canonical(key);
+    meant != key && known.contains(&meant)
+}
+
 /// Tells whether a value has the shape of a property: a mapping with a `value` or the like.
-fn property_like(node: &Node) -> Option<()> {
-    let body = node.as_mapping()?;
+fn property_like(node: &Node) -> bool {
     let is_of_property = |key: &str| matches!(canonical(key), "value" | "default" | "read-only" | "required");
-    body.keys().any(is_of_property).then_some(())
+    node.as_mapping().is_some_and(|body| body.keys().any(is_of_property))
 }
 
 /// Says where a key of the language belongs, for one that stands elsewhere.

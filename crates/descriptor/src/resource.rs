@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use windlass_model::name::DriverKind;
 use windlass_model::{DescriptorName, OperationName, Transition};
-use windlass_source::{Diagnostic, Entry, Mapping, Node, Reading, Source, Span};
+use windlass_source::{Diagnostic, Entry, Mapping, Node, Reading, Severity, Source, Span};
 
 use crate::codes;
 use crate::keys;
@@ -15,6 +15,9 @@ use crate::property_types::{DataTypes, read_data_types};
 use crate::read::{Reader, Spanned, did_you_mean, get, names};
 
 const OPERATION: &str = "an operation";
+
+/// Transitions that real descriptors have from before drivers made the infrastructure.
+const OLD_TRANSITIONS: [&str; 2] = ["CreateInfrastructure", "DeleteInfrastructure"];
 
 /// A resource descriptor.
 #[derive(Debug, Clone)]
@@ -143,10 +146,21 @@ fn add_transition(
         found.insert(transition, decl);
         return;
     }
-    let words = Transition::ALL.map(Transition::as_str);
-    let message = format!("there is no transition `{word}`; it is ignored");
-    let diagnostic = Diagnostic::warning(codes::UNKNOWN_TRANSITION, message).at(reader.place(decl.name_span));
-    reader.diagnostics.push(did_you_mean(diagnostic, word, words));
+    let span = decl.name_span;
+    if OLD_TRANSITIONS.contains(&word) {
+        let message = format!("`{word}` is a transition of older descriptors; it is ignored");
+        return reader.warning(codes::UNKNOWN_TRANSITION, span, message);
+    }
+    reader.say(Severity::Error, |source| {
+        let message = format!("there is no transition `{word}`");
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_TRANSITION, message).at(source.place(span));
+        let words = Transition::ALL.map(Transition::as_str);
+        let diagnostic = did_you_mean(diagnostic, word, words);
+        if diagnostic.help.is_some() {
+            return diagnostic;
+        }
+        diagnostic.help(format!("the transitions are {}", words.join(", ")))
+    });
 }
 
 fn operations(reader: &mut Reader<'_>, node: Option<&Node>) -> IndexMap<OperationName, ActionDecl> {

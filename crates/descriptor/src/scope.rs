@@ -238,8 +238,8 @@ pub(crate) fn quoted(names: &[&str]) -> String {
 pub(crate) enum Has {
     /// It is declared.
     Yes,
-    /// It is not; these are.
-    No(Vec<String>),
+    /// It is not.
+    No,
     /// It is declared, and only the resource itself sees it.
     Private,
     /// The part's descriptor is not at hand.
@@ -252,22 +252,18 @@ pub(crate) fn part_has(part: &Component, catalog: &dyn Catalog, property: &Prope
         return Has::Yes;
     }
     match part.kind.as_ref().and_then(|kind| catalog.find(&kind.value)) {
-        Some(descriptor) => has(&descriptor, property, part.properties.keys()),
+        Some(descriptor) => has(&descriptor, property),
         None => Has::CannotTell,
     }
 }
 
-/// Tells whether a descriptor declares a property; `also` is what is declared beside it.
-pub(crate) fn has<'p>(
-    descriptor: &'p Descriptor,
-    property: &PropertyName,
-    also: impl Iterator<Item = &'p PropertyName>,
-) -> Has {
+/// Tells whether a descriptor declares a property.
+pub(crate) fn has(descriptor: &Descriptor, property: &PropertyName) -> Has {
     if descriptor.properties().contains_key(property) {
         return Has::Yes;
     }
     if descriptor.private_properties().is_some_and(|private| private.contains_key(property)) {
         return Has::Private;
     }
-    Has::No(descriptor.properties().keys().chain(also).map(ToString::to_string).collect())
+    Has::No
 }

@@ -55,6 +55,11 @@ impl Surroundings {
         self.contained.get(way.strip_suffix(":/descriptor_name")?)
     }
 
+    /// Tells whether any placeholder stands for something.
+    pub(crate) fn has_placeholders(&self) -> bool {
+        !self.contained.is_empty()
+    }
+
     /// Returns the placeholders that stand for something.
     pub(crate) fn placeholders(&self) -> Vec<String> {
         self.contained.keys().map(|way| format!("{PLACEHOLDER}/{way}:/descriptor_name")).collect()

@@ -147,9 +147,27 @@ pub enum EngineError {
         /// The calls that do wait for one.
         calls: Vec<CallRecord>,
     },
+    /// An open call that no run can have left.
+    #[error("the record of call `{}` of `{name}` is damaged: {why}; nothing is done before the store is put right, from a backup", .call.id)]
+    DamagedCall {
+        /// The assembly.
+        name: AssemblyName,
+        /// The call as the store has it.
+        call: Box<CallRecord>,
+        /// What is wrong with it.
+        why: String,
+    },
     /// What a person says that a part publishes can't be so.
     #[error("{0}")]
     NotPublished(String),
+    /// Something was launched under an id that its driver chose, and that nobody knows.
+    #[error("{}", unnamed(.name, .parts))]
+    Unnamed {
+        /// The assembly.
+        name: AssemblyName,
+        /// The parts that were launched.
+        parts: Vec<ElementName>,
+    },
     /// A pinned package is not in the store.
     #[error("the package of `{0}` is not in the store any more")]
     PackageGone(DescriptorName),
@@ -207,6 +225,7 @@ impl EngineError {
                 | Self::NothingToDecide(_)
                 | Self::NotLookedAt(_)
                 | Self::NotPublished(_)
+                | Self::Unnamed { .. }
                 | Self::NotInDoubt { .. }
         )
     }
@@ -305,10 +324,22 @@ fn listed(calls: &[CallRecord]) -> String {
     calls.iter().map(|call| call.element.local()).collect::<Vec<_>>().join("`, `")
 }
 
+fn unnamed(name: &AssemblyName, parts: &[ElementName]) -> String {
+    let named: Vec<&str> = parts.iter().map(ElementName::local).collect();
+    let of = if parts.len() > 1 { " --of PART" } else { "" };
+    format!(
+        "the script that launched `{}` chose an id for it, and its answer is lost: nothing can find it to stop or remove it without that id; look which it is, then say `windlass retry {name} --assume done{of} --natural ID`",
+        named.join("`, `")
+    )
+}
+
 fn undecided(name: &AssemblyName, calls: &[CallRecord]) -> String {
     let lines: Vec<String> = calls
         .iter()
-        .map(|call| format!("  {} {} (started {})", call.element.local(), call.action, call.started))
+        .map(|call| {
+            let of = call.pair.as_ref().map(|pair| format!(" of {}", pair.named())).unwrap_or_default();
+            format!("  {} {}{of} (started {})", call.element.local(), call.action, call.started)
+        })
         .collect();
     let one_by_one = if calls.len() > 1 { "; with `--of PART` of one part at a time" } else { "" };
     format!(

@@ -6,29 +6,47 @@ use std::collections::{BTreeMap, BTreeSet};
 use windlass_driver::Input;
 use windlass_lifecycle::{Shown, ValueChange};
 use windlass_model::assembly::Property;
-use windlass_model::record::{Given, PairKey, PairRecord};
+use windlass_model::record::{Failure, Given, PairKey, PairRecord};
 use windlass_model::resolve::{Answer, Resolved, Resolver};
 use windlass_model::{InstanceId, PropertyName, Timestamp};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Change};
 
-use crate::world::{World, argument};
+use crate::world::{Unknown, World, argument, secret_gone};
 
 impl World {
     /// Returns what the operations were given that made a relationship, or have begun to; none where that is not on record.
-    pub(crate) fn given(&self, pair: &PairKey) -> Option<BTreeMap<PropertyName, Input>> {
-        let given = self.pairs.get(pair)?.given.as_ref()?;
-        Some(given.iter().map(|(name, value)| (name.clone(), self.open_given(value))).collect())
-    }
-
-    fn open_given(&self, given: &Given) -> Input {
-        match given {
-            Given::Plain(value) => Resolved::plain(value.clone()),
-            Given::Secret(secret) => {
-                let json = self.opened(secret).and_then(|text| serde_json::from_str(text).ok());
-                Resolved { value: json.unwrap_or_else(|| "***".into()), sensitive: true }
+    ///
+    /// # Errors
+    ///
+    /// A secret among it that can't be opened, where that refuses the call.
+    pub(crate) fn given(
+        &self,
+        pair: &PairKey,
+        unknown: Unknown,
+    ) -> Result<Option<BTreeMap<PropertyName, Input>>, Failure> {
+        let Some(given) = self.pairs.get(pair).and_then(|pair| pair.given.as_ref()) else { return Ok(None) };
+        let mut opened = BTreeMap::new();
+        for (name, value) in given {
+            match (self.open_given(value), value) {
+                (Some(input), _) => drop(opened.insert(name.clone(), input)),
+                (None, Given::Secret(secret)) if unknown == Unknown::Refused => {
+                    return Err(secret_gone(name, &format!("`{secret}`")));
+                }
+                _ => {}
             }
         }
+        Ok(Some(opened))
+    }
+
+    /// Returns a value; none of a secret that can't be opened.
+    fn open_given(&self, given: &Given) -> Option<Input> {
+        Some(match given {
+            Given::Plain(value) => Resolved::plain(value.clone()),
+            Given::Secret(secret) => {
+                Resolved { value: serde_json::from_str(self.opened(secret)?).ok()?, sensitive: true }
+            }
+        })
     }
 
     /// Notes what the operations are given that make a relationship, in place of what an earlier attempt was given.
@@ -46,13 +64,7 @@ impl World {
             .map(|(number, (name, input))| (name.clone(), self.seal_given(key, number, input, batch)))
             .collect();
         let known = self.pairs.get(key).cloned();
-        let mut record = known.unwrap_or_else(|| PairRecord {
-            key: key.clone(),
-            created: false,
-            progress: 0,
-            since: now,
-            given: None,
-        });
+        let mut record = known.unwrap_or_else(|| PairRecord::new(key.clone(), now));
         record.given = Some(given);
         self.put_pair(record.clone());
         batch.push(Change::PutPair(Box::new(record)));
@@ -91,7 +103,7 @@ impl World {
         let topology = self.topology();
         let mut resolver = Resolver::new(topology, self);
         let mut outdated = Vec::new();
-        for pair in self.pairs.values().filter(|pair| pair.created) {
+        for pair in self.pairs.values().filter(|pair| pair.is_there()) {
             let Some(given) = &pair.given else { continue };
             let key = &pair.key;
             let Some(wanted) = topology.relationship(&key.assembly, key.relationship.as_str()) else {
@@ -111,8 +123,12 @@ impl World {
                     }
                     _ => Resolved::plain(serde_json::Value::Null),
                 };
-                let was = given.get(name).map(|was| self.open_given(was));
-                let was = was.unwrap_or_else(|| Resolved::plain(serde_json::Value::Null));
+                let was = match given.get(name) {
+                    Some(was) => self.open_given(was),
+                    None => Some(Resolved::plain(serde_json::Value::Null)),
+                };
+                // What can't be opened can't be compared.
+                let Some(was) = was else { continue };
                 if was.value != now.value {
                     let (before, after) = (Shown::of(&was), Shown::of(&now));
                     changes.push(ValueChange { property: name.clone(), before, after });

@@ -1,37 +1,25 @@
 //! The host: carries the machine's commands out. All waiting of the engine happens here.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
-use windlass_driver::{Call, Driver, Observed, Report};
-use windlass_model::record::{Failure, FailureKind};
-use windlass_model::{Clock, ProcessId, Timestamp};
+use windlass_driver::{Call, Driver};
+use windlass_model::record::{Effect, Failure, FailureKind};
+use windlass_model::{Clock, Timestamp};
 use windlass_store::{Lease, Store, StoreError};
 
 use crate::journal::{CallContext, Checkpoint, Elsewhere, Entry, Journal};
+use crate::keeper;
 use crate::machine::{Command, Event, Machine};
+use crate::panic::panicked;
 use crate::places::Places;
-
-/// When the user wants to stop.
-#[derive(Debug, Clone, Default)]
-pub struct Stop {
-    /// Nothing new is started, and what runs may end.
-    pub soon: CancellationToken,
-    /// What runs is stopped.
-    pub now: CancellationToken,
-}
-
-impl Stop {
-    /// Makes a stop for one of several things that run side by side: it comes with this one, and also alone.
-    pub(crate) fn of_one(&self) -> Self {
-        Self { soon: self.soon.child_token(), now: self.now.child_token() }
-    }
-}
+use crate::stop::Stop;
 
 /// What the host needs.
 pub(crate) struct Host {
@@ -53,8 +41,6 @@ struct Running<'a> {
     replies: std::collections::HashMap<u64, tokio::sync::oneshot::Sender<Result<(), Failure>>>,
     next_reply: u64,
     finished: bool,
-    /// How long what runs may go on when somebody else asks the process to stop.
-    patience: std::time::Duration,
 }
 
 impl Host {
@@ -66,8 +52,8 @@ impl Host {
     /// again by the next run.
     pub(crate) async fn run(&self, machine: &mut Machine, journal: JournalParts) -> Result<(), StoreError> {
         let patience = journal.patience;
-        let (checkpoints, mut incoming) = mpsc::channel(64);
-        let (entries, mut entered) = mpsc::unbounded_channel::<Entry>();
+        let (checkpoints, mut incoming) = mpsc::channel(QUEUE);
+        let (entries, mut entered) = mpsc::channel::<Entry>(QUEUE);
         let journal = Journal {
             store: self.store.clone(),
             lease: self.lease.clone(),
@@ -75,7 +61,8 @@ impl Host {
             jobs: Arc::new(journal.jobs),
             elsewhere: Arc::new(journal.elsewhere),
             grace: journal.grace,
-            stop: self.stop.now.clone(),
+            reserved: Arc::default(),
+            stop: self.stop.clone(),
             checkpoints,
             entries,
         };
@@ -86,16 +73,16 @@ impl Host {
             replies: std::collections::HashMap::new(),
             next_reply: 0,
             finished: false,
-            patience,
         };
-        let every = self.store.lease_terms().renew_every;
-        let mut renew = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
-        renew.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut ask = tokio::time::interval_at(tokio::time::Instant::now() + ASK_EVERY, ASK_EVERY);
-        ask.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let leases = std::iter::once(&self.lease).chain(&self.beside).cloned().collect();
         let process = machine.process().map(|process| process.id);
-        let mut told_to_stop = false;
-        running.carry_out(machine.on(self.clock.now(), Event::Begin));
+        let mut keep = std::pin::pin!(keeper::keep(self.store.clone(), leases));
+        let mut listen =
+            std::pin::pin!(keeper::listen(self.store.clone(), process, self.stop.clone(), patience));
+        // Nothing begins after a stop, not even at first.
+        let mut told_to_stop = self.stop.soon.is_cancelled();
+        let first = if told_to_stop { Event::Cancel } else { Event::Begin };
+        running.carry_out(machine.on(self.clock.now(), first));
         while !(running.finished && running.work.is_empty()) {
             let event = tokio::select! {
                 biased;
@@ -103,60 +90,59 @@ impl Host {
                     told_to_stop = true;
                     Some(Event::Cancel)
                 }
+                // Before the work, of which there may always be some: both are polled, and rarely ready.
+                lost = &mut keep => return Err(lost),
+                () = &mut listen => None,
                 Some(checkpoint) = incoming.recv() => Some(running.checkpoint(checkpoint)),
                 Some(entry) = entered.recv() => {
-                    running.work.push(Box::pin(settle(entry)));
+                    running.settle(entry);
                     None
                 }
                 Some(done) = running.work.next() => match done {
                     Ok(event) => event,
                     Err(error) => return Err(running.root_cause(error)),
                 },
-                // Beside the rest of the work: a store that is slow to answer holds up no call.
-                _ = renew.tick() => {
-                    for lease in std::iter::once(&self.lease).chain(&self.beside) {
-                        let (store, lease) = (self.store.clone(), lease.clone());
-                        running.work.push(Box::pin(async move { store.renew(&lease).await.map(|()| None) }));
-                    }
-                    None
-                }
-                _ = ask.tick(), if !told_to_stop => {
-                    running.ask_whether_to_stop(process);
-                    None
-                }
             };
             if let Some(event) = event {
+                // One event makes a batch at most. A store that has none to take it for a whole term has lost the leases.
+                tokio::select! {
+                    () = self.store.room() => {}
+                    lost = &mut keep => return Err(lost),
+                }
                 running.carry_out(machine.on(self.clock.now(), event));
             }
         }
         while let Ok(entry) = entered.try_recv() {
-            settle(entry).await?;
+            running.settle(entry);
+        }
+        while let Some(done) = running.work.next().await {
+            done?;
         }
         Ok(())
     }
 }
 
-/// How often it is asked whether somebody wants the process to stop.
-const ASK_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
+/// How many messages of drivers may wait for the host.
+const QUEUE: usize = 64;
 
 /// What the journal of a run starts with.
 #[derive(Default)]
 pub(crate) struct JournalParts {
     pub(crate) jobs: std::collections::BTreeMap<String, windlass_model::record::JobRecord>,
     pub(crate) elsewhere: std::collections::HashMap<windlass_model::CallId, Elsewhere>,
-    pub(crate) grace: std::time::Duration,
-    pub(crate) patience: std::time::Duration,
+    pub(crate) grace: Duration,
+    pub(crate) patience: Duration,
 }
 
 /// Waits until something is durable, and removes the job that is no longer needed then.
-async fn settle(entry: Entry) -> Result<Option<Event>, StoreError> {
+async fn settle(entry: Entry) -> Result<(), StoreError> {
     entry.ticket.await?;
-    let Some((runtime, job)) = entry.remove else { return Ok(None) };
+    let Some((runtime, job)) = entry.remove else { return Ok(()) };
     // What can't be removed now is found by its owner later; it does no harm.
     if let Err(error) = runtime.remove(&job).await {
         tracing::warn!(%job, %error, "a job could not be removed");
     }
-    Ok(None)
+    Ok(())
 }
 
 impl Running<'_> {
@@ -167,14 +153,8 @@ impl Running<'_> {
                     let ticket = self.host.store.commit(&self.host.lease, batch);
                     self.work.push(Box::pin(async move { ticket.await.map(|_| Some(Event::Durable(acks))) }));
                 }
-                Command::Perform { call, driver } => {
-                    let context = self.context(&call);
-                    self.work.push(Box::pin(perform(context, driver, call)));
-                }
-                Command::Observe { call, driver } => {
-                    let context = self.context(&call).looking(self.host.clock.now());
-                    self.work.push(Box::pin(observe(context, driver, call)));
-                }
+                Command::Perform { call, driver } => self.perform(call, driver),
+                Command::Observe { call, driver } => self.observe(call, driver),
                 Command::Wake { call, at } => {
                     let wait = until(self.host.clock.now(), at);
                     let soon = self.host.stop.soon.clone();
@@ -197,20 +177,43 @@ impl Running<'_> {
         }
     }
 
-    /// Looks whether somebody has asked the process to stop; if so, it stops as by Ctrl-C: what runs has the grace to end.
-    fn ask_whether_to_stop(&mut self, process: Option<ProcessId>) {
-        let Some(process) = process else { return };
-        let (store, stop, patience) = (self.host.store.clone(), self.host.stop.clone(), self.patience);
+    fn perform(&mut self, call: Box<Call>, driver: Arc<dyn Driver>) {
+        let nature = driver.nature(&call.package, &call.action);
+        let once = nature.is_some_and(|nature| nature.effect == Effect::Once);
+        let context = self.context(&call).once(once);
+        let overdue = self.overdue();
         self.work.push(Box::pin(async move {
-            if store.is_asked_to_stop(process).await? && !stop.soon.is_cancelled() {
-                stop.soon.cancel();
-                tokio::spawn(async move {
-                    tokio::time::sleep(patience).await;
-                    stop.now.cancel();
-                });
-            }
-            Ok(None)
+            let result = answered(driver.perform(&context, std::slice::from_ref(&*call)), overdue).await;
+            let remains = context.take_remains();
+            Ok(Some(Event::Performed { call: call.id, result, remains }))
         }));
+    }
+
+    fn observe(&mut self, call: Box<Call>, driver: Arc<dyn Driver>) {
+        let context = self.context(&call).looking(self.host.clock.now());
+        let overdue = self.overdue();
+        self.work.push(Box::pin(async move {
+            let result = answered(driver.observe(&context, std::slice::from_ref(&*call)), overdue).await;
+            let remains = context.take_remains();
+            Ok(Some(Event::Observed { call: call.id, result, remains }))
+        }));
+    }
+
+    /// Sees to what was written down about a job. That it can't be removed does not keep a stop from its end.
+    fn settle(&mut self, entry: Entry) {
+        let overdue = self.overdue();
+        self.work.push(Box::pin(async move {
+            tokio::select! {
+                settled = settle(entry) => settled.map(|()| None),
+                () = overdue => Ok(None),
+            }
+        }));
+    }
+
+    /// Waits until nobody waits any longer for what was told to stop.
+    fn overdue(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (stop, grace) = (self.host.stop.clone(), self.journal.grace);
+        async move { stop.is_overdue(grace).await }
     }
 
     /// Finds what made the store refuse everything after it: tickets resolve in order, so it has resolved too.
@@ -238,30 +241,23 @@ impl Running<'_> {
     }
 }
 
-fn until(now: Timestamp, at: Timestamp) -> std::time::Duration {
-    std::time::Duration::from_millis(at.millis_since(now))
+fn until(now: Timestamp, at: Timestamp) -> Duration {
+    Duration::from_millis(at.millis_since(now))
 }
 
-async fn perform(
-    context: CallContext,
-    driver: Arc<dyn Driver>,
-    call: Box<Call>,
-) -> Result<Option<Event>, StoreError> {
-    let calls = std::slice::from_ref(&*call);
-    let result: Result<Report, Failure> = only(driver.perform(&context, calls).await);
-    let remains = context.take_remains();
-    Ok(Some(Event::Performed { call: call.id, result, remains }))
-}
-
-async fn observe(
-    context: CallContext,
-    driver: Arc<dyn Driver>,
-    call: Box<Call>,
-) -> Result<Option<Event>, StoreError> {
-    let calls = std::slice::from_ref(&*call);
-    let result: Result<Observed, Failure> = only(driver.observe(&context, calls).await);
-    let remains = context.take_remains();
-    Ok(Some(Event::Observed { call: call.id, result, remains }))
+/// Returns the one answer of a driver to one call. One that panics has failed, and one that does not hear a stop is lost.
+async fn answered<T>(
+    answers: impl Future<Output = Vec<Result<T, Failure>>>,
+    overdue: impl Future<Output = ()>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        biased;
+        answers = AssertUnwindSafe(answers).catch_unwind() => match answers {
+            Ok(answers) => only(answers),
+            Err(panic) => Err(panicked(&*panic)),
+        },
+        () = overdue => Err(Failure::new(FailureKind::Lost, "it was stopped on request, and its driver did not end")),
+    }
 }
 
 /// Returns the one answer to one call.

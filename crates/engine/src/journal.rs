@@ -1,20 +1,21 @@
 //! The world as a driver sees it: jobs that are written down, so that a call made again gets the same answers.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::CancellationToken;
 use windlass_driver::{Call, Context, JobFailure, Location, Report};
-use windlass_executor::{End, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError};
+use windlass_executor::{Captured, End, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError};
 use windlass_model::record::{Failure, FailureKind, JobEnd, JobRecord};
 use windlass_model::{AssemblyName, CallId, Clock, Timestamp};
 use windlass_secret::{Redactor, SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Store};
 
 use crate::places::Places;
+use crate::stop::Stop;
 
 /// The longest text of a job's output that is kept for people, in bytes.
 const SHOWN: usize = 8 * 1024;
@@ -31,11 +32,13 @@ pub(crate) struct Journal {
     pub(crate) elsewhere: Arc<HashMap<CallId, Elsewhere>>,
     /// How long a job that is stopped may take to end by itself.
     pub(crate) grace: Duration,
-    /// Fires when running jobs are to be stopped.
-    pub(crate) stop: CancellationToken,
+    /// The room that the answers of running jobs may take, in bytes.
+    pub(crate) reserved: Arc<AtomicU64>,
+    /// When no call is to begin any more, and when running jobs are to be stopped.
+    pub(crate) stop: Stop,
     pub(crate) checkpoints: mpsc::Sender<Checkpoint>,
     /// What was committed here, for the host to await.
-    pub(crate) entries: mpsc::UnboundedSender<Entry>,
+    pub(crate) entries: mpsc::Sender<Entry>,
 }
 
 /// An open call whose jobs can't be looked for, since they were started from another machine or folder.
@@ -68,11 +71,17 @@ pub(crate) struct CallContext {
     place: Arc<Location>,
     assembly: AssemblyName,
     call: CallId,
+    /// Whether it must not be made twice: then there is room for its answers, or its jobs don't start.
+    once: bool,
     /// Where its jobs are, if that is not here.
     elsewhere: Option<String>,
     /// What tells the jobs of this attempt from those of others.
     round: String,
     location: String,
+    /// Whether it only looks, for a call that has begun.
+    looks: bool,
+    /// Whether one of its jobs was handed over, here or by an earlier process.
+    has_begun: AtomicBool,
     /// What must not be seen of its jobs; more of it is known when they have answered.
     secrets: Mutex<Vec<String>>,
     remains: Mutex<Remains>,
@@ -85,12 +94,26 @@ pub(crate) struct Remains {
     pub(crate) wipe: Vec<SecretRef>,
     /// The jobs that have ended, with what they wrote.
     pub(crate) jobs: Vec<JobRecord>,
+    /// Whether its first job was refused since the process is to stop: nothing of it was done.
+    pub(crate) is_refused: bool,
+    /// Whether one of them has started, and so may have acted.
+    pub(crate) started: bool,
+    /// What they wrote, of each job, as it came: what is secret in it is known when the call has ended.
+    written: Vec<Written>,
+}
+
+/// What a job wrote to its two streams.
+#[derive(Debug)]
+struct Written {
+    stderr: Captured,
+    stdout: Option<Captured>,
 }
 
 impl CallContext {
     pub(crate) fn new(journal: Journal, places: Arc<dyn Places>, call: &Call) -> Self {
         let strange = journal.elsewhere.get(&call.id).filter(|strange| strange.attempt == call.attempt);
         Self {
+            once: false,
             elsewhere: strange.map(|strange| strange.from.clone()),
             assembly: journal.lease.scope.clone(),
             journal,
@@ -99,15 +122,25 @@ impl CallContext {
             call: call.id.clone(),
             round: format!("a{}", call.attempt),
             location: call.location.name.clone(),
+            looks: false,
+            has_begun: AtomicBool::new(false),
             secrets: Mutex::new(call.secrets()),
             remains: Mutex::default(),
         }
     }
 
+    /// Makes the context one of a call that must not be made twice.
+    pub(crate) fn once(mut self, once: bool) -> Self {
+        self.once = once;
+        self
+    }
+
     /// Makes the context one of looking: each look runs jobs of its own and never answers from earlier ones.
     pub(crate) fn looking(mut self, now: Timestamp) -> Self {
         self.round = format!("o{}", now.as_millis());
+        self.once = false;
         self.elsewhere = None;
+        self.looks = true;
         self
     }
 
@@ -115,9 +148,10 @@ impl CallContext {
     pub(crate) fn take_remains(&self) -> Remains {
         let mut remains = std::mem::take(&mut *locked(&self.remains));
         let redactor = self.redactor();
-        for end in remains.jobs.iter_mut().filter_map(|job| job.end.as_mut()) {
-            end.stderr = shown(&redactor, &end.stderr);
-            end.stdout = end.stdout.as_deref().map(|text| shown(&redactor, text));
+        let written = std::mem::take(&mut remains.written);
+        for (end, written) in remains.jobs.iter_mut().filter_map(|job| job.end.as_mut()).zip(written) {
+            end.stderr = shown(&redactor, &written.stderr);
+            end.stdout = written.stdout.map(|stdout| shown(&redactor, &stdout));
         }
         remains
     }
@@ -139,13 +173,27 @@ impl CallContext {
             return Ok(None);
         };
         self.wipe_later(outcome.clone());
-        let sealed = self.journal.store.secret(&outcome).await.map_err(|error| not_run(error.to_string()))?;
+        // It has run: whatever keeps its outcome from being read, it must not be taken for one that has not.
+        let unreadable = |why: String| lost(format!("the outcome of its job can't be read: {why}"));
+        let sealed =
+            self.journal.store.secret(&outcome).await.map_err(|error| unreadable(error.to_string()))?;
         // It must not run once more, whatever has become of what it left.
         let Some(sealed) = sealed else { return Err(lost("its job has ended, and its outcome is gone")) };
-        let outcome = serde_json::from_slice(sealed.expose())
-            .map_err(|error| not_run(format!("the outcome of its job can't be read: {error}")))?;
+        let outcome =
+            serde_json::from_slice(sealed.expose()).map_err(|error| unreadable(error.to_string()))?;
         self.write_later(job.clone(), &outcome);
         Ok(Some(outcome))
+    }
+
+    /// Refuses the first job of a call once the process is to stop. What has begun may come to its end.
+    fn begin(&self, is_known: bool) -> Result<(), JobFailure> {
+        let is_first = !is_known && !self.looks && !self.has_begun.load(Ordering::Relaxed);
+        if is_first && self.journal.stop.soon.is_cancelled() {
+            locked(&self.remains).is_refused = true;
+            return Err(not_run("it was stopped on request before its job started"));
+        }
+        self.has_begun.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     fn wipe_later(&self, secret: SecretRef) {
@@ -153,11 +201,15 @@ impl CallContext {
     }
 
     /// Keeps what a job wrote until its driver has said what of that is secret.
-    fn write_later(&self, mut job: JobRecord, outcome: &Outcome) {
-        let Some(end) = &mut job.end else { return };
-        end.stderr = outcome.stderr.text();
-        end.stdout = (!outcome.success()).then(|| outcome.stdout.text()).filter(|text| !text.is_empty());
-        locked(&self.remains).jobs.push(job);
+    fn write_later(&self, job: JobRecord, outcome: &Outcome) {
+        if job.end.is_none() {
+            return;
+        }
+        let stdout = (!outcome.success() && outcome.stdout.total() > 0).then(|| outcome.stdout.clone());
+        let mut remains = locked(&self.remains);
+        remains.started |= !matches!(outcome.end, End::NotStarted(_));
+        remains.jobs.push(job);
+        remains.written.push(Written { stderr: outcome.stderr.clone(), stdout });
     }
 
     /// Hands a job over unless the runtime knows it already, and waits for its end.
@@ -173,19 +225,58 @@ impl CallContext {
             Found::Gone => return Err(lost("its job ended while nobody watched, and left no result")),
             _ => {}
         }
+        let mut room = None;
         if matches!(found, Found::Never) {
-            if self.journal.stop.is_cancelled() {
+            if self.once {
+                room = Some(self.reserve(job)?);
+            }
+            if self.journal.stop.now.is_cancelled() {
                 return Err(lost("it was stopped on request before its job started"));
             }
-            runtime.submit(id, job).await.map_err(|error| submit_failed(&error))?;
+            self.submit(runtime, id, job).await?;
         }
-        self.wait(runtime, id).await
+        let outcome = self.wait(runtime, id).await;
+        drop(room);
+        outcome
+    }
+
+    /// Reserves room for the answer of a job.
+    fn reserve(&self, job: &Job) -> Result<Room, JobFailure> {
+        // It is kept by the runtime, and then by the store, in its log and in its file.
+        const COPIES: u64 = 3;
+        let needed = COPIES.saturating_mul(job.limits.stdout_bytes.saturating_add(job.limits.stderr_bytes));
+        let room = Room::of(self.journal.reserved.clone(), needed);
+        let all = room.reserved.load(Ordering::Relaxed);
+        match self.places.free_space() {
+            Some(free) if free < all => Err(not_run(format!(
+                "it was not started: its answer may need {} MiB, and {} MiB are free on the disk of the store; free some \
+                 space and do the same again",
+                all >> 20,
+                free >> 20
+            ))),
+            _ => Ok(room),
+        }
+    }
+
+    /// Hands a job over. Where that fails, the runtime tells whether there is one all the same.
+    async fn submit(&self, runtime: &Arc<dyn Runtime>, id: &JobId, job: &Job) -> Result<(), JobFailure> {
+        let Err(error) = runtime.submit(id, job).await else { return Ok(()) };
+        match error {
+            RuntimeError::Invalid(_) | RuntimeError::Unsupported { .. } => {
+                Err(JobFailure::NotRun(Failure::new(FailureKind::Refused, error.to_string())))
+            }
+            error => match runtime.find(id).await {
+                Ok(Found::Never) => Err(not_run(in_words(&error))),
+                Ok(Found::Running | Found::Ended(_)) => Ok(()),
+                _ => Err(unavailable(&error)),
+            },
+        }
     }
 
     async fn wait(&self, runtime: &Arc<dyn Runtime>, id: &JobId) -> Result<Outcome, JobFailure> {
         tokio::select! {
             outcome = runtime.wait(id) => return outcome.map_err(|error| unavailable(&error)),
-            () = self.journal.stop.cancelled() => {}
+            () = self.journal.stop.now.cancelled() => {}
         }
         runtime.cancel(id, self.journal.grace).await.map_err(|error| unavailable(&error))?;
         runtime.wait(id).await.map_err(|error| unavailable(&error))
@@ -206,8 +297,14 @@ impl CallContext {
     }
 
     /// Records how a job ended, and its outcome, sealed, for a call that has to be made again. What it wrote is written
-    /// down for people [with the end of the call](Remains).
-    fn record_end(&self, mut record: JobRecord, outcome: &Outcome) -> windlass_store::Ticket {
+    /// down for people [with the end of the call](Remains). One that was taken over may have ended long ago.
+    fn record_end(
+        &self,
+        mut record: JobRecord,
+        outcome: &Outcome,
+        taken_over: bool,
+    ) -> windlass_store::Ticket {
+        let now = self.journal.clock.now();
         let secret = format!("{}:job/{}", self.assembly, record.id).parse::<SecretRef>().ok();
         let mut batch = Batch::new();
         if let (Some(secret), Ok(bytes)) = (&secret, serde_json::to_vec(outcome)) {
@@ -219,7 +316,7 @@ impl CallContext {
             _ => None,
         };
         record.end = Some(JobEnd {
-            at: self.journal.clock.now(),
+            at: if taken_over { millis(outcome.ended).min(now) } else { now },
             how: outcome.end.to_string(),
             exit,
             stderr: String::new(),
@@ -230,10 +327,43 @@ impl CallContext {
         self.journal.store.commit(&self.journal.lease, batch.put_job(record))
     }
 
+    /// Records that a job was not started.
+    async fn record_not_run(&self, mut record: JobRecord, why: &Failure) {
+        record.end = Some(JobEnd {
+            at: self.journal.clock.now(),
+            how: format!("could not be started: {}", self.redactor().mask_str(&why.message)),
+            exit: None,
+            stderr: String::new(),
+            stdout: None,
+            outcome: None,
+        });
+        let recorded = self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record));
+        self.enter(recorded, None).await;
+    }
+
     /// Leaves it to the host to await what was committed, and to remove the job then. Without a host the next run finds
     /// the job by its id.
-    fn enter(&self, ticket: windlass_store::Ticket, remove: Option<(Arc<dyn Runtime>, JobId)>) {
-        let _ = self.journal.entries.send(Entry { ticket, remove });
+    async fn enter(&self, ticket: windlass_store::Ticket, remove: Option<(Arc<dyn Runtime>, JobId)>) {
+        let _ = self.journal.entries.send(Entry { ticket, remove }).await;
+    }
+}
+
+/// Room that is reserved as long as this is there.
+struct Room {
+    reserved: Arc<AtomicU64>,
+    bytes: u64,
+}
+
+impl Room {
+    fn of(reserved: Arc<AtomicU64>, bytes: u64) -> Self {
+        reserved.fetch_add(bytes, Ordering::Relaxed);
+        Self { reserved, bytes }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.reserved.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -242,9 +372,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The end of what a job wrote, as people see it.
-fn shown(redactor: &Redactor, text: &str) -> String {
-    let text = redactor.mask_str(text);
+/// The end of what a job wrote, as people see it. It is masked before it is cut.
+fn shown(redactor: &Redactor, stream: &Captured) -> String {
+    let text = stream.masked(redactor);
     let mut start = text.len().saturating_sub(SHOWN);
     while !text.is_char_boundary(start) {
         start += 1;
@@ -257,7 +387,8 @@ impl Context for CallContext {
     async fn job(&self, name: &str, mut job: Job) -> Result<Outcome, JobFailure> {
         let id = self.job_id(name)?;
         if let Some(outcome) = self.recorded(&id).await? {
-            return ended(outcome);
+            self.has_begun.store(true, Ordering::Relaxed);
+            return ended(outcome, &job);
         }
         if let Some(from) = &self.elsewhere {
             return Err(lost(format!("it was started from {from}, and can't be looked for from here")));
@@ -267,16 +398,29 @@ impl Context for CallContext {
         let closed = |why: String| if is_known { lost(why) } else { not_run(why) };
         let runtime = &self.places.runtime(&self.place).await.map_err(closed)?;
         job.owner = self.journal.store.id().as_str().parse::<Owner>().map_err(|e| not_run(e.to_string()))?;
-        let record = self.record(name, &id, &job, runtime.kind());
+        let mut record = self.record(name, &id, &job, runtime.kind());
+        let now = record.submitted;
+        if let Some(known) = self.journal.jobs.get(id.as_str()) {
+            record.submitted = known.submitted;
+        }
+        self.begin(is_known)?;
         // Known before it is submitted; its id follows from the call, which is durable already.
-        self.enter(
-            self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone())),
-            None,
-        );
-        let outcome = self.run(runtime, &id, &job).await?;
-        let ticket = self.record_end(record, &outcome);
-        self.enter(ticket, Some((runtime.clone(), id)));
-        ended(outcome)
+        let known = self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone()));
+        self.enter(known, None).await;
+        let outcome = match self.run(runtime, &id, &job).await {
+            Err(JobFailure::NotRun(why)) => {
+                self.record_not_run(record, &why).await;
+                return Err(JobFailure::NotRun(why));
+            }
+            ran => ran?,
+        };
+        if outcome.started.is_some_and(|started| millis(started) >= now) {
+            // That of the earlier process never began.
+            record.submitted = now;
+        }
+        let ticket = self.record_end(record, &outcome, is_known);
+        self.enter(ticket, Some((runtime.clone(), id))).await;
+        ended(outcome, &job)
     }
 
     async fn checkpoint(&self, _call: usize, report: Report) -> Result<(), Failure> {
@@ -292,7 +436,7 @@ impl Context for CallContext {
     }
 
     fn cancelled(&self) -> bool {
-        self.journal.stop.is_cancelled()
+        self.journal.stop.now.is_cancelled()
     }
 
     fn now(&self) -> Timestamp {
@@ -300,13 +444,27 @@ impl Context for CallContext {
     }
 }
 
+/// A moment of a runtime as one of ours.
+fn millis(of: windlass_executor::Timestamp) -> Timestamp {
+    Timestamp::from_millis(i64::try_from(of.as_millis()).unwrap_or(i64::MAX))
+}
+
 /// Tells outcomes from ends that are none.
-fn ended(outcome: Outcome) -> Result<Outcome, JobFailure> {
+fn ended(outcome: Outcome, job: &Job) -> Result<Outcome, JobFailure> {
     match &outcome.end {
         End::Lost(why) => Err(lost(why.clone())),
         End::Cancelled => Err(lost("its job was stopped on request")),
+        // What it did is done: an answer that could not be kept is no failure of it.
+        _ if is_cut_short(&outcome, job) => Err(lost(
+            "the disk was full while its job answered, and a part of the answer is gone; free some space first",
+        )),
         _ => Ok(outcome),
     }
+}
+
+/// Tells whether less of an answer was kept than its limit allows: there was no room for the rest.
+fn is_cut_short(outcome: &Outcome, job: &Job) -> bool {
+    outcome.stdout.omitted() > 0 && outcome.stdout.total() <= job.limits.stdout_bytes
 }
 
 fn lost(why: impl Into<String>) -> JobFailure {
@@ -317,21 +475,17 @@ fn not_run(why: impl Into<String>) -> JobFailure {
     JobFailure::NotRun(Failure::new(FailureKind::Infrastructure, why))
 }
 
-fn submit_failed(error: &RuntimeError) -> JobFailure {
-    match error {
-        RuntimeError::Invalid(_) | RuntimeError::Unsupported { .. } => {
-            JobFailure::NotRun(Failure::new(FailureKind::Refused, error.to_string()))
-        }
-        _ => unavailable(error),
-    }
+fn unavailable(error: &RuntimeError) -> JobFailure {
+    lost(in_words(error))
 }
 
-fn unavailable(error: &RuntimeError) -> JobFailure {
+/// Writes an error with all its causes.
+pub(crate) fn in_words(error: &RuntimeError) -> String {
     let mut message = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
         message = format!("{message}: {cause}");
         source = cause.source();
     }
-    lost(message)
+    message
 }

@@ -21,7 +21,8 @@
 //! | `world` | the assembly in memory: who is there, and what values there are |
 //! | `report` | what drivers say of it: applying, sealing secrets |
 //! | `stale`, `given` | who was given values that are others by now: parts, and relationships |
-//! | [`host`] | the only place that waits: commits, drivers, timers, stop |
+//! | [`host`] | the only place that waits: commits, drivers, timers |
+//! | `keeper`, `stop` | leases that are renewed meanwhile, and how a process is asked to stop |
 //! | `journal` | jobs that are written down before and after |
 //! | [`monitor`] | policies: samples and the time in, demands out |
 //! | [`places`] | what the engine asks of the project |
@@ -33,19 +34,22 @@ pub mod error;
 mod given;
 pub mod host;
 mod journal;
+mod keeper;
 mod machine;
 pub mod monitor;
+mod panic;
 pub mod places;
 mod report;
 mod runner;
 mod stale;
+mod stop;
 mod world;
 
 pub use engine::{
     Answer, Ask, Bundle, Desired, Ended, Engine, HandOver, Manner, Means, Offer, Options, Prepared, Preview,
-    Quest, Seen, Stale, Told, essence, monitor_of, offer, outputs,
+    Pruned, Quest, Seen, Stale, Told, essence, monitor_of, offer, outputs,
 };
 pub use error::{EngineError, Lack, Unplaced};
-pub use host::Stop;
 pub use machine::Tally;
 pub use places::Places;
+pub use stop::Stop;

@@ -44,6 +44,8 @@ pub enum Reading {
     Integrity(bool),
     /// How busy it is, in percent.
     Load(f64),
+    /// Nothing: who was to measure it could not. It is no breach, and is not missing either.
+    Unseen,
 }
 
 /// What a policy demands.
@@ -206,7 +208,9 @@ impl Limits {
     fn read(&self, reading: Reading) -> bool {
         matches!(
             (self, reading),
-            (Self::Heal { .. }, Reading::Integrity(_)) | (Self::Scale { .. }, Reading::Load(_))
+            (_, Reading::Unseen)
+                | (Self::Heal { .. }, Reading::Integrity(_))
+                | (Self::Scale { .. }, Reading::Load(_))
         )
     }
 
@@ -291,6 +295,10 @@ impl Rule {
         if !self.sources.contains(&sample.id) || !self.limits.read(sample.reading) {
             return None;
         }
+        if sample.reading == Reading::Unseen {
+            self.wait(now);
+            return None;
+        }
         self.heard.insert(sample.id.clone(), sample.reading);
         // Of a group, the nodes are heard one after the other and counted together.
         if self.heard.len() < self.sources.len() {
@@ -342,7 +350,7 @@ impl Rule {
                     .values()
                     .filter_map(|reading| match reading {
                         Reading::Load(load) => Some(*load),
-                        Reading::Integrity(_) => None,
+                        Reading::Integrity(_) | Reading::Unseen => None,
                     })
                     .collect();
                 if loads.is_empty() {
@@ -568,6 +576,25 @@ mod tests {
         assert_eq!(fired[0].because, "a.integrity was missing 3 times in a row");
         let late = monitor.time(minute(60));
         assert_eq!(late.len(), 1, "a long silence fires once: the rest is counted when it is asked again");
+    }
+
+    /// It says nothing of the part: neither that it is well nor that it is not.
+    #[test]
+    fn a_check_that_could_not_run_is_no_breach() {
+        let mut monitor = monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "2")]));
+        let (broken, unseen) = (Reading::Integrity(false), Reading::Unseen);
+        assert_eq!(play(&mut monitor, &[Some(unseen); 9]), []);
+        assert!(monitor.well().is_empty());
+        let healed = [(12, Act::Heal("t__a".parse().unwrap()))];
+        let fired: Vec<(i64, Act)> = (10..)
+            .zip([broken, unseen, broken])
+            .flat_map(|(at, reading)| {
+                let id = monitor.sources().next().unwrap().to_owned();
+                let sample = Sample { id, reading };
+                monitor.sample(minute(at), &sample).into_iter().map(move |demand| (at, demand.act))
+            })
+            .collect();
+        assert_eq!(fired, healed);
     }
 
     /// It is as if nothing had been sent.

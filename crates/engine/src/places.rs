@@ -30,6 +30,11 @@ pub trait Places: Send + Sync {
     /// A sentence that says why there is none.
     async fn runtime(&self, location: &Location) -> Result<Arc<dyn Runtime>, String>;
 
+    /// Returns how many bytes are free where the answers of jobs are kept; none where that is not known.
+    fn free_space(&self) -> Option<u64> {
+        None
+    }
+
     /// Returns all runtimes that may have jobs of earlier runs.
     ///
     /// # Errors

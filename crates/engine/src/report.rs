@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use windlass_driver::{Call, Report, texts};
 use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS, shape, take_log};
-use windlass_model::record::{Failure, FailureKind, InstanceRecord};
+use windlass_model::record::{Failure, FailureKind, InstanceRecord, Severity};
 use windlass_model::resolve::{Lookup, MAX_VALUE};
 use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Transition};
 use windlass_secret::{Redactor, SecretRef, Sensitive};
+use windlass_source::suggest;
 use windlass_store::Batch;
 use windlass_update_ops::Update;
 
 use crate::engine::Told;
+use crate::stale::Published;
 use crate::world::{World, sensitive};
 
 impl World {
@@ -38,13 +40,22 @@ impl World {
             Failure::new(FailureKind::Protocol, format!("its updates can't be applied: {error}"))
         })?;
         too_much(&record.document)?;
-        if report.natural.is_some() {
-            record.natural = report.natural;
-        }
         record.revision += 1;
         let before = self.published(&call.element);
+        let name = record.document["name"].as_str().map(str::to_owned);
         let secrets = self.seal(&call.element, &call.instance, call.secrets(), &mut record, batch);
         let redactor = Redactor::new(&secrets);
+        log.extend(self.undeclared(&call.element, &before, &record));
+        let tells = |text: &str| !secrets.is_empty() && holds_secret(&text.into(), &secrets, &redactor);
+        let mut told = name.filter(|name| tells(name)).map(|name| ("name", name));
+        if let Some(natural) = report.natural {
+            if tells(&natural) {
+                self.seal_natural(&call.instance, &natural, &mut record, batch);
+                told = Some(("id", natural));
+            } else {
+                (record.natural, record.sealed_natural) = (Some(natural), None);
+            }
+        }
         for entry in &mut log {
             entry.message = redactor.mask_str(&entry.message);
         }
@@ -54,7 +65,61 @@ impl World {
         if let Some(private) = report.private {
             self.note(call, family, private, batch);
         }
-        Ok(log)
+        match told {
+            Some((what, text)) => Err(tells_a_secret(call, what, &text)),
+            None => Ok(log),
+        }
+    }
+
+    /// Warns of what an element publishes for the first time and does not declare: nobody can read it.
+    fn undeclared(
+        &self,
+        element: &ElementName,
+        before: &Published,
+        record: &InstanceRecord,
+    ) -> Option<LogEntry> {
+        /// How many names are told.
+        const NAMED: usize = 3;
+        let declared = &self.element(element, Side::Desired)?.properties;
+        let published = InstanceView::new(&record.document).outputs()?;
+        let is_new = |name: &&String| {
+            !declared.contains_key(name.as_str())
+                && !before.outputs.keys().any(|known| known.as_str() == *name)
+        };
+        let near = |name: &String| suggest(name, declared.keys().map(PropertyName::as_str));
+        let mut undeclared: Vec<(&String, Option<&str>)> =
+            published.keys().filter(is_new).map(|name| (name, near(name))).collect();
+        // The likely slips first.
+        undeclared.sort_by_key(|(_, near)| near.is_none());
+        let told = undeclared.iter().take(NAMED).map(|(name, near)| {
+            let near = near.map(|near| format!(" (did you mean `{near}`?)"));
+            format!("`{name}`{}", near.unwrap_or_default())
+        });
+        let told: Vec<String> = told.collect();
+        let more = undeclared.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let message = format!(
+            "it publishes {}{more}, which its descriptor does not declare; nothing can read that",
+            told.join(", ")
+        );
+        (!undeclared.is_empty()).then_some(LogEntry { severity: Severity::Warning, message })
+    }
+
+    /// Keeps an id that has a secret in it, for the calls that end the instance.
+    fn seal_natural(
+        &mut self,
+        instance: &InstanceId,
+        natural: &str,
+        record: &mut InstanceRecord,
+        batch: &mut Batch,
+    ) {
+        let assembly = self.assembly.name.clone();
+        let id = format!("{}:natural/{instance}", record.element.assembly());
+        let secret: SecretRef = id.parse().expect("names of assemblies and instances are parts of ids");
+        let value = Sensitive::new(natural.as_bytes().to_vec());
+        batch.push(windlass_store::Change::PutSecret { secret: secret.clone(), assembly, value });
+        self.keep_secret(secret.clone(), Some(natural.into()));
+        (record.natural, record.sealed_natural) = (None, Some(secret));
     }
 
     /// Puts what a person says that an element publishes into its document, as its report would have: secrets are sealed,
@@ -85,11 +150,21 @@ impl World {
         self.note_readers(action, &before, batch);
     }
 
+    /// Notes the driver's id of an element, as a person tells.
+    pub(crate) fn call_it(&mut self, element: &ElementName, natural: String, batch: &mut Batch) {
+        let mut record = self.instance_of(element);
+        record.natural = Some(natural);
+        record.revision += 1;
+        batch.push(windlass_store::Change::PutInstance(Box::new(record.clone())));
+        self.instances.insert(element.clone(), record);
+    }
+
     /// Returns what is on record of an element's instance, or a record of which nothing is known.
     fn instance_of(&self, element: &ElementName) -> InstanceRecord {
         self.instances.get(element).cloned().unwrap_or_else(|| InstanceRecord {
             element: element.clone(),
             natural: None,
+            sealed_natural: None,
             document: json!({}),
             revision: 0,
         })
@@ -177,6 +252,23 @@ pub(crate) fn without_complaint(document: &mut Value) {
     }
 }
 
+/// Refuses an id or a name in which a secret stands. The property is named where it was given to the call.
+fn tells_a_secret(call: &Call, what: &str, text: &str) -> Failure {
+    let given = call.properties.iter().chain(&call.arguments).filter(|(_, input)| input.sensitive);
+    let given = given.map(|(name, input)| (name.to_string(), texts(&input.value)));
+    let of_place = call.location.properties.iter().filter(|(name, _)| call.location.secret.contains(*name));
+    let of_place = of_place.map(|(name, value)| (format!("location.{name}"), texts(value)));
+    let is_in = |secrets: &[String]| holds_secret(&text.into(), secrets, &Redactor::new(secrets));
+    let property = given.chain(of_place).find(|(_, secrets)| is_in(secrets)).map(|(name, _)| name);
+    let property =
+        property.map_or_else(|| "a secret that it publishes".to_owned(), |name| format!("`{name}`"));
+    let message = format!(
+        "the {what} of the instance holds the value of {property}, which is secret; \
+         the script must choose another, since it is shown in clear"
+    );
+    Failure::new(FailureKind::Protocol, message)
+}
+
 /// Refuses outputs that are larger than a value may be.
 fn too_much(document: &Value) -> Result<(), Failure> {
     for (name, value) in InstanceView::new(document).outputs().into_iter().flatten() {
@@ -214,7 +306,14 @@ fn mask_texts(value: &mut Value, redactor: &Redactor) {
     match value {
         Value::String(text) => *text = redactor.mask_str(text),
         Value::Array(items) => items.iter_mut().for_each(|item| mask_texts(item, redactor)),
-        Value::Object(entries) => entries.values_mut().for_each(|entry| mask_texts(entry, redactor)),
+        Value::Object(entries) => {
+            let told = |name: &String| redactor.mask_str(name) != *name;
+            if entries.keys().any(told) {
+                let all = std::mem::take(entries);
+                entries.extend(all.into_iter().map(|(name, value)| (redactor.mask_str(&name), value)));
+            }
+            entries.values_mut().for_each(|entry| mask_texts(entry, redactor));
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -236,5 +335,12 @@ mod tests {
         for plain in [json!("abcd"), json!(4712), json!(["a", null, true])] {
             assert!(!holds(plain.clone()), "{plain}");
         }
+    }
+
+    #[test]
+    fn names_in_a_document_are_masked_too() {
+        let mut document = json!({"interfaces": {"m": {"signals": {"of-hunter22": "hunter22", "b": 1}}}});
+        mask_texts(&mut document, &Redactor::new(["hunter22"]));
+        assert_eq!(document, json!({"interfaces": {"m": {"signals": {"of-***": "***", "b": 1}}}}));
     }
 }

@@ -24,7 +24,7 @@ pub(crate) type Readers = HashMap<(ElementName, PropertyName), Vec<(ElementName,
 /// What an element has published at some time.
 pub(crate) struct Published {
     element: ElementName,
-    outputs: BTreeMap<PropertyName, Output>,
+    pub(crate) outputs: BTreeMap<PropertyName, Output>,
 }
 
 impl World {

@@ -2,17 +2,18 @@
 //!
 //! Every change is made here first and answered with the changes to commit, so that memory and store can't drift.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
 use windlass_driver::{Input, Package, Placement};
-use windlass_lifecycle::{Current, ElementNow};
+use windlass_lifecycle::{Current, ElementNow, HalfMade};
 use windlass_model::assembly::{ElementKind, OperationCall, PackageDigest};
 use windlass_model::id::Entropy;
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{
-    AssemblyRecord, ElementRecord, Failure, FailureKind, InstanceRecord, PairKey, PairRecord,
+    AssemblyRecord, Begun, ElementRecord, Failure, FailureKind, InstanceRecord, PairKey, PairRecord,
 };
 use windlass_model::resolve::{Answer, Lookup, Output, ResolveError, Resolved, Resolver};
 use windlass_model::template::{End, InstanceField};
@@ -119,10 +120,11 @@ impl World {
     /// What is gone has no relationships, whether or not they could be ended before.
     fn part_from_what_is_gone(&mut self) {
         let mut tied: HashMap<ElementName, usize> = HashMap::new();
-        for pair in self.pairs.values_mut().filter(|pair| is_tied(pair)) {
+        for pair in self.pairs.values_mut().filter(|pair| pair.is_there()) {
             let PairKey { source, target, .. } = &pair.key;
             if is_gone(&self.elements, source) || is_gone(&self.elements, target) {
-                (pair.created, pair.progress) = (false, 0);
+                *pair =
+                    PairRecord { given: pair.given.take(), ..PairRecord::new(pair.key.clone(), pair.since) };
                 self.parted.push(pair.key.clone());
             } else {
                 for end in [source, target] {
@@ -146,8 +148,8 @@ impl World {
     /// Puts the record of a relationship.
     pub(crate) fn put_pair(&mut self, record: PairRecord) {
         let PairKey { source, target, .. } = record.key.clone();
-        let now = is_tied(&record);
-        let before = self.pairs.insert(record.key.clone(), record).is_some_and(|pair| is_tied(&pair));
+        let now = record.is_there();
+        let before = self.pairs.insert(record.key.clone(), record).is_some_and(|pair| pair.is_there());
         for end in [source, target] {
             let tied = self.tied.entry(end).or_default();
             *tied = (*tied + usize::from(now)).saturating_sub(usize::from(before));
@@ -165,7 +167,7 @@ impl World {
             return Vec::new();
         }
         let lost = |pair: &&PairRecord| {
-            is_tied(pair) && (ends.contains(&pair.key.source) || ends.contains(&pair.key.target))
+            pair.is_there() && (ends.contains(&pair.key.source) || ends.contains(&pair.key.target))
         };
         self.pairs.values().filter(lost).map(|pair| pair.key.clone()).collect()
     }
@@ -241,6 +243,12 @@ impl World {
         self.secrets.get(secret).map(|value| value.expose().as_str())
     }
 
+    /// Returns the driver's id of an instance, also where it is sealed.
+    pub(crate) fn natural(&self, instance: &InstanceRecord) -> Option<String> {
+        let sealed = || self.opened(instance.sealed_natural.as_ref()?).map(str::to_owned);
+        instance.natural.clone().or_else(sealed)
+    }
+
     /// Returns all secrets.
     pub(crate) fn all_opened(&self) -> Vec<String> {
         self.secrets.values().map(|secret| secret.expose().clone()).collect()
@@ -268,6 +276,7 @@ impl World {
                 progress: 0,
                 private: BTreeMap::new(),
                 failure: None,
+                attempted: None,
                 made: None,
                 stale: BTreeMap::new(),
                 heals: 0,
@@ -283,18 +292,31 @@ impl World {
         for record in self.elements.values() {
             // Of a launch whose end nobody knows, something may be there that nobody knows the id of.
             let is_lost = record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Lost);
-            let present = is_lost || self.instances.get(&record.name).is_some_and(|i| i.natural.is_some());
+            let present =
+                is_lost || self.instances.get(&record.name).is_some_and(InstanceRecord::has_natural);
             let mut now = ElementNow::new(record.state, present);
             if let Some(made) = &record.made {
                 now.package = Some(made.package.clone());
                 now.installed_by = made.installed_by.0;
                 now.configured_by = made.configured_by.0;
             }
+            now.attempted = record.attempted;
             now.stale.clone_from(&record.stale);
             current.element(record.name.clone(), now);
         }
-        for pair in self.pairs.values().filter(|pair| pair.created) {
-            current.pair(pair.key.clone());
+        for pair in self.pairs.values().filter(|pair| pair.is_there()) {
+            let key = pair.key.clone();
+            match pair {
+                PairRecord { created: false, in_doubt, .. } => {
+                    let begun = self.begun(&key);
+                    let last = begun.last().filter(|_| *in_doubt);
+                    let in_doubt = last.map_or(0, |last| last.undo.len());
+                    let undo = begun.into_iter().rev().flat_map(|begun| begun.undo).collect();
+                    current.half_made(key, HalfMade { undo, in_doubt });
+                }
+                pair if pair.is_half_ended() => current.half_ended(key),
+                _ => current.pair(key),
+            }
         }
         for (pair, values) in self.outdated() {
             current.outdated(pair, values);
@@ -323,6 +345,26 @@ impl World {
         sources.map(key).collect()
     }
 
+    /// Returns what has been called to make a relationship that is not made, with what undoes it. An older windlass has noted
+    /// only how many operations that were.
+    pub(crate) fn begun(&self, key: &PairKey) -> Vec<Begun> {
+        let Some(pair) = self.pairs.get(key).filter(|pair| pair.is_half_made()) else { return Vec::new() };
+        if !pair.begun.is_empty() {
+            return pair.begun.clone();
+        }
+        (0..pair.progress as usize).filter_map(|at| self.begins(key, at)).collect()
+    }
+
+    /// Returns the operation at a place among those that make a relationship, as the version has it that is wanted, with what
+    /// undoes it.
+    pub(crate) fn begins(&self, key: &PairKey, at: usize) -> Option<Begun> {
+        let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
+        let mut found =
+            described.into_iter().filter_map(|of| of.relationship(&key.assembly, key.relationship.as_str()));
+        let relationship = found.next()?;
+        Some(Begun { operation: relationship.create.get(at)?.clone(), undo: relationship.undo_of(at) })
+    }
+
     /// Finds the resource that an operation of a pair runs on in the end.
     pub(crate) fn operation(
         &self,
@@ -334,7 +376,7 @@ impl World {
             End::Source => &pair.source,
             End::Target => &pair.target,
         };
-        let element = self.version(side).get(end);
+        let element = self.element(end, side);
         match element.and_then(|element| element.operations.get(&call.operation)) {
             Some(found) => Ok((found.element.clone(), found.operation.clone())),
             None => Err(Failure::new(
@@ -369,11 +411,16 @@ impl World {
         side: Side,
         unknown: Unknown,
     ) -> Result<BTreeMap<PropertyName, Input>, Failure> {
-        let mut resolver = Resolver::new(self.version(side), self);
+        let opening = Opening::of(self);
+        let mut resolver = Resolver::new(self.version(side), &opening);
         let mut properties = BTreeMap::new();
         for (name, property) in &element.properties {
             let answer = resolver.property(&element.name, name);
             match answer {
+                Ok(_) if opening.has_failed() => match unknown {
+                    Unknown::Refused => return Err(opening.refused(name)),
+                    Unknown::LeftOut => resolver = opening.anew(self.version(side)),
+                },
                 Ok(Answer::Known(value)) => {
                     properties.insert(name.clone(), value);
                 }
@@ -402,11 +449,16 @@ impl World {
         let Some(relationship) = topology.relationship(&pair.assembly, pair.relationship.as_str()) else {
             return Ok(BTreeMap::new());
         };
-        let mut resolver = Resolver::new(topology, self);
+        let opening = Opening::of(self);
+        let mut resolver = Resolver::new(topology, &opening);
         let mut arguments = BTreeMap::new();
         for (name, property) in &relationship.properties {
             let Some(template) = &property.value else { continue };
             match argument(&mut resolver, topology, pair, template) {
+                Ok(_) if opening.has_failed() => match unknown {
+                    Unknown::Refused => return Err(opening.refused(name)),
+                    Unknown::LeftOut => resolver = opening.anew(topology),
+                },
                 Ok(Answer::Known(mut value)) => {
                     value.sensitive |= property.sensitive;
                     arguments.insert(name.clone(), value);
@@ -496,11 +548,6 @@ pub(crate) fn sensitive(element: &Element) -> BTreeSet<PropertyName> {
     sensitive.map(|(name, _)| name.clone()).collect()
 }
 
-/// Tells whether a relationship is made, or some of its operations were called.
-fn is_tied(pair: &PairRecord) -> bool {
-    pair.created || pair.progress > 0
-}
-
 /// Tells whether nothing is there of an element, nor of what is in it.
 fn is_gone(elements: &BTreeMap<ElementName, ElementRecord>, name: &ElementName) -> bool {
     let behind = elements.range(name..).take_while(|(other, _)| other.as_str().starts_with(name.as_str()));
@@ -561,13 +608,75 @@ fn not_known(name: &PropertyName, missing: &windlass_model::resolve::Awaited) ->
     )
 }
 
+/// Reads of a world for a call, and notes the secrets that it does not have: none is handed out as the text that stands for it.
+struct Opening<'w> {
+    world: &'w World,
+    missing: RefCell<BTreeSet<SecretRef>>,
+}
+
+impl<'w> Opening<'w> {
+    fn of(world: &'w World) -> Self {
+        Self { world, missing: RefCell::default() }
+    }
+
+    fn has_failed(&self) -> bool {
+        !self.missing.borrow().is_empty()
+    }
+
+    /// Starts over with the next value, and with nothing read: what reads the same secret misses it, too.
+    fn anew<'a>(&'a self, topology: &'a Topology) -> Resolver<'a> {
+        self.missing.borrow_mut().clear();
+        Resolver::new(topology, self)
+    }
+
+    fn refused(&self, name: &PropertyName) -> Failure {
+        let missing: Vec<String> = self.missing.borrow().iter().map(|secret| format!("`{secret}`")).collect();
+        secret_gone(name, &missing.join(" and "))
+    }
+}
+
+/// Says that a value needs a secret that the store does not have.
+pub(crate) fn secret_gone(name: &PropertyName, secret: &str) -> Failure {
+    let message = format!(
+        "its property `{name}` needs the secret {secret}, which the store does not have; give the value again with `up`"
+    );
+    Failure::new(FailureKind::Refused, message)
+}
+
+impl Lookup for Opening<'_> {
+    fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
+        let published = self.world.output_of(element, property);
+        if let Some(secret) = published.and_then(SecretRef::from_value) {
+            // Noted where it is not there.
+            let _ = self.secret(&secret);
+        }
+        self.world.output(element, property)
+    }
+
+    fn instance_id(&self, element: &ElementName) -> Option<InstanceId> {
+        self.world.instance_id(element)
+    }
+
+    fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>> {
+        let found = self.world.secret(secret);
+        if found.is_none() {
+            self.missing.borrow_mut().insert(secret.clone());
+        }
+        found
+    }
+}
+
+impl World {
+    /// Returns what an element has published, secrets as their markers.
+    fn output_of(&self, element: &ElementName, property: &PropertyName) -> Option<&Value> {
+        let instance = self.instances.get(element)?;
+        InstanceView::new(&instance.document).output(property.as_str())
+    }
+}
+
 impl Lookup for World {
     fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
-        let published = self
-            .instances
-            .get(element)
-            .and_then(|instance| InstanceView::new(&instance.document).output(property.as_str()));
-        match published {
+        match self.output_of(element, property) {
             Some(value) => Output::Published(match SecretRef::from_value(value) {
                 Some(secret) => {
                     let text = self.secrets.get(&secret).map_or("***", |secret| secret.expose().as_str());

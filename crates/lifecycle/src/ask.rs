@@ -48,7 +48,8 @@ pub struct Options {
     pub replace: BTreeSet<ElementName>,
     /// The elements that are taken for Broken, whatever their state says.
     pub heal: BTreeSet<ElementName>,
-    /// The elements that the plan is limited to, with what they wait for; empty means everything.
+    /// The elements that the plan is limited to; empty means everything. What they need to run, and isn't there, comes too;
+    /// all else stays as it is.
     pub target: BTreeSet<ElementName>,
 }
 
@@ -87,4 +88,6 @@ pub struct Planned {
     pub plan: Plan,
     /// What is different afterwards, for people.
     pub diff: Diff,
+    /// What stays undone, since the plan is limited to some elements.
+    pub undone: Diff,
 }

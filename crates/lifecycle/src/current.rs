@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
-use windlass_model::assembly::PackageDigest;
+use windlass_model::assembly::{OperationCall, PackageDigest};
 use windlass_model::record::PairKey;
-use windlass_model::{ElementName, PropertyName, Relationship, State};
+use windlass_model::{ElementName, PropertyName, Relationship, State, Transition};
 
 use crate::diff::ValueChange;
 
@@ -15,9 +15,26 @@ pub struct Current {
     elements: HashMap<ElementName, ElementNow>,
     /// By the assembly that declares a relationship and its name: the sources at each target.
     pairs: HashMap<ElementName, HashMap<String, Targets>>,
+    /// Those that have been made in part, in the same way.
+    half_made: HashMap<ElementName, HashMap<String, HalfMadeTargets>>,
     /// Those of them that were made with other values than there are, in the same way.
     outdated: HashMap<ElementName, HashMap<String, OutdatedTargets>>,
 }
+
+/// What is left to undo of a relationship that has been made in part.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HalfMade {
+    /// The operations that undo all of it, in order.
+    pub undo: Vec<OperationCall>,
+    /// How many of them, from the first on, undo what is in doubt: they are called also where the rest is to be made.
+    pub in_doubt: usize,
+}
+
+/// The sources with which a relationship has been made in part, at each target.
+type HalfMadeTargets = HashMap<ElementName, HalfMadeSources>;
+
+/// The same at one target.
+pub(crate) type HalfMadeSources = HashMap<ElementName, HalfMade>;
 
 /// The sources of a relationship at each target.
 type Targets = HashMap<ElementName, HashSet<ElementName>>;
@@ -35,6 +52,8 @@ pub struct ElementNow {
     pub state: State,
     /// Whether its driver knows it: a launch has answered.
     pub present: bool,
+    /// The transition that failed or was cut after it may have begun to act: what it did may still be there.
+    pub attempted: Option<Transition>,
     /// The package that it was installed from, where that is known.
     pub package: Option<PackageDigest>,
     /// A number that grows with every process: the one that installed it; 0 where that is not known.
@@ -54,6 +73,7 @@ pub struct ElementNow {
 static NOTHING: ElementNow = ElementNow {
     state: State::Absent,
     present: false,
+    attempted: None,
     package: None,
     installed_by: 0,
     configured_by: 0,
@@ -65,6 +85,11 @@ impl ElementNow {
     pub fn new(state: State, present: bool) -> Self {
         Self { state, present, ..Self::default() }
     }
+
+    /// Tells whether a failed attempt may have left something that has to be cleaned up.
+    pub fn has_remains(&self) -> bool {
+        self.state == State::Failed && (self.present || self.attempted.is_some())
+    }
 }
 
 impl Current {
@@ -75,9 +100,22 @@ impl Current {
 
     /// Notes that a relationship between two nodes has been made.
     pub fn pair(&mut self, key: PairKey) {
-        let of_assembly = self.pairs.entry(key.assembly).or_default();
+        insert(&mut self.pairs, key);
+    }
+
+    /// Notes that a relationship between two nodes has been made in part: where it is wanted the rest is done, else what has
+    /// been done is undone.
+    pub fn half_made(&mut self, key: PairKey, half: HalfMade) {
+        let of_assembly = self.half_made.entry(key.assembly).or_default();
         let targets = of_assembly.entry(key.relationship.as_str().to_owned()).or_default();
-        targets.entry(key.target).or_default().insert(key.source);
+        targets.entry(key.target).or_default().insert(key.source, half);
+    }
+
+    /// Notes that a relationship between two nodes has been ended in part: the rest of that is done, and then it is made anew
+    /// where it is wanted.
+    pub fn half_ended(&mut self, key: PairKey) {
+        self.outdated(key.clone(), Vec::new());
+        self.pair(key);
     }
 
     /// Notes that a relationship between two nodes was made with values that are others by now: where it would stay, it is
@@ -110,6 +148,15 @@ impl Current {
         self.sources_at(&relationship.assembly, relationship.name.as_str(), target)
     }
 
+    /// Returns the sources with which a relationship has been made in part at one target; none when there are none.
+    pub(crate) fn half_made_at(
+        &self,
+        relationship: &Relationship,
+        target: &ElementName,
+    ) -> Option<&HalfMadeSources> {
+        self.half_made.get(&relationship.assembly)?.get(relationship.name.as_str())?.get(target)
+    }
+
     /// Returns where a relationship was made with other values than there are; none where it is nowhere.
     pub(crate) fn outdated_of(&self, relationship: &Relationship) -> Option<&OutdatedTargets> {
         self.outdated.get(&relationship.assembly)?.get(relationship.name.as_str())
@@ -123,4 +170,10 @@ impl Current {
     ) -> Option<&HashSet<ElementName>> {
         self.pairs.get(assembly)?.get(name)?.get(target)
     }
+}
+
+fn insert(pairs: &mut HashMap<ElementName, HashMap<String, Targets>>, key: PairKey) {
+    let of_assembly = pairs.entry(key.assembly).or_default();
+    let targets = of_assembly.entry(key.relationship.as_str().to_owned()).or_default();
+    targets.entry(key.target).or_default().insert(key.source);
 }

@@ -209,7 +209,7 @@ pub struct Ends {
 }
 
 impl fmt::Display for Diff {
-    /// Writes one line for each change, as `~ web reinstalled` with its properties below.
+    /// Writes one line for each change, as `-/+ web replaced` with its properties below.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for change in &self.elements {
             writeln!(f, "{change}")?;
@@ -221,44 +221,98 @@ impl fmt::Display for Diff {
     }
 }
 
-impl ElementChangeKind {
-    /// Returns the sign in front of a change: `+`, `-` or `~`.
-    pub fn sign(self) -> char {
+/// What a change comes to, those that destroy something first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Effect {
+    /// It goes, and comes again as another.
+    Replaced,
+    /// It goes.
+    Removed,
+    /// It stays, and is not as before.
+    Changed,
+    /// It comes.
+    Added,
+    /// It goes down and comes up again as it was.
+    Restarted,
+}
+
+impl Effect {
+    /// Returns the sign in front of the change.
+    pub fn symbol(self) -> &'static str {
         match self {
-            Self::Added | Self::Adopted => '+',
-            Self::Removed => '-',
-            _ => '~',
+            Self::Replaced => "-/+",
+            Self::Removed => "-",
+            Self::Changed => "~",
+            Self::Added => "+",
+            Self::Restarted => "↻",
         }
     }
 
-    /// Returns the word for what happens.
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Added => "added",
-            Self::Adopted => "adopted",
+            Self::Replaced => "replaced",
             Self::Removed => "removed",
-            Self::Reconfigured => "reconfigured",
-            Self::Reinstalled => "reinstalled",
-            Self::Healed => "healed",
-            Self::Repaired => "repaired",
-            Self::Raised => "raised",
-            Self::Lowered => "lowered",
+            Self::Changed => "changed",
+            Self::Added => "added",
+            Self::Restarted => "restarted",
+        }
+    }
+
+    /// Tells whether something of what is there is lost.
+    pub fn is_destructive(self) -> bool {
+        matches!(self, Self::Replaced | Self::Removed)
+    }
+}
+
+impl ElementChange {
+    /// Returns what the change comes to.
+    pub fn effect(&self) -> Effect {
+        match self.kind {
+            ElementChangeKind::Added | ElementChangeKind::Adopted => Effect::Added,
+            ElementChangeKind::Removed => Effect::Removed,
+            ElementChangeKind::Reinstalled | ElementChangeKind::Repaired => Effect::Replaced,
+            // No transition leads back there: it is uninstalled and installed again.
+            ElementChangeKind::Lowered if self.to.rank() <= Some(rank::INSTALLED) => Effect::Replaced,
+            ElementChangeKind::Reconfigured | ElementChangeKind::Raised | ElementChangeKind::Lowered => {
+                Effect::Changed
+            }
+            ElementChangeKind::Healed => Effect::Restarted,
+        }
+    }
+}
+
+impl RelationshipChange {
+    /// Returns what the change comes to.
+    pub fn effect(&self) -> Effect {
+        match self.kind {
+            RelationshipChangeKind::Added => Effect::Added,
+            RelationshipChangeKind::Removed => Effect::Removed,
+            _ => Effect::Changed,
         }
     }
 }
 
 impl fmt::Display for ElementChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.kind.sign(), self.element.local(), self.kind.as_str())?;
-        if matches!(self.kind, ElementChangeKind::Raised | ElementChangeKind::Lowered) {
-            write!(f, " {} → {}", self.from, self.to)?;
-        }
+        let effect = self.effect();
+        let word = if self.kind == ElementChangeKind::Adopted { "adopted" } else { effect.as_str() };
+        write!(f, "{} {} {word}", effect.symbol(), self.element.local())?;
         match (&self.replaces, &self.descriptor) {
             (Some(before), Some(after)) => write!(f, ", {before} → {after}")?,
             (None, Some(descriptor)) if self.kind == ElementChangeKind::Added => {
                 write!(f, " ({descriptor})")?;
             }
             _ if self.repackaged => f.write_str(", its package has changed")?,
+            _ => {}
+        }
+        match self.kind {
+            ElementChangeKind::Raised | ElementChangeKind::Lowered => {
+                write!(f, ", {} → {}", self.from, self.to)?;
+            }
+            ElementChangeKind::Repaired => f.write_str(", it has failed")?,
             _ => {}
         }
         for PropertyChange { property, before, after, .. } in &self.properties {
@@ -275,14 +329,14 @@ impl fmt::Display for ElementChange {
 
 impl fmt::Display for RelationshipChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (sign, word) = match self.kind {
-            RelationshipChangeKind::Added => ('+', "added"),
-            RelationshipChangeKind::Removed => ('-', "removed"),
-            RelationshipChangeKind::Moved => ('~', "moved"),
-            RelationshipChangeKind::Changed => ('~', "changed"),
-            RelationshipChangeKind::Renewed => ('~', "made anew"),
+        let word = match self.kind {
+            RelationshipChangeKind::Added => "added",
+            RelationshipChangeKind::Removed => "removed",
+            RelationshipChangeKind::Moved => "moved",
+            RelationshipChangeKind::Changed => "changed",
+            RelationshipChangeKind::Renewed => "made anew",
         };
-        write!(f, "{sign} relationship {} {word}", self.relationship)?;
+        write!(f, "{} relationship {} {word}", self.effect().symbol(), self.relationship)?;
         match (&self.before, &self.after) {
             (Some(before), Some(after)) if before != after => write!(f, ", {before} → {after}")?,
             (Some(ends), _) | (None, Some(ends)) => write!(f, " ({ends})")?,
@@ -314,7 +368,7 @@ impl Diff {
 fn change(part: Part<'_>, options: &Options) -> Option<ElementChange> {
     let to = rank::state(part.end);
     let kind = match part.fate {
-        Fate::Keep if part.now.state == to => return None,
+        Fate::Keep if part.untouched || part.now.state == to => return None,
         Fate::Remove if part.now.state == State::Absent => return None,
         Fate::Keep => ElementChangeKind::Raised,
         Fate::Add => ElementChangeKind::Added,

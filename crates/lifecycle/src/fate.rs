@@ -45,7 +45,7 @@ impl<'a> Asked<'a> {
         let Some(after) = part.after else { return Fate::Remove };
         let start = part.now.state.rank();
         match part.now.state {
-            State::Failed if part.now.present => return Fate::Repair,
+            State::Failed if part.now.has_remains() => return Fate::Repair,
             State::Absent | State::Failed if self.options.adopt => return Fate::Adopt,
             State::Absent | State::Failed => return Fate::Add,
             _ => {}
@@ -116,7 +116,7 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
     let mut new = Resolver::of_all(desired.topology, desired.lookup);
     for part in &mut parts.list {
         let (Some(before), Some(after)) = (part.before, part.after) else { continue };
-        if !part.is_there() {
+        if part.untouched || !part.is_there() {
             continue;
         }
         let added = after.properties.keys().filter(|name| !before.properties.contains_key(*name));
@@ -278,7 +278,7 @@ fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> 
     let mut readers: BTreeMap<usize, Vec<Read>> = BTreeMap::new();
     let mut resolver = Resolver::of_all(desired, &NothingYet);
     for (reader, part) in parts.list.iter().enumerate() {
-        let Some(after) = part.after.filter(|_| part.is_there()) else { continue };
+        let Some(after) = part.after.filter(|_| part.is_there() && !part.untouched) else { continue };
         for (at, name) in after.properties.keys().enumerate() {
             // What can't come to be has nobody to wait for.
             let _ = resolver.awaited_at(part.after_at as usize, at, |producer, _| {

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
-use windlass_model::links::Links;
 use windlass_model::name::RelationshipName;
 use windlass_model::{ElementName, State};
 use windlass_plan::{Direction, Draft, Gate, Plan, PlanBuilder, PlanError, Reason, WaitKind, Why, Work};
@@ -33,8 +32,6 @@ pub(crate) struct Graph {
     hopes: Vec<Wish>,
     /// How many wholes have wishes.
     wholes: u32,
-    /// The steps that have to be taken as well if one is.
-    brings: Vec<(At, At)>,
 }
 
 /// Where a step stands among the phases.
@@ -186,26 +183,6 @@ impl Graph {
         components
     }
 
-    /// Says that who takes `step` has to take `then` as well: what is undone is done again.
-    pub(crate) fn bring(&mut self, step: At, then: At) {
-        self.brings.push((step, then));
-    }
-
-    /// Returns the steps that make or end a relationship of which one of some elements is the target.
-    pub(crate) fn touching(&self, elements: &HashSet<&ElementName>) -> Vec<At> {
-        let touches = |work: &Work| matches!(work, Work::Relate(relate) if elements.contains(&relate.target));
-        self.builder.drafts().filter(|(_, work)| touches(work)).map(|(at, _)| at).collect()
-    }
-
-    /// Returns the elements that make a transition.
-    pub(crate) fn movers(&self) -> HashSet<&ElementName> {
-        let movers = self.builder.drafts().filter_map(|(_, work)| match work {
-            Work::Transition { element, .. } => Some(element),
-            _ => None,
-        });
-        movers.collect()
-    }
-
     /// Returns the relationships that are made or ended, with the assemblies that declare them.
     pub(crate) fn ties(&self) -> HashSet<(&ElementName, &RelationshipName)> {
         let ties = self.builder.drafts().filter_map(|(_, work)| match work {
@@ -213,23 +190,6 @@ impl Graph {
             _ => None,
         });
         ties.collect()
-    }
-
-    /// Drops every step but these, what they wait for, and what has to be done again because of that.
-    pub(crate) fn keep(&mut self, roots: impl IntoIterator<Item = At>) {
-        let brings = std::mem::take(&mut self.brings);
-        let follows = self.builder.waits().chain(brings.iter().copied());
-        let follows = Links::group(self.stands.len(), follows.map(|(step, then)| (number(step), then)));
-        let mut kept = vec![false; self.stands.len()];
-        let mut open: Vec<At> = roots.into_iter().collect();
-        while let Some(at) = open.pop() {
-            if !std::mem::replace(&mut kept[at.place()], true) {
-                open.extend(follows.of(number(at)));
-            }
-        }
-        let mut keep = kept.iter();
-        self.stands.retain(|_| keep.next().copied().unwrap_or_default());
-        self.builder.retain(|at| kept[at.place()]);
     }
 
     /// Adds the barriers between phases and puts everything in order. `label` says what holds once a phase is over.

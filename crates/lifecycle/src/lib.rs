@@ -35,6 +35,7 @@ mod rank;
 mod reads;
 mod relationships;
 mod scale;
+mod scope;
 mod steps;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -46,10 +47,10 @@ use windlass_model::{ElementName, Topology};
 use windlass_plan::{Plan, PlanError};
 
 pub use ask::{Options, Planned, Situation, Version};
-pub use current::{Current, ElementNow};
+pub use current::{Current, ElementNow, HalfMade};
 pub use diff::{
-    Diff, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange, RelationshipChangeKind,
-    Shown, ValueChange,
+    Diff, Effect, ElementChange, ElementChangeKind, Ends, PropertyChange, RelationshipChange,
+    RelationshipChangeKind, Shown, ValueChange,
 };
 pub use heal::{HealError, healable};
 pub use merged::{describes, merged};

@@ -55,6 +55,8 @@ pub(crate) struct Part<'a> {
     pub(crate) after_at: u32,
     pub(crate) now: &'a ElementNow,
     pub(crate) fate: Fate,
+    /// Whether a limited plan leaves it as it is.
+    pub(crate) untouched: bool,
     /// The lowest rank on its way.
     pub(crate) low: u8,
     /// The rank in which it ends.
@@ -84,6 +86,7 @@ impl<'a> Part<'a> {
             after_at,
             now,
             fate: Fate::Keep,
+            untouched: false,
             low: 0,
             end: 0,
             changes: Vec::new(),
@@ -93,7 +96,7 @@ impl<'a> Part<'a> {
 
     /// Tells whether something of it may exist.
     pub(crate) fn is_there(&self) -> bool {
-        self.now.state != State::Absent && (self.now.state != State::Failed || self.now.present)
+        self.now.state != State::Absent && (self.now.state != State::Failed || self.now.has_remains())
     }
 
     /// Tells whether it was not doing well before.
@@ -113,7 +116,7 @@ impl<'a> Part<'a> {
 
     /// Tells whether what its driver publishes is still to come.
     pub(crate) fn publishes_anew(&self) -> bool {
-        self.low < rank::INSTALLED
+        !self.untouched && self.low < rank::INSTALLED
     }
 
     /// Returns the step in which it leaves a rank, or the next it takes after that; none for a rank that it doesn't

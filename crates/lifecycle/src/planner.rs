@@ -1,6 +1,6 @@
 //! The planner: the ways of all parts, the waits between them, and the phases, put together.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use indexmap::IndexMap;
 use windlass_model::assembly::ElementKind;
@@ -10,11 +10,12 @@ use windlass_plan::{Reason, WaitKind, Why};
 
 use crate::LifecycleError;
 use crate::ask::{Options, Planned, Situation, Version};
-use crate::diff::{Diff, RelationshipChange, RelationshipChangeKind};
+use crate::diff::{Diff, RelationshipChange};
 use crate::fate::{self, Asked, Later};
 use crate::graph::{At, Graph};
 use crate::part::{Part, Parts};
 use crate::reads::Reads;
+use crate::scope::Scope;
 use crate::{rank, steps};
 
 /// Plans the way from how things are to how they should be.
@@ -25,9 +26,13 @@ use crate::{rank, steps};
 /// assembly doesn't have.
 pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, LifecycleError> {
     check_names(situation, options)?;
-    let asked = Asked::new(situation, options);
-    let mut parts = Parts::new(situation, &asked);
-    parts.raise_ends(situation.desired.map(|version| version.topology), &asked);
+    let mut parts = decided(situation, options);
+    let scope = Scope::of(&parts, situation, options)?;
+    let mut undone = Diff::default();
+    if let Some(scope) = &scope {
+        undone = left_undone(situation, options, scope);
+        scope.freeze(&mut parts);
+    }
     fate::follow_values(&mut parts, situation);
     // Most parts take three steps and read something. What is not used of the room costs nothing.
     let mut graph = Graph::with_capacity(4 * parts.list.len(), 2 * parts.list.len());
@@ -37,6 +42,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     let mut planner = Planner {
         situation: *situation,
         options,
+        scope,
         parts,
         graph,
         reached: HashMap::new(),
@@ -44,23 +50,38 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
         holds: Holds::new(),
         releases: Holds::new(),
         relationships: Vec::new(),
+        undone: Vec::new(),
     };
     planner.readers_up()?;
     planner.readers_down()?;
     planner.relationships()?;
     planner.finish_holds();
     planner.graph.settle_wishes();
-    planner.limit();
-    let Planner { parts, graph, relationships, .. } = planner;
-    let mut diff = Diff::new(parts, options, relationships);
-    if !options.target.is_empty() {
-        let movers = graph.movers();
-        diff.elements.retain(|change| movers.contains(&change.element));
+    let Planner { parts, graph, mut relationships, scope, undone: untied, .. } = planner;
+    if scope.is_some() {
         let ties = graph.ties();
-        let is_made = |change: &RelationshipChange| ties.contains(&(&change.assembly, &change.relationship));
-        diff.relationships.retain(|change| change.kind != RelationshipChangeKind::Renewed || is_made(change));
+        relationships.retain(|change| ties.contains(&(&change.assembly, &change.relationship)));
+        undone.relationships = untied;
     }
-    Ok(Planned { plan: graph.build(steps::label)?, diff })
+    let diff = Diff::new(parts, options, relationships);
+    Ok(Planned { plan: graph.build(steps::label)?, diff, undone })
+}
+
+/// Makes the parts, and decides what can be decided without their values.
+fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
+    let asked = Asked::new(situation, options);
+    let mut parts = Parts::new(situation, &asked);
+    parts.raise_ends(situation.desired.map(|version| version.topology), &asked);
+    parts
+}
+
+/// Returns what would become of the parts that a limited plan leaves as they are.
+fn left_undone(situation: &Situation<'_>, options: &Options, scope: &Scope) -> Diff {
+    let mut parts = decided(situation, options);
+    fate::follow_values(&mut parts, situation);
+    let mut undone = Diff::new(parts, options, Vec::new());
+    undone.elements.retain(|change| !scope.is_acting(&change.element));
+    undone
 }
 
 fn check_names(situation: &Situation<'_>, options: &Options) -> Result<(), LifecycleError> {
@@ -85,6 +106,8 @@ fn check_names(situation: &Situation<'_>, options: &Options) -> Result<(), Lifec
 pub(crate) struct Planner<'a> {
     pub(crate) situation: Situation<'a>,
     pub(crate) options: &'a Options,
+    /// What may be touched, where the plan is limited.
+    pub(crate) scope: Option<Scope>,
     pub(crate) parts: Parts<'a>,
     pub(crate) graph: Graph,
     /// Barriers behind all parts of a group or assembly that reach a rank, by its place in the desired topology.
@@ -94,6 +117,8 @@ pub(crate) struct Planner<'a> {
     holds: Holds,
     releases: Holds,
     pub(crate) relationships: Vec<RelationshipChange>,
+    /// What a limited plan leaves of relationships between parts that are there.
+    pub(crate) undone: Vec<RelationshipChange>,
 }
 
 /// What the steps of elements wait for that reach, or leave, a rank; by the places of the elements in their topology.
@@ -308,28 +333,6 @@ impl<'a> Planner<'a> {
             step.map(|step| (step, kind))
         };
         leaves.iter().filter_map(step).collect()
-    }
-
-    /// Drops what the targets don't need.
-    fn limit(&mut self) {
-        if self.options.target.is_empty() {
-            return;
-        }
-        let topologies = [self.desired(), self.situation.installed.map(|version| version.topology)];
-        let leaves: Vec<&Element> = topologies
-            .into_iter()
-            .flatten()
-            .flat_map(|topology| self.options.target.iter().flat_map(|name| topology.leaves(name)))
-            .collect();
-        let names: HashSet<&ElementName> = leaves.iter().map(|leaf| &leaf.name).collect();
-        let mut roots = self.graph.touching(&names);
-        for part in leaves.iter().filter_map(|leaf| self.parts.get(&leaf.name)) {
-            roots.extend(part.steps.all());
-        }
-        for part in &self.parts.list {
-            steps::bring_all(&mut self.graph, part);
-        }
-        self.graph.keep(roots);
     }
 }
 

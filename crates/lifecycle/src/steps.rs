@@ -65,12 +65,6 @@ impl Steps {
         (rank..5).find_map(|rank| self.enter(rank))
     }
 
-    /// Returns all steps, one that is for several ranks as often; those on the way down first.
-    pub(crate) fn all(&self) -> impl Iterator<Item = At> {
-        let numbers = self.leave.iter().rev().chain(&self.enter).chain([&self.reconfigure]);
-        numbers.filter_map(|number| self.at(*number))
-    }
-
     fn at(&self, number: u8) -> Option<At> {
         Some(self.first?.later(number.checked_sub(1)?))
     }
@@ -111,17 +105,6 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
         adopt(graph, part);
     } else if part.after.is_some() {
         ascend(graph, part);
-    }
-}
-
-/// Says that who takes one step of a part's way takes the rest.
-pub(crate) fn bring_all(graph: &mut Graph, part: &Part<'_>) {
-    if let (Some(down), Some(up)) = (part.steps.lowest(), part.steps.up_to(rank::ABSENT)) {
-        graph.bring(down, up);
-    }
-    let steps: Vec<At> = part.steps.all().collect();
-    for pair in steps.windows(2).filter(|pair| pair[0] != pair[1]) {
-        graph.bring(pair[0], pair[1]);
     }
 }
 
@@ -255,11 +238,10 @@ fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
         |offset, calls| Stair { offset, from: State::Failed, to: State::Absent, above: rank::ACTIVE, calls };
     let mut stairs = match part.now.state {
         State::Absent => return Vec::new(),
-        State::Failed if !part.now.present => return vec![cleared(phase::DELETE, Transitions::default())],
-        State::Failed => {
-            let all = [Transition::Uninstall, Transition::Delete];
-            return vec![cleared(phase::UNINSTALL, all.into())];
+        State::Failed if !part.now.has_remains() => {
+            return vec![cleared(phase::DELETE, Transitions::default())];
         }
+        State::Failed => return vec![cleared(phase::UNINSTALL, inverse(element, part.now.attempted))],
         State::Created => Vec::new(),
         State::Installed | State::Inactive => vec![uninstall(part.now.state)],
         State::Active if part.fate == Fate::Heal => vec![stop(State::Broken), uninstall(State::Inactive)],
@@ -270,6 +252,15 @@ fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
     }
     stairs.retain(|stair| stair.to.rank() >= Some(low));
     stairs
+}
+
+/// Returns the transitions that undo a failed attempt. Only where Create is known to have been the last that acted is there
+/// nothing to uninstall, and then only where Delete is what undoes it.
+fn inverse(element: &Element, attempted: Option<Transition>) -> Transitions {
+    if attempted == Some(Transition::Create) && element.declares(Transition::Delete) {
+        return [Transition::Delete].into();
+    }
+    [Transition::Uninstall, Transition::Delete].into()
 }
 
 /// Returns the transitions that together take an element up into a state.

@@ -127,6 +127,8 @@ pub enum Direction {
     Create,
     /// It is ended.
     Cease,
+    /// What is in doubt of making it is undone, before it is made.
+    Undo,
 }
 
 impl fmt::Display for Direction {
@@ -134,6 +136,7 @@ impl fmt::Display for Direction {
         f.write_str(match self {
             Self::Create => "Create",
             Self::Cease => "Cease",
+            Self::Undo => "Undo",
         })
     }
 }

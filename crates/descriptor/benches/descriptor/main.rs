@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use divan::Bencher;
 use rustix::time::{ClockId, clock_gettime};
 use shapes::{PART, Shape, related};
+use windlass_descriptor::compose::MAX_ELEMENTS;
 use windlass_descriptor::{
     AssemblyDescriptor, Descriptor, MemoryCatalog, Missing, Request, check, compose, read, resolve,
 };
@@ -28,6 +29,9 @@ fn main() {
         _ => divan::main(),
     }
 }
+
+/// Generated texts are larger than what people write.
+const LIMIT: usize = 256 << 20;
 
 fn text_of(shape: &str, count: usize) -> String {
     match Shape::ALL.into_iter().find(|known| known.name() == shape) {
@@ -45,7 +49,7 @@ fn catalog() -> MemoryCatalog {
 }
 
 fn assembly(text: &str) -> Arc<AssemblyDescriptor> {
-    let read = read(&Source::new("bench.yaml", text));
+    let read = read(&Source::with_limit("bench.yaml", text, LIMIT));
     assert!(!read.diagnostics.has_errors(), "{}", read.diagnostics);
     let Some(Descriptor::Assembly(assembly)) = read.descriptor else { panic!("it is an assembly") };
     assembly
@@ -69,7 +73,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 /// How long the four steps take.
 fn measure(text: String, catalog: &MemoryCatalog) -> ([Duration; 4], u64) {
     let parameters = BTreeMap::new();
-    let source = Source::new("bench.yaml", text);
+    let source = Source::with_limit("bench.yaml", text, LIMIT);
     let (found, reading) = timed(|| read(&source));
     assert!(!found.diagnostics.has_errors(), "{}", found.diagnostics);
     let descriptor = found.descriptor.expect("it is a descriptor");
@@ -77,7 +81,7 @@ fn measure(text: String, catalog: &MemoryCatalog) -> ([Duration; 4], u64) {
     let (checked, checking) = timed(|| check(&descriptor, catalog, Missing::Refused));
     assert!(!checked.has_errors(), "{checked}");
     let name = "bench".parse().expect("a name");
-    let request = Request::new(&name, &parameters, catalog);
+    let request = Request::new(&name, &parameters, catalog).nodes(MAX_ELEMENTS);
     let (composed, composing) = timed(|| compose(assembly, request));
     assert!(composed.topology.is_some(), "{}", composed.diagnostics);
     let before = peak();
@@ -134,7 +138,7 @@ fn checking<const N: usize>(bencher: Bencher<'_, '_>, shape: Shape) {
 fn composing<const N: usize>(bencher: Bencher<'_, '_>, shape: Shape) {
     let (assembly, catalog) = (assembly(&shape.assembly(N)), catalog());
     let (name, parameters) = ("bench".parse().expect("a name"), BTreeMap::new());
-    let request = Request::new(&name, &parameters, &catalog);
+    let request = Request::new(&name, &parameters, &catalog).nodes(MAX_ELEMENTS);
     bencher.bench_local(|| compose(&assembly, request));
 }
 

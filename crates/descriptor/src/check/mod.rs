@@ -1,7 +1,8 @@
 //! Checks that need more than one place of a descriptor, or other descriptors.
 //!
 //! Everything is looked at once, in the order of the text; what depends on a descriptor that is not at hand is left
-//! unchecked. After [`MOST`] problems the check stops: nobody reads more.
+//! unchecked. Problems that nobody would be shown are counted and not put into words: a search for the name that was
+//! meant costs more than all the rest.
 
 mod capabilities;
 mod nodes;
@@ -24,11 +25,9 @@ use crate::property::{Properties, PropertyDecl};
 use crate::read::{Spanned, did_you_mean};
 use crate::scope::{Has, Scope, has, part_has, part_names, quoted, unknown_component};
 pub(crate) use nodes::Bounds;
+use nodes::Late;
 pub(crate) use policies::Thresholds;
 pub(crate) use values::many_nodes;
-
-/// The most problems that are reported of one descriptor.
-pub const MOST: usize = 1000;
 
 /// How serious it is that a component's descriptor is not in the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +47,9 @@ pub fn check(descriptor: &Descriptor, catalog: &dyn Catalog, missing: Missing) -
             let referenced = declared
                 .filter_map(|(name, decl)| Some((name, newest(decl.kind.as_ref()?, catalog)?)))
                 .collect();
-            Check { assembly, catalog, missing, referenced, names: None, said: &mut said }.assembly();
+            let (names, late, searches) = (None, None, 0);
+            Check { assembly, catalog, missing, referenced, names, late, searches, said: &mut said }
+                .assembly();
         }
         Descriptor::Resource(resource) => resource::check(resource, &mut said),
     }
@@ -77,6 +78,9 @@ fn nearest<'n>(wanted: &DescriptorName, names: &'n [DescriptorName]) -> Option<&
     candidates.max_by_key(|name| (name.kind == wanted.kind, name.version == wanted.version, &name.version))
 }
 
+/// The most properties of a part that are held against a name which it does not have.
+const NAMED: usize = 10_000;
+
 /// What has been said of a text.
 pub(crate) struct Said<'a> {
     source: &'a Arc<Source>,
@@ -88,14 +92,13 @@ impl<'a> Said<'a> {
         Self { source, diagnostics: Diagnostics::new() }
     }
 
-    fn is_full(&self) -> bool {
-        self.diagnostics.len() >= MOST
+    /// Counts a problem that is not told, as there are enough. Asked before words are made that cost something.
+    fn leaves_out(&mut self, severity: Severity) -> bool {
+        self.diagnostics.leaves_out(severity)
     }
 
     fn push(&mut self, diagnostic: Diagnostic) {
-        if !self.is_full() {
-            self.diagnostics.push(diagnostic);
-        }
+        self.diagnostics.push(diagnostic);
     }
 
     /// A problem at a place of the text, not yet said.
@@ -109,10 +112,6 @@ impl<'a> Said<'a> {
 
     fn finish(mut self) -> Diagnostics {
         self.diagnostics.sort();
-        if self.is_full() {
-            let message = format!("the check ends after {MOST} problems; there may be more");
-            self.diagnostics.push(Diagnostic::note(windlass_source::codes::LIMIT, message));
-        }
         self.diagnostics
     }
 }
@@ -125,6 +124,10 @@ struct Check<'a, 's> {
     referenced: HashMap<&'a ComponentName, Descriptor>,
     /// The names of all descriptors, once they have been asked for.
     names: Option<Vec<DescriptorName>>,
+    /// The properties that read a component, once somebody has asked.
+    late: Option<Late<'a>>,
+    /// How often the name has been looked for that was meant where nothing is wrong for sure.
+    searches: usize,
     said: &'s mut Said<'a>,
 }
 
@@ -235,7 +238,11 @@ impl<'a> Check<'a, '_> {
     }
 
     fn missing_descriptor(&mut self, name: &ComponentName, kind: &Spanned<DescriptorName>) {
-        if self.said.is_full() {
+        let severity = match self.missing {
+            Missing::Refused => Severity::Error,
+            Missing::Tolerated => Severity::Warning,
+        };
+        if self.said.leaves_out(severity) {
             return;
         }
         let (severity, message) = match self.missing {
@@ -282,21 +289,30 @@ impl<'a> Check<'a, '_> {
             Some(_) if matches!(property.as_str(), "name" | "id" | "index") => Has::Yes,
             Some(descriptor) => {
                 let decl = self.assembly.references.get(name);
-                let given = decl.into_iter().flat_map(|decl| decl.properties.keys());
                 if decl.is_some_and(|decl| decl.properties.contains_key(property)) {
                     return Has::Yes;
                 }
-                has(descriptor, property, given)
+                has(descriptor, property)
             }
             None => Has::CannotTell,
         }
+    }
+
+    /// Returns the names of the properties that a component or reference has, as far as they can be compared in time.
+    fn declared_of(&self, name: &ComponentName) -> Vec<String> {
+        let part = self.assembly.composition.get(name).map(|part| &part.properties);
+        let beside = part.or(self.assembly.references.get(name).map(|decl| &decl.properties));
+        let beside = beside.into_iter().flat_map(Properties::keys).map(ToString::to_string);
+        let descriptor = self.descriptor_of(name);
+        let own = descriptor.iter().flat_map(|found| found.properties().keys()).map(ToString::to_string);
+        own.chain(beside).take(NAMED).collect()
     }
 
     /// Checks that a component's descriptor, if it is at hand, declares an operation.
     fn operation(&mut self, component: &ComponentName, operation: &OperationName, span: Span) {
         let Some(part) = self.assembly.composition.get(component) else { return };
         let Some(descriptor) = self.descriptor_of(component) else { return };
-        if descriptor.has_operation(operation) {
+        if descriptor.has_operation(operation) || self.said.leaves_out(Severity::Error) {
             return;
         }
         let names = descriptor.operation_names();
@@ -328,6 +344,9 @@ impl<'a> Check<'a, '_> {
 
     /// Reports a name that should be a component of the composition.
     fn no_component(&mut self, name: &str, span: Span, message: String) {
+        if self.said.leaves_out(Severity::Error) {
+            return;
+        }
         let parts: Vec<&str> = self.assembly.composition.keys().map(ComponentName::as_str).collect();
         let diagnostic = self.said.at(Severity::Error, codes::UNKNOWN_COMPONENT, span, message);
         self.said.push(unknown_component(diagnostic, name, &parts, &parts));
@@ -335,6 +354,9 @@ impl<'a> Check<'a, '_> {
 
     /// Reports a name that should be a component or a reference.
     fn no_part(&mut self, name: &str, span: Span, message: String) {
+        if self.said.leaves_out(Severity::Error) {
+            return;
+        }
         let diagnostic = self.said.at(Severity::Error, codes::UNKNOWN_COMPONENT, span, message);
         let parts = part_names(self.assembly);
         self.said.push(unknown_component(diagnostic, name, &parts, &parts));

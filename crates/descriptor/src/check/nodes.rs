@@ -1,15 +1,46 @@
 //! How many nodes a component has: quantities and the bounds of clusters.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 use windlass_model::PropertyName;
 use windlass_source::Severity;
 
 use super::Check;
 use crate::codes;
-use crate::document::{ClusterDecl, Component};
+use crate::document::{AssemblyDescriptor, ClusterDecl, Component};
 use crate::scope::{Meaning, Scope};
 use crate::template::{Reference, Value, ValueKind};
+
+/// The properties of an assembly that read a component, and where they or what they are made of do so.
+pub(super) type Late<'a> = HashMap<&'a PropertyName, &'a Reference>;
+
+/// Follows who reads whom from the properties that read a component, each edge once.
+fn late(assembly: &AssemblyDescriptor) -> Late<'_> {
+    let scope = Scope::assembly(assembly);
+    let mut late = Late::new();
+    let mut readers: HashMap<PropertyName, Vec<&PropertyName>> = HashMap::new();
+    for (name, decl) in &assembly.properties {
+        let Some(fixed) = &decl.value else { continue };
+        fixed.for_each_reference(&mut |reference| match scope.find(reference) {
+            Some(Meaning::Part(part, _)) if assembly.composition.contains_key(&part) => {
+                late.entry(name).or_insert(reference);
+            }
+            Some(Meaning::Own(read)) => readers.entry(read).or_default().push(name),
+            _ => {}
+        });
+    }
+    let mut open: Vec<(&PropertyName, &Reference)> = late.iter().map(|(name, at)| (*name, *at)).collect();
+    open.sort_by_key(|(_, at)| at.span);
+    while let Some((read, at)) = open.pop() {
+        for reader in readers.remove(read).unwrap_or_default() {
+            if !late.contains_key(reader) {
+                late.insert(reader, at);
+                open.push((reader, at));
+            }
+        }
+    }
+    late
+}
 
 impl<'a> Check<'a, '_> {
     pub(super) fn nodes(&mut self, component: &'a Component) {
@@ -43,7 +74,9 @@ impl<'a> Check<'a, '_> {
                 self.said.error(codes::BAD_NUMBER, reference.span, message);
             }
             Some(Meaning::Own(property)) => {
-                if let Some(late) = self.late(property) {
+                if let Some(late) = self.late(&property)
+                    && !self.said.leaves_out(Severity::Error)
+                {
                     let message = format!(
                         "{what} depends on a component through `${{{}}}`: it must be known before any is made",
                         reference.text
@@ -59,24 +92,9 @@ impl<'a> Check<'a, '_> {
     }
 
     /// Finds where a property of the assembly reads a component, in its fixed value or in what that is made of.
-    fn late(&self, property: PropertyName) -> Option<&'a Reference> {
+    fn late(&mut self, property: &PropertyName) -> Option<&'a Reference> {
         let assembly = self.assembly;
-        let scope = Scope::assembly(assembly);
-        let mut seen = BTreeSet::from([property.clone()]);
-        let mut open = vec![property];
-        let mut late = None;
-        while let Some(property) = open.pop() {
-            let fixed = assembly.properties.get(&property).and_then(|decl| decl.value.as_ref());
-            let Some(fixed) = fixed else { continue };
-            fixed.for_each_reference(&mut |reference| match scope.find(reference) {
-                Some(Meaning::Part(part, _)) if assembly.composition.contains_key(&part) => {
-                    late = late.or(Some(reference));
-                }
-                Some(Meaning::Own(read)) if seen.insert(read.clone()) => open.push(read),
-                _ => {}
-            });
-        }
-        late
+        self.late.get_or_insert_with(|| late(assembly)).get(property).copied()
     }
 
     fn cluster(&mut self, cluster: &'a ClusterDecl) {

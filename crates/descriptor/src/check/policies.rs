@@ -5,12 +5,12 @@ use std::str::FromStr;
 use windlass_model::ComponentName;
 use windlass_model::name::MetricName;
 use windlass_model::policy::{MetricKind, PolicyKind};
-use windlass_source::{Severity, Span, suggest};
+use windlass_source::{Severity, Span, suggest, suggest_within};
 
 use super::{Check, Said};
 use crate::codes;
 use crate::metric::{MetricDecl, PolicyDecl, SETTINGS};
-use crate::read::{Spanned, did_you_mean};
+use crate::read::{EDITS, Spanned, did_you_mean};
 use crate::resource::ResourceDescriptor;
 use crate::scope::{Scope, quoted};
 use crate::template::Value;
@@ -56,6 +56,9 @@ impl Check<'_, '_> {
             return Some(found.clone());
         }
         let part = self.assembly.composition.get(component)?;
+        if self.said.leaves_out(Severity::Error) {
+            return None;
+        }
         let message = format!("the descriptor of `{component}` declares no metric `{metric}`");
         let names: Vec<&str> = descriptor.metrics().keys().map(MetricName::as_str).collect();
         let diagnostic = self
@@ -108,6 +111,9 @@ impl Check<'_, '_> {
         if let Some(own) = self.assembly.metrics.get(metric.value.as_str()) {
             return measures(policy, Some(own), metric.span, self.said);
         }
+        if self.said.leaves_out(Severity::Error) {
+            return;
+        }
         let names: Vec<&str> = self.assembly.metrics.keys().map(MetricName::as_str).collect();
         let message = format!("there is no metric `{}`", metric.value);
         let diagnostic = self
@@ -153,6 +159,9 @@ pub(super) fn of_resource(resource: &ResourceDescriptor, said: &mut Said<'_>) {
         let Some(metric) = &policy.metric else { continue };
         if let Some(found) = resource.metrics.get(metric.value.as_str()) {
             measures(policy, Some(found), metric.span, said);
+            continue;
+        }
+        if said.leaves_out(Severity::Error) {
             continue;
         }
         let names: Vec<&str> = resource.metrics.keys().map(MetricName::as_str).collect();
@@ -233,9 +242,15 @@ fn measures(policy: &PolicyDecl, metric: Option<&MetricDecl>, span: Span, said: 
 /// Checks the names and, where they are known, the values of a policy's settings.
 fn settings(policy: &PolicyDecl, said: &mut Said<'_>) {
     for (name, setting) in &policy.settings {
-        if !SETTINGS.contains(&name.as_str()) {
-            let message = format!("a policy has no setting `{name}`; it is ignored");
-            let diagnostic = said.at(Severity::Warning, codes::BAD_SETTING, setting.name_span, message);
+        if SETTINGS.contains(&name.as_str()) {
+            continue;
+        }
+        let is_misspelt = suggest_within(name.as_str(), SETTINGS, EDITS).is_some();
+        let severity = if is_misspelt { Severity::Error } else { Severity::Warning };
+        if !said.leaves_out(severity) {
+            let ignored = if is_misspelt { "" } else { "; it is ignored" };
+            let message = format!("a policy has no setting `{name}`{ignored}");
+            let diagnostic = said.at(severity, codes::BAD_SETTING, setting.name_span, message);
             let taken = suggest(name.as_str(), SETTINGS).filter(|near| policy.settings.contains_key(*near));
             said.push(match taken {
                 Some(taken) => diagnostic.help(format!("`{taken}` is there already; remove one of the two")),

@@ -1,13 +1,14 @@
 //! Relationships: their ends, the values for their operations, and the operations.
 
+use indexmap::IndexMap;
 use windlass_model::assembly::OperationCall;
 use windlass_model::template::{End, InstanceField};
-use windlass_model::{Modifier, State};
+use windlass_model::{ComponentName, DescriptorName, Modifier, State};
 use windlass_source::Severity;
 
 use super::Check;
 use crate::codes;
-use crate::document::{EndpointDecl, RelationshipDecl};
+use crate::document::{Descriptor, EndpointDecl, RelationshipDecl};
 use crate::property::PropertyDecl;
 use crate::read::Spanned;
 use crate::scope::{Meaning, Scope};
@@ -21,11 +22,13 @@ impl<'a> Check<'a, '_> {
         }
         self.capabilities(relationship);
         self.properties(&relationship.properties, Scope::relationship(self.assembly));
+        let ends =
+            Ends { sources: alike(self, &relationship.sources), targets: alike(self, &relationship.targets) };
         for decl in relationship.properties.values() {
-            self.properties_of_ends(relationship, decl);
+            self.properties_of_ends(&ends, decl);
         }
         for call in relationship.create.iter().chain(&relationship.cease) {
-            self.operation_call(relationship, call);
+            self.operation_call(&ends, call);
         }
         if let Some(early) = relationship.create.iter().find(|call| call.value.end == End::Source)
             && relationship.source_state == State::Installed
@@ -61,7 +64,7 @@ impl<'a> Check<'a, '_> {
     }
 
     /// Checks that what `${source.…}` and `${target.…}` name is declared at that end.
-    fn properties_of_ends(&mut self, relationship: &'a RelationshipDecl, decl: &'a PropertyDecl) {
+    fn properties_of_ends(&mut self, ends: &Ends<'a>, decl: &'a PropertyDecl) {
         let scope = Scope::relationship(self.assembly);
         let Some(value) = decl.effective() else { return };
         value.for_each_reference(&mut |reference| {
@@ -69,24 +72,56 @@ impl<'a> Check<'a, '_> {
             if InstanceField::from_word(property.as_str()).is_some() {
                 return;
             }
-            let ends = if end == End::Source { &relationship.sources } else { &relationship.targets };
-            for endpoint in ends {
-                self.property_of_part(reference, &endpoint.value.component, &property);
+            for group in ends.of(end) {
+                // What the descriptor of all of them declares, each of them has.
+                let Some(first) = group.first() else { continue };
+                let declares = |found: Descriptor| found.properties().contains_key(&property);
+                if self.descriptor_of(first).is_none_or(declares) {
+                    continue;
+                }
+                // Where nobody is told any more, one stands for all.
+                let is_full = self.said.diagnostics.is_full(Severity::Error);
+                for component in group.iter().take(if is_full { 1 } else { group.len() }) {
+                    self.property_of_part(reference, component, &property);
+                }
             }
         });
     }
 
-    fn operation_call(&mut self, relationship: &'a RelationshipDecl, call: &Spanned<OperationCall>) {
-        let ends = match call.value.end {
-            End::Source => &relationship.sources,
-            End::Target => &relationship.targets,
-        };
-        for endpoint in ends {
-            let component = &endpoint.value.component;
+    fn operation_call(&mut self, ends: &Ends<'a>, call: &Spanned<OperationCall>) {
+        // What one of a descriptor declares, all declare.
+        for component in ends.of(call.value.end).iter().filter_map(|group| group.first()) {
             // What a reference can do is known once it is known what it stands for.
-            if !self.assembly.references.contains_key(component) {
+            if !self.assembly.references.contains_key(*component) {
                 self.operation(component, &call.value.operation, call.span);
             }
         }
     }
+}
+
+/// The components at the ends of a relationship, those of one descriptor together: there may be thousands at each end,
+/// and as many operations and properties that are asked of them.
+struct Ends<'a> {
+    sources: Vec<Vec<&'a ComponentName>>,
+    targets: Vec<Vec<&'a ComponentName>>,
+}
+
+impl<'a> Ends<'a> {
+    fn of(&self, end: End) -> &[Vec<&'a ComponentName>] {
+        if end == End::Source { &self.sources } else { &self.targets }
+    }
+}
+
+/// Puts those together that are made from one descriptor. Of those whose descriptor is not at hand nothing can be told.
+fn alike<'a>(check: &Check<'a, '_>, ends: &'a [Spanned<EndpointDecl>]) -> Vec<Vec<&'a ComponentName>> {
+    let mut groups: IndexMap<(bool, DescriptorName), Vec<&ComponentName>> = IndexMap::new();
+    for endpoint in ends {
+        let component = &endpoint.value.component;
+        let is_component = check.assembly.composition.contains_key(component);
+        let descriptor = check.descriptor_of(component);
+        if let Some(name) = descriptor.as_ref().and_then(Descriptor::name) {
+            groups.entry((is_component, name.clone())).or_default().push(component);
+        }
+    }
+    groups.into_values().collect()
 }

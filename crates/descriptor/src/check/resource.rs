@@ -45,10 +45,8 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
 fn references(resource: &ResourceDescriptor, value: &Value, said: &mut Said<'_>) {
     let scope = Scope::resource(resource);
     value.for_each_reference(&mut |reference| {
-        if !said.is_full()
-            && let Err(diagnostic) = scope.meaning(reference)
-        {
-            said.push(*diagnostic);
+        if scope.find(reference).is_none() && !said.leaves_out(Severity::Error) {
+            said.diagnostics.extend(scope.meaning(reference).err().map(|said| *said));
         }
     });
 }

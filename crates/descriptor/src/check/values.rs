@@ -1,5 +1,7 @@
 //! Values: what their references mean, and whether they are of their types.
 
+use std::collections::{HashMap, HashSet};
+
 use windlass_model::name::RESERVED;
 use windlass_model::template::InstanceField;
 use windlass_model::{ComponentName, PropertyName};
@@ -14,23 +16,26 @@ use crate::read::did_you_mean;
 use crate::scope::{Has, Meaning, Scope, quoted};
 use crate::template::{Reference, Value};
 
+/// How many added properties are held against the names of those that were perhaps meant.
+const SEARCHES: usize = 1000;
+
 impl<'a> Check<'a, '_> {
     pub(super) fn value(&mut self, value: &'a Value, scope: Scope<'_>) {
         value.for_each_reference(&mut |reference| self.reference(reference, scope));
     }
 
     pub(super) fn reference(&mut self, reference: &Reference, scope: Scope<'_>) {
-        if self.said.is_full() {
-            return;
-        }
         self.one_of_many(reference);
         if self.is_found(reference, scope) {
             return;
         }
-        match scope.meaning(reference) {
-            Err(diagnostic) => self.said.push(*diagnostic),
-            Ok(Meaning::Part(component, property)) => self.property_of_part(reference, &component, &property),
-            Ok(_) => {}
+        match scope.find(reference) {
+            Some(Meaning::Part(component, property)) => {
+                self.property_of_part(reference, &component, &property);
+            }
+            Some(_) => {}
+            None if self.said.leaves_out(Severity::Error) => {}
+            None => self.said.diagnostics.extend(scope.meaning(reference).err().map(|said| *said)),
         }
     }
 
@@ -39,7 +44,7 @@ impl<'a> Check<'a, '_> {
     fn one_of_many(&mut self, reference: &Reference) {
         let (name, Some(_)) = reference.split() else { return };
         let Some(part) = self.assembly.composition.get(name) else { return };
-        if part.fewest_written() > 1 {
+        if part.fewest_written() > 1 && !self.said.leaves_out(Severity::Warning) {
             self.said.push(many_nodes(name).at(self.source().place(reference.span)));
         }
     }
@@ -68,10 +73,10 @@ impl<'a> Check<'a, '_> {
         let part = self.assembly.composition.get(component);
         // A drawn reference may be given more than its descriptor declares.
         let severity = if part.is_some() { Severity::Error } else { Severity::Warning };
-        let declared = match self.has(component, property) {
+        match self.has(component, property) {
             Has::Yes | Has::CannotTell => return,
             // The engine knows these of every instance.
-            Has::No(_) if InstanceField::from_word(property.as_str()).is_some() => return,
+            Has::No if InstanceField::from_word(property.as_str()).is_some() => return,
             Has::Private => {
                 let message = format!("`{property}` is private to `{component}`");
                 let diagnostic = self.said.at(severity, codes::UNKNOWN_PROPERTY, reference.span, message);
@@ -79,8 +84,12 @@ impl<'a> Check<'a, '_> {
                 let help = "move it from `private-properties` to `properties` of its descriptor";
                 return self.said.push(diagnostic.help(help));
             }
-            Has::No(declared) => declared,
-        };
+            Has::No => {}
+        }
+        if self.said.leaves_out(severity) {
+            return;
+        }
+        let declared = self.declared_of(component);
         let message = format!("`{component}` has no property `{property}`");
         let diagnostic = self.said.at(severity, codes::UNKNOWN_PROPERTY, reference.span, message);
         let diagnostic = self.with_part(diagnostic, component);
@@ -136,7 +145,11 @@ impl<'a> Check<'a, '_> {
         descriptor: &Descriptor,
     ) {
         let is_private = descriptor.private_properties().is_some_and(|private| private.contains_key(name));
-        // Who writes more than a value means to declare it.
+        self.searches += 1;
+        // Who writes more than a value means to declare it; and nobody adds thousands by mistake.
+        if self.searches > SEARCHES {
+            return;
+        }
         if is_private || given.kind.is_some() || given.description.is_some() || given.effective().is_none() {
             return;
         }
@@ -202,6 +215,9 @@ fn type_of(decl: &PropertyDecl, data_types: &DataTypes, said: &mut Said<'_>) {
 }
 
 fn unknown_type(kind: &str, span: windlass_source::Span, data_types: &DataTypes, said: &mut Said<'_>) {
+    if said.leaves_out(Severity::Warning) {
+        return;
+    }
     let message = format!("there is no type `{kind}`; its values are taken as text");
     let diagnostic = said.at(Severity::Warning, codes::UNKNOWN_TYPE, span, message);
     if kind.contains("${") {
@@ -215,6 +231,7 @@ fn unknown_type(kind: &str, span: windlass_source::Span, data_types: &DataTypes,
 
 /// Checks the types that a descriptor declares.
 pub(super) fn data_types(data_types: &DataTypes, said: &mut Said<'_>) {
+    let circular = own_ancestors(data_types);
     for (name, data_type) in data_types {
         types(&data_type.properties, data_types, said);
         if TYPES.iter().any(|known| known.eq_ignore_ascii_case(name)) {
@@ -223,20 +240,37 @@ pub(super) fn data_types(data_types: &DataTypes, said: &mut Said<'_>) {
         }
         let Some(base) = &data_type.derived_from else { continue };
         if !is_known(&base.value, data_types) {
+            if said.leaves_out(Severity::Error) {
+                continue;
+            }
             let message = format!("`{name}` is derived from `{}`, which is declared nowhere", base.value);
             let diagnostic = said.at(Severity::Error, codes::BAD_DATA_TYPE, base.span, message);
             let names = data_types.keys().map(String::as_str).filter(|other| other != name);
             said.push(did_you_mean(diagnostic, &base.value, names.chain(TYPES)));
-        } else if is_own_ancestor(name, data_types) {
+        } else if circular.contains(name.as_str()) {
             let message = format!("`{name}` is derived from itself");
             said.error(codes::BAD_DATA_TYPE, base.span, message);
         }
     }
 }
 
-fn is_own_ancestor(name: &str, data_types: &DataTypes) -> bool {
-    let base = |name: &str| data_types.get(name)?.derived_from.as_ref().map(|base| base.value.as_str());
-    // Longer than there are types is a circle as well, though not through this one.
-    let ancestors = std::iter::successors(base(name), |name| base(name)).take(data_types.len());
-    ancestors.into_iter().any(|ancestor| ancestor == name)
+/// Finds the types that are derived from themselves. Each has one base at most, so each is looked at once.
+fn own_ancestors(data_types: &DataTypes) -> HashSet<&str> {
+    let base = |name: &str| {
+        let base = &data_types.get(name)?.derived_from.as_ref()?.value;
+        data_types.get_key_value(base).map(|(name, _)| name.as_str())
+    };
+    let (mut found, mut seen) = (HashSet::new(), HashMap::new());
+    for (way, start) in data_types.keys().enumerate() {
+        let mut next = Some(start.as_str());
+        while let Some(name) = next.filter(|name| !seen.contains_key(name)) {
+            seen.insert(name, way);
+            next = base(name);
+        }
+        // The way has come back to where it was.
+        let round = next.filter(|name| seen[name] == way);
+        let circle = std::iter::successors(round, |name| base(name).filter(|name| Some(*name) != round));
+        found.extend(circle);
+    }
+    found
 }

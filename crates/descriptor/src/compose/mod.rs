@@ -12,7 +12,7 @@ mod reference;
 mod size;
 mod whole;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -41,9 +41,23 @@ use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
 use bind::Binder;
 pub(crate) use parameters::refused;
+use reference::Index;
 
 /// The most elements that an assembly may have.
 pub const MAX_ELEMENTS: usize = 200_000;
+
+/// The most of them that may come of `quantity`, `cluster` and assemblies that are nested again, unless the request says
+/// otherwise: a file of three lines can ask for any number.
+pub const MAX_NODES: usize = 10_000;
+
+/// The bytes of properties that elements may have which no text spells out, before they are counted.
+const COPIED: usize = 64 << 20;
+
+/// The bytes of properties that each of those elements may have beyond.
+const COPIED_EACH: usize = 4096;
+
+/// What a property weighs besides its text.
+const PROPERTY_WEIGHT: usize = 256;
 
 /// The most assemblies inside of each other.
 pub const MAX_NESTING: usize = 64;
@@ -134,6 +148,9 @@ pub struct Request<'a> {
     pub bound: &'a BTreeMap<ElementName, Referent>,
     /// Whether somebody looks for what references with `queries` ask for.
     pub search: Search<'a>,
+    /// The most elements that may come of `quantity`, `cluster` and nested assemblies: [`MAX_NODES`] unless a project says
+    /// otherwise. More than [`MAX_ELEMENTS`] there are never.
+    pub nodes: usize,
 }
 
 impl<'a> Request<'a> {
@@ -144,13 +161,20 @@ impl<'a> Request<'a> {
         catalog: &'a dyn Catalog,
     ) -> Self {
         static NOTHING: BTreeMap<ElementName, Referent> = BTreeMap::new();
-        Self { name, parameters, catalog, existing: &[], bound: &NOTHING, search: Search::Never }
+        let (existing, search) = (&[][..], Search::Never);
+        Self { name, parameters, catalog, existing, bound: &NOTHING, search, nodes: MAX_NODES }
     }
 
     /// Sets what references may resolve to.
     #[must_use]
     pub fn existing(self, existing: &'a [Existing]) -> Self {
         Self { existing, ..self }
+    }
+
+    /// Sets how many elements may come of `quantity`, `cluster` and nested assemblies.
+    #[must_use]
+    pub fn nodes(self, nodes: usize) -> Self {
+        Self { nodes, ..self }
     }
 }
 
@@ -201,6 +225,13 @@ pub fn compose_given(
     composer.finish()
 }
 
+/// What the properties of an element weigh that is made of a descriptor.
+fn weight_of(descriptor: &Descriptor, decl: &Component) -> usize {
+    let private = descriptor.private_properties().into_iter().flat_map(IndexMap::values);
+    let all = descriptor.properties().values().chain(private).chain(decl.properties.values());
+    all.map(|decl| PROPERTY_WEIGHT + decl.effective().map_or(0, |value| value.span.len())).sum()
+}
+
 struct Composer<'a> {
     request: Request<'a>,
     /// Where the names of parameters stand.
@@ -224,6 +255,18 @@ struct Composer<'a> {
     lowest: BTreeSet<(ElementName, Place)>,
     /// Whether there are more elements than can be.
     full: bool,
+    /// How many elements no text spells out: nodes behind the first, and what is in an assembly that is met again.
+    multiplied: usize,
+    /// The bytes of properties that come of descriptors which have been copied before.
+    copied: usize,
+    /// The descriptors that have been copied.
+    used: HashSet<DescriptorName>,
+    /// The assemblies that have been nested.
+    nested: HashSet<DescriptorName>,
+    /// How many nodes and nested assemblies that were met before the work is in.
+    repeated: usize,
+    /// What references may resolve to.
+    index: Option<Index<'a>>,
 }
 
 /// An assembly and the element it becomes.
@@ -288,6 +331,12 @@ impl<'a> Composer<'a> {
             missing: BTreeSet::new(),
             lowest: BTreeSet::new(),
             full: false,
+            multiplied: 0,
+            copied: 0,
+            used: HashSet::new(),
+            nested: HashSet::new(),
+            repeated: 0,
+            index: None,
         }
     }
 
@@ -449,7 +498,12 @@ impl<'a> Composer<'a> {
         for index in 1..=count {
             let parent = Some(group.clone());
             let (name, component) = (group.node(index), component.clone());
-            self.part(frame, decl, descriptor, Seat { name, parent, component, index: Some(index) });
+            let again = usize::from(index > 1);
+            self.repeated += again;
+            if !self.full {
+                self.part(frame, decl, descriptor, Seat { name, parent, component, index: Some(index) });
+            }
+            self.repeated -= again;
         }
     }
 
@@ -474,16 +528,53 @@ impl<'a> Composer<'a> {
     /// Refuses more elements than there can be, once.
     fn has_room(&mut self, frame: Frame<'_>, decl: &Component, count: u32) -> bool {
         let more = usize::try_from(count).unwrap_or(usize::MAX);
+        let multiplied = if self.repeated > 0 { more } else { more.saturating_sub(1) };
         if !self.full && self.elements.len().saturating_add(more) > MAX_ELEMENTS {
-            self.full = true;
-            let message = format!("the assembly would have more than {MAX_ELEMENTS} elements");
-            self.error(&frame.assembly.source, codes::TOO_MANY_NODES, decl.size_span(), message);
+            self.refuse(
+                frame,
+                decl,
+                format!("the assembly would have more than {MAX_ELEMENTS} elements"),
+                "",
+            );
+        } else if !self.full && self.multiplied.saturating_add(multiplied) > self.request.nodes {
+            let message = format!(
+                "`quantity`, `cluster` and nested assemblies would make more than {} elements",
+                self.request.nodes
+            );
+            let help = format!("allow up to {MAX_ELEMENTS} by `limits: {{nodes: …}}` in `windlass.yaml`");
+            self.refuse(frame, decl, message, &help);
         }
         !self.full
     }
 
+    /// Notes what is made of a descriptor: the properties of all but the first are copies that no text spells out.
+    fn note_copy(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, weight: usize) {
+        self.multiplied += usize::from(self.repeated > 0);
+        let is_new = descriptor.name().is_none_or(|name| self.used.insert(name.clone()));
+        if is_new && self.repeated == 0 {
+            return;
+        }
+        self.copied = self.copied.saturating_add(weight);
+        let allowed = COPIED.saturating_add(self.elements.len().saturating_mul(COPIED_EACH));
+        if !self.full && self.copied > allowed {
+            let message = format!("the elements would have more than {} MiB of properties", allowed >> 20);
+            self.refuse(frame, decl, message, "make fewer of them, or give them shorter values");
+        }
+    }
+
+    fn refuse(&mut self, frame: Frame<'_>, decl: &Component, message: String, help: &str) {
+        self.full = true;
+        let place = frame.assembly.source.place(decl.size_span());
+        let diagnostic = Diagnostic::error(codes::TOO_MANY_NODES, message).at(place);
+        self.diagnostics.push(if help.is_empty() { diagnostic } else { diagnostic.help(help) });
+    }
+
     /// Makes one node of a component.
     fn part(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, seat: Seat) {
+        self.note_copy(frame, decl, descriptor, weight_of(descriptor, decl));
+        if self.full {
+            return;
+        }
         let name = seat.name.clone();
         let scope = match descriptor {
             Descriptor::Assembly(nested) => Scope::assembly(nested),
@@ -503,7 +594,10 @@ impl<'a> Composer<'a> {
         match descriptor {
             Descriptor::Assembly(nested) => {
                 if let Some(kind) = descriptor.name() {
+                    let again = usize::from(!self.nested.insert(kind.clone()));
+                    self.repeated += again;
                     self.assembly(nested, kind, seat, properties);
+                    self.repeated -= again;
                 }
             }
             Descriptor::Resource(resource) => {

@@ -1,7 +1,8 @@
 //! What the user gives: only what the assembly declares, and everything that it requires.
 
+use serde_json::Value;
 use windlass_model::PropertyName;
-use windlass_source::{Diagnostic, Place};
+use windlass_source::{Diagnostic, Place, Severity, nearest};
 
 use super::Composer;
 use crate::codes;
@@ -14,10 +15,39 @@ impl Composer<'_> {
     /// Checks the given parameters, and that none is missing.
     pub(super) fn parameters(&mut self, assembly: &AssemblyDescriptor) {
         for name in self.request.parameters.keys() {
-            self.diagnostics.extend(refused(assembly, name, self.given_at.get(name)));
+            let is_right = assembly.properties.get(name.as_str()).is_some_and(|decl| !decl.decides_itself());
+            if !is_right && !self.diagnostics.leaves_out(Severity::Error) {
+                self.diagnostics.extend(refused(assembly, name, self.given_at.get(name)));
+            }
         }
         for (name, decl) in &assembly.properties {
             let given = self.request.parameters.get(name.as_str()).is_some_and(|value| !value.is_null());
+            let is_empty = self.request.parameters.get(name.as_str()).and_then(Value::as_str) == Some("");
+            if decl.required && decl.sensitive && is_empty && !decl.read_only && decl.value.is_none() {
+                let message = format!("`{name}` is a required secret, and the value that is given is empty");
+                let mut diagnostic = Diagnostic::error(codes::MISSING_PARAMETER, message)
+                    .at(assembly.source.place(decl.name_span))
+                    .help(how_to_give(name, decl));
+                if let Some(place) = self.given_at.get(name.as_str()) {
+                    diagnostic = diagnostic.related(place.clone(), "given here");
+                }
+                self.diagnostics.push(diagnostic);
+                self.missing.insert(name.clone());
+            }
+            let whole = self.request.parameters.get(name.as_str());
+            if decl.kind().eq_ignore_ascii_case("password")
+                && let Some(found) = whole.and_then(collection)
+            {
+                let message = format!("`{name}` is one text, of type `password`, and {found} is given");
+                let mut diagnostic = Diagnostic::error(codes::MISFIT, message)
+                    .at(assembly.source.place(decl.name_span))
+                    .help("quote the value, or declare the parts of it as properties of their own");
+                if let Some(place) = self.given_at.get(name.as_str()) {
+                    diagnostic = diagnostic.related(place.clone(), "given here");
+                }
+                self.diagnostics.push(diagnostic);
+                self.missing.insert(name.clone());
+            }
             if decl.required && !decl.read_only && decl.effective().is_none() && !given {
                 let message = format!("`{name}` is required and has no value");
                 let diagnostic = Diagnostic::error(codes::MISSING_PARAMETER, message)
@@ -27,6 +57,15 @@ impl Composer<'_> {
                 self.missing.insert(name.clone());
             }
         }
+    }
+}
+
+/// Returns what a value is that is no scalar.
+fn collection(value: &Value) -> Option<&'static str> {
+    match value {
+        Value::Array(_) => Some("a list"),
+        Value::Object(_) => Some("a mapping"),
+        _ => None,
     }
 }
 
@@ -54,13 +93,19 @@ pub(crate) fn refused(
 }
 
 fn unknown(assembly: &AssemblyDescriptor, name: &str, place: Option<&Place>) -> Diagnostic {
-    let message = format!("the assembly has no property `{name}`");
+    let settable = assembly.properties.iter().filter(|(_, decl)| !decl.read_only && decl.value.is_none());
+    let names: Vec<&str> = settable.map(|(name, _)| PropertyName::as_str(name)).collect();
+    // What stands in a file in the place of a name may be a secret that has slipped there; its place is told.
+    let is_told = place.is_none() || nearest(name, names.iter().copied()).is_some();
+    let message = if is_told {
+        format!("the assembly has no property `{name}`")
+    } else {
+        "the assembly has no property of the name that stands here".to_owned()
+    };
     let mut diagnostic = Diagnostic::error(codes::UNKNOWN_PARAMETER, message);
     if let Some(place) = place {
         diagnostic = diagnostic.at(place.clone());
     }
-    let settable = assembly.properties.iter().filter(|(_, decl)| !decl.read_only && decl.value.is_none());
-    let names: Vec<&str> = settable.map(|(name, _)| PropertyName::as_str(name)).collect();
     let diagnostic = if names.is_empty() {
         diagnostic.help("it has none that can be set")
     } else {

@@ -1,15 +1,16 @@
 //! References resolve to what exists: exactly one thing must fit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use windlass_model::assembly::{Element, ElementKind, Operation, Property, Referent};
+use windlass_model::name::DescriptorKind;
 use windlass_model::resolve::text_of;
 use windlass_model::template::End;
-use windlass_model::{ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
+use windlass_model::{AssemblyName, ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
 use windlass_secret::Sensitive;
-use windlass_source::{Diagnostic, Place};
+use windlass_source::{Diagnostic, Place, Severity};
 
 use super::known::{Known, Unknown};
 use super::{Composer, Existing, Frame, Offered, ReferenceRequest, Search, Seat, own_operations};
@@ -22,19 +23,34 @@ use crate::scope::quoted;
 /// What a thing must look like.
 type Wanted = BTreeMap<PropertyName, Known>;
 
-/// Something that has the name of the type that is asked for.
-struct Candidate<'r> {
-    thing: &'r Existing,
-    /// Why it does not fit; empty when it does.
-    unfit: Vec<String>,
+/// What exists, by what references ask for first.
+#[derive(Default)]
+pub(super) struct Index<'r> {
+    of_kind: HashMap<(DescriptorKind, &'r AssemblyName), Vec<&'r Existing>>,
+    of_name: HashMap<(DescriptorKind, &'r AssemblyName, &'r str), Vec<&'r Existing>>,
+}
+
+impl<'r> Index<'r> {
+    fn new(existing: &'r [Existing]) -> Self {
+        let mut index = Self::default();
+        for thing in existing {
+            let (kind, name) = (thing.descriptor.kind, &thing.descriptor.name);
+            index.of_kind.entry((kind, name)).or_default().push(thing);
+            index.of_name.entry((kind, name, &thing.name)).or_default().push(thing);
+        }
+        index
+    }
 }
 
 impl<'r> Composer<'r> {
     pub(super) fn reference(&mut self, frame: Frame<'_>, name: &ComponentName, decl: &ReferenceDecl) {
+        // Nothing comes of the assembly, and no more errors are told.
+        if self.diagnostics.is_full(Severity::Error) {
+            return;
+        }
         let (Some(kind), Some(wanted)) = (&decl.kind, self.wanted(frame, decl)) else { return };
         let element = frame.owner.child(name);
-        let candidates = self.candidates(&element, &kind.value, &wanted);
-        let fitting = self.fitting(&element, &candidates);
+        let fitting = self.fitting(&element, &kind.value, &wanted);
         let queries = newest(kind, self.request.catalog).filter(|descriptor| match descriptor {
             Descriptor::Resource(resource) => !resource.queries.is_empty(),
             Descriptor::Assembly(_) => false,
@@ -60,6 +76,7 @@ impl<'r> Composer<'r> {
         match fitting[..] {
             [thing] => self.resolved(frame, name, decl, thing),
             [] if pending => {}
+            _ if self.diagnostics.leaves_out(Severity::Error) => {}
             [] => {
                 let searched = match self.request.search {
                     Search::Done(found) => queries.zip(found.get(&element)),
@@ -68,6 +85,7 @@ impl<'r> Composer<'r> {
                 let searched = searched.map(|(resource, found)| (resource, found.as_ref().err().cloned()));
                 let place = frame.assembly.source.place(kind.span);
                 let nothing = Nothing { name, kind: &kind.value, wanted: &wanted, searched };
+                let candidates = self.candidates(&element, &kind.value);
                 self.diagnostics.push(nothing.diagnostic(&candidates, place));
             }
             _ => {
@@ -77,35 +95,49 @@ impl<'r> Composer<'r> {
         }
     }
 
-    /// Finds everything that has the name of a type, whatever its version, and why it does not fit.
-    fn candidates(&self, element: &ElementName, kind: &ReferenceType, wanted: &Wanted) -> Vec<Candidate<'r>> {
-        let request = self.request;
-        let found = match request.search {
+    /// What was found for a reference alone.
+    fn found_for(&self, element: &ElementName) -> &'r [Existing] {
+        match self.request.search {
             Search::Done(found) => match found.get(element) {
                 Some(Ok(found)) => found.as_slice(),
                 _ => &[],
             },
             Search::Never | Search::Later => &[],
-        };
-        let of_kind = request
-            .existing
-            .iter()
-            .chain(found)
-            .filter(|thing| thing.descriptor.kind == kind.kind && thing.descriptor.name == kind.name);
-        of_kind.map(|thing| Candidate { thing, unfit: unfit(thing, kind, wanted) }).collect()
+        }
+    }
+
+    /// Finds everything that has the name of a type, whatever its version.
+    fn candidates(&mut self, element: &ElementName, kind: &ReferenceType) -> Vec<&'r Existing> {
+        let listed = self.index().of_kind.get(&(kind.kind, &kind.name)).cloned().unwrap_or_default();
+        let found = self.found_for(element).iter();
+        let of_kind =
+            found.filter(|thing| thing.descriptor.kind == kind.kind && thing.descriptor.name == kind.name);
+        listed.into_iter().chain(of_kind).collect()
+    }
+
+    /// What exists, sorted when a reference asks for the first time.
+    fn index(&mut self) -> &Index<'r> {
+        let existing = self.request.existing;
+        self.index.get_or_insert_with(|| Index::new(existing))
     }
 
     /// Finds what fits: what the reference was before, else all of the newest version that fits.
-    fn fitting(&self, element: &ElementName, candidates: &[Candidate<'r>]) -> Vec<&'r Existing> {
-        let fitting =
-            candidates.iter().filter(|candidate| candidate.unfit.is_empty()).map(|found| found.thing);
-        let fitting: Vec<&Existing> = fitting.collect();
+    fn fitting(&mut self, element: &ElementName, kind: &ReferenceType, wanted: &Wanted) -> Vec<&'r Existing> {
+        let index = self.index();
+        let listed = match wanted.get("name") {
+            Some(name) => index.of_name.get(&(kind.kind, &kind.name, name.text.as_str())),
+            None => index.of_kind.get(&(kind.kind, &kind.name)),
+        };
+        let listed = listed.into_iter().flatten().copied();
+        let mut fitting: Vec<&Existing> = listed.filter(|thing| fits(thing, kind, wanted)).collect();
+        fitting.extend(self.found_for(element).iter().filter(|thing| fits(thing, kind, wanted)));
         let before = self.request.bound.get(element);
         if let Some(same) = fitting.iter().find(|thing| Some(&thing.referent) == before) {
             return vec![same];
         }
-        let newest = fitting.iter().map(|thing| &thing.descriptor.version).max();
-        fitting.iter().copied().filter(|thing| Some(&thing.descriptor.version) == newest).collect()
+        let newest = fitting.iter().map(|thing| &thing.descriptor.version).max().cloned();
+        fitting.retain(|thing| Some(&thing.descriptor.version) == newest.as_ref());
+        fitting
     }
 
     /// Evaluates what the thing must look like; none when that is not known, which has been reported.
@@ -182,7 +214,9 @@ impl<'r> Composer<'r> {
                 let name = frame.owner.child(component);
                 let Some(element) = self.places.get(&name).map(|at| &self.elements[*at]) else { continue };
                 let Some(referent) = element.referent.as_ref() else { continue };
-                if element.operations.contains_key(&call.value.operation) {
+                if element.operations.contains_key(&call.value.operation)
+                    || self.diagnostics.leaves_out(Severity::Error)
+                {
                     continue;
                 }
                 let known: Vec<&str> = element.operations.keys().map(OperationName::as_str).collect();
@@ -202,6 +236,23 @@ impl<'r> Composer<'r> {
             }
         }
     }
+}
+
+/// Tells whether a thing is what is asked for: that of every thing and every reference is asked.
+fn fits(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> bool {
+    let is = |name: &PropertyName, wanted: &str| match name.as_str() {
+        "name" => thing.name == wanted,
+        name => match thing.properties.get(name) {
+            Some(Json::String(has)) => has == wanted,
+            Some(has) => text_of(has) == wanted,
+            None => true,
+        },
+    };
+    thing.unfit.is_none()
+        && thing.descriptor.kind == kind.kind
+        && thing.descriptor.name == kind.name
+        && kind.versions.contains(&thing.descriptor.version)
+        && wanted.iter().all(|(name, wanted)| is(name, &wanted.text))
 }
 
 /// Says why a thing does not fit; what it doesn't say, fits.
@@ -237,7 +288,7 @@ struct Nothing<'n> {
 }
 
 impl Nothing<'_> {
-    fn diagnostic(&self, candidates: &[Candidate<'_>], place: Place) -> Diagnostic {
+    fn diagnostic(&self, candidates: &[&Existing], place: Place) -> Diagnostic {
         let Self { name, kind, wanted, searched } = self;
         let with = described(wanted);
         let message = format!("the reference `{name}` fits nothing: there is no `{kind}`{with}");
@@ -258,12 +309,12 @@ impl Nothing<'_> {
         }
         let near = match wanted.get("name").filter(|asked| !asked.sensitive) {
             Some(asked) => {
-                let names = candidates.iter().map(|candidate| candidate.thing.name.as_str());
+                let names = candidates.iter().map(|thing| thing.name.as_str());
                 did_you_mean(diagnostic, &asked.text, names)
             }
             None => diagnostic,
         };
-        let listed = listed(candidates);
+        let listed = listed(candidates, kind, wanted);
         let help = match &near.help {
             Some(near) => format!("{near} {listed}"),
             None => listed,
@@ -276,9 +327,10 @@ impl Nothing<'_> {
 const NAMED: usize = 8;
 
 /// Lists what does not fit, each with its reasons.
-fn listed(candidates: &[Candidate<'_>]) -> String {
-    let one = |Candidate { thing, unfit }: &Candidate<'_>| {
-        format!("`{}` {} ({})", thing.name, thing.descriptor.version, unfit.join(", "))
+fn listed(candidates: &[&Existing], kind: &ReferenceType, wanted: &Wanted) -> String {
+    let one = |thing: &&Existing| {
+        let unfit = unfit(thing, kind, wanted).join(", ");
+        format!("`{}` {} ({unfit})", thing.name, thing.descriptor.version)
     };
     let mut all: Vec<String> = candidates.iter().take(NAMED).map(one).collect();
     if let Some(more @ 1..) = candidates.len().checked_sub(NAMED) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use windlass_model::assembly::{Element, ElementKind, Origin};
 use windlass_model::{ElementName, Part, PropertyName, Template};
-use windlass_source::{Diagnostic, Place, Source, Span};
+use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, Span};
 
 use super::Composer;
 use crate::codes;
@@ -15,6 +15,17 @@ use crate::scope::quoted;
 
 /// The most bytes of a value with all that it reads put in: properties that double each other grow without end.
 const MAX_VALUE: u64 = 4 << 20;
+
+/// The most bytes of all values together, with all that they read put in and without what stands there itself.
+const MAX_VALUES: u64 = 64 << 20;
+
+/// What is too long.
+enum TooLong {
+    /// The value of the property of this number.
+    Value(usize),
+    /// All together.
+    All,
+}
 
 impl Composer<'_> {
     /// Looks at the composed assembly as a whole. Called when nothing else is wrong.
@@ -28,17 +39,31 @@ impl Composer<'_> {
         }
         let flow = self.flow();
         if let Some(circle) = cycle::find(&flow.graph, flow.graph.len()) {
-            let circle = circle.into_iter().map(|(reader, read, ())| {
+            let length = circle.len();
+            let circle = circle.into_iter().take(cycle::SHOWN).map(|(reader, read, ())| {
                 let property = flow.property(reader);
                 let origin = self.elements[property.0].properties[property.1].origin.as_ref();
                 let place = origin.and_then(|origin| self.place(origin));
                 (self.property_name(property), self.property_name(flow.property(read)), place)
             });
-            let diagnostic = cycle::diagnostic(circle.collect());
+            let diagnostic = cycle::diagnostic(circle.collect(), length);
             self.diagnostics.push(diagnostic);
-        } else if let Some(property) = flow.too_long() {
-            let (element, property) = flow.property(property);
-            self.refuse_length(element, property);
+        } else {
+            match flow.too_long() {
+                Some(TooLong::Value(property)) => {
+                    let (element, property) = flow.property(property);
+                    self.refuse_length(element, property);
+                }
+                Some(TooLong::All) => {
+                    let message = format!(
+                        "the values of all elements together would have more than {} MiB, with all that they read",
+                        MAX_VALUES >> 20
+                    );
+                    let help = "have fewer properties read what is long";
+                    self.diagnostics.push(Diagnostic::error(codes::TOO_LONG, message).help(help));
+                }
+                None => {}
+            }
         }
     }
 
@@ -86,6 +111,9 @@ impl Composer<'_> {
             emptied.extend(absent.map(|part| (part, property.origin.clone())));
         }
         for (part, origin) in emptied {
+            if self.diagnostics.leaves_out(Severity::Warning) {
+                continue;
+            }
             let message = format!("`{part}` has no value: there is no such node");
             let diagnostic = Diagnostic::warning(codes::MANY_NODES, message);
             let place = origin.and_then(|origin| self.place(&origin));
@@ -101,12 +129,15 @@ impl Composer<'_> {
         let elements = self.elements.iter().flat_map(|element| element.properties.values());
         let relationships =
             self.relationships.iter().flat_map(|relationship| relationship.properties.values());
-        let mut found = Vec::new();
+        let mut found = Diagnostics::new();
         for property in elements.chain(relationships) {
             let Some(value) = &property.value else { continue };
             value.for_each_part(&mut |part| {
                 let Part::Property { element, property: name } = part else { return };
                 let Some(reference) = self.reference_without(element, name) else { return };
+                if found.leaves_out(Severity::Error) {
+                    return;
+                }
                 let diagnostic = no_property(reference, name);
                 let place = property.origin.as_ref().and_then(|origin| self.place(origin));
                 found.push(match place {
@@ -178,11 +209,12 @@ impl Flow {
     }
 
     /// Finds a property whose value, with all that it reads put in, is too long. There are no circles.
-    fn too_long(&self) -> Option<usize> {
+    fn too_long(&self) -> Option<TooLong> {
         // No length is as long as this one.
         const NOT_YET: u64 = u64::MAX;
         let mut lengths = vec![NOT_YET; self.own.len()];
         let mut open = Vec::new();
+        let mut read_in = 0u64;
         for start in 0..self.own.len() {
             if lengths[start] == NOT_YET {
                 open.push(start);
@@ -197,7 +229,11 @@ impl Flow {
                 let lengths_read = reads.iter().map(|(read, ())| lengths[*read]);
                 let length = lengths_read.fold(self.own[property], u64::saturating_add);
                 if length > MAX_VALUE {
-                    return Some(property);
+                    return Some(TooLong::Value(property));
+                }
+                read_in = read_in.saturating_add(length - self.own[property]);
+                if read_in > MAX_VALUES {
+                    return Some(TooLong::All);
                 }
                 lengths[property] = length;
                 open.pop();

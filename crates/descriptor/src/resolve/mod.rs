@@ -35,7 +35,7 @@ pub struct Resolved {
 impl Resolved {
     /// Returns the descriptor as data, without comments.
     pub fn document(&self) -> serde_json::Value {
-        let source = Source::new("resolved", self.text.as_str());
+        let source = Source::with_limit("resolved", self.text.as_str(), self.text.len());
         let root = load_one(&source, &LoadOptions::default()).root;
         root.map(|root| root.to_value(Reading::Text)).unwrap_or_default()
     }
@@ -67,7 +67,8 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
     let resolved = filled(assembly, request);
     // What was given may make no sense: a word for a number of nodes, say.
     let Resolved { text, left } = resolved;
-    let source = Source::new(format!("{} (resolved)", assembly.source.name()), text);
+    let limit = text.len().max(assembly.source.limit());
+    let source = Source::with_limit(format!("{} (resolved)", assembly.source.name()), text, limit);
     let again = read(&source);
     let mut diagnostics = again.diagnostics;
     diagnostics.extend(
@@ -82,8 +83,13 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
 /// Writes the descriptor with what is known.
 fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved {
     let descriptor = Descriptor::Assembly(assembly.clone());
-    let mut known =
-        Known { assembly, values: Values::new(assembly, request), sensitive: false, left: Vec::new() };
+    let mut known = Known {
+        assembly,
+        values: Values::new(assembly, request),
+        sensitive: false,
+        left: Vec::new(),
+        written: 0,
+    };
     let document = canonical(&descriptor, root(&descriptor).as_ref(), &mut known);
     let left = known.left;
     drop(known.values);
@@ -97,7 +103,18 @@ struct Known<'a> {
     /// Whether the property that is being written must not be seen.
     sensitive: bool,
     left: Vec<Left>,
+    /// The bytes that have been put in for references.
+    written: usize,
 }
+
+/// The most references that are listed as left.
+const MOST_LEFT: usize = 100_000;
+
+/// The most reasons that are written behind a value.
+const MOST_REASONS: usize = 8;
+
+/// The most bytes that are put in for references: what many read is written out for each of them.
+const GROWTH: usize = 16 << 20;
 
 impl Known<'_> {
     fn value(&mut self, value: &Value, spot: &Spot<'_>, node: &Node) -> Item {
@@ -134,7 +151,11 @@ impl Known<'_> {
                 Found::Text { text: known, .. } if known.contains("${") => {
                     "its value has `${` in it".to_owned()
                 }
+                Found::Text { text: known, .. } if self.written + known.len() > GROWTH => {
+                    "it is too long to be written out".to_owned()
+                }
                 Found::Text { text: known, .. } => {
+                    self.written += known.len();
                     text.push_str(&known);
                     continue;
                 }
@@ -143,12 +164,14 @@ impl Known<'_> {
             text.push_str("${");
             text.push_str(&reference.text);
             text.push('}');
-            self.left.push(Left {
-                place: self.assembly.source.place(node.span()),
-                reference: reference.text.to_string(),
-                reason: reason.clone(),
-            });
-            if !reasons.contains(&reason) {
+            if self.left.len() < MOST_LEFT {
+                self.left.push(Left {
+                    place: self.assembly.source.place(node.span()),
+                    reference: reference.text.to_string(),
+                    reason: reason.clone(),
+                });
+            }
+            if reasons.len() < MOST_REASONS && !reasons.contains(&reason) {
                 reasons.push(reason);
             }
         }

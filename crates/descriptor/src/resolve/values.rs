@@ -24,6 +24,9 @@ use crate::template::{Reference, Segment, Value, ValueKind};
 /// The most bytes of one value: properties that double each other grow without end.
 const LONGEST: usize = 1 << 20;
 
+/// The most bytes of all values that are kept while others are made of them.
+const KEPT: usize = 32 << 20;
+
 /// The most references whose own properties read one another.
 const MAX_REFERENCES: usize = 32;
 
@@ -88,6 +91,8 @@ pub(super) struct Values<'a> {
     parts: Vec<Part<'a>>,
     places: HashMap<(usize, ComponentName), usize>,
     found: HashMap<Key, Found>,
+    /// The bytes of the values in `found`.
+    kept: usize,
     /// How many references are being looked for, each on behalf of the one before.
     looking: usize,
 }
@@ -106,6 +111,7 @@ impl<'a> Values<'a> {
             parts: vec![root],
             places: HashMap::new(),
             found: HashMap::new(),
+            kept: 0,
             looking: 0,
         }
     }
@@ -181,10 +187,7 @@ impl<'a> Values<'a> {
         // Most read nothing further. What many read is the assembly's own, and kept.
         match self.step(key) {
             Ok(found) if key.0 != 0 => return found,
-            Ok(found) => {
-                self.found.insert(key.clone(), found.clone());
-                return found;
-            }
+            Ok(found) => return self.keep(key.clone(), found),
             Err(_) => {}
         }
         let mut stack = vec![key.clone()];
@@ -199,12 +202,27 @@ impl<'a> Values<'a> {
                     }
                     Err(_) => Found::unknown("it reads itself"),
                 };
-                self.found.insert(top.clone(), found);
+                self.keep(top.clone(), found);
             }
             open.remove(&top);
             stack.pop();
         }
         self.found.get(key).cloned().unwrap_or_else(|| Found::unknown("it is not known"))
+    }
+
+    /// Keeps what was found, as long as there is room for it.
+    fn keep(&mut self, key: Key, found: Found) -> Found {
+        let found = match found {
+            Found::Text { text, .. } if self.kept + text.len() > KEPT => {
+                Found::unknown("it is too long to be written out")
+            }
+            found => found,
+        };
+        if let Found::Text { text, .. } = &found {
+            self.kept += text.len();
+        }
+        self.found.insert(key, found.clone());
+        found
     }
 
     /// Makes the value of a property, or says which property is needed first.

@@ -2,9 +2,9 @@
 
 use insta::assert_snapshot;
 use rstest::rstest;
-use windlass_descriptor::Missing;
+use windlass_descriptor::{Descriptor, Missing, Request, compose};
 
-use crate::support::World;
+use crate::support::{World, read_text, show};
 
 fn shop(size: &str) -> String {
     format!(
@@ -133,7 +133,53 @@ fn there_is_a_limit() {
         "name: assembly::b::1.0\ncomposition: {b: {type: assembly::a::1.0, quantity: 1000}}\n",
     ]);
     let text = "name: assembly::c::1.0\ncomposition:\n  b: {type: assembly::b::1.0, quantity: 1000}\n";
-    assert_snapshot!(nested.messages(text), @"1.yaml:2:55: error[WL0126]: the assembly would have more than 200000 elements");
+    assert_snapshot!(nested.messages(text), @"
+    1.yaml:2:55: error[WL0126]: `quantity`, `cluster` and nested assemblies would make more than 10000 elements
+        help: allow up to 200000 by `limits: {nodes: …}` in `windlass.yaml`
+    ");
+}
+
+/// How many elements come of an assembly where so many may be copies.
+fn elements(world: &World, text: &str, nodes: usize) -> Result<usize, String> {
+    let Some(Descriptor::Assembly(assembly)) = read_text(text).descriptor else { panic!("an assembly") };
+    let (name, parameters) = ("test".parse().unwrap(), std::collections::BTreeMap::new());
+    let composed = compose(&assembly, Request::new(&name, &parameters, world.catalog()).nodes(nodes));
+    composed.topology.map(|topology| topology.elements().len()).ok_or_else(|| show(&composed.diagnostics))
+}
+
+#[test]
+fn what_the_text_spells_out_is_no_copy() {
+    let world = World::of(&[
+        "name: resource::web::1.0\n",
+        "name: assembly::pair::1.0\ncomposition: {a: {type: resource::web::1.0}, b: {type: resource::web::1.0}}\n",
+    ]);
+    let wide: Vec<String> = (0..20).map(|n| format!("  c{n}: {{type: resource::web::1.0}}\n")).collect();
+    let wide = wide.concat();
+    let wide = format!("name: assembly::c::1.0\ncomposition:\n{wide}");
+    assert_eq!(elements(&world, &wide, 1), Ok(21));
+    // A group of three has two copies.
+    let group = "name: assembly::c::1.0\ncomposition: {w: {type: resource::web::1.0, quantity: 3}}\n";
+    assert_eq!(elements(&world, group, 2), Ok(5));
+    assert!(elements(&world, group, 1).unwrap_err().contains("more than 1 elements"));
+    // An assembly that is nested a second time is copied with all its parts.
+    let twice = "name: assembly::c::1.0\ncomposition: {x: {type: assembly::pair::1.0}, y: {type: assembly::pair::1.0}}\n";
+    assert_eq!(elements(&world, twice, 2), Ok(7));
+    assert!(elements(&world, twice, 1).is_err());
+}
+
+#[test]
+fn what_copies_carry_is_bounded() {
+    let large =
+        format!("name: resource::web::1.0\nproperties: {{text: {{default: {}}}}}\n", "x".repeat(100_000));
+    let world = World::of(&[&large]);
+    let group = |count: usize| {
+        format!(
+            "name: assembly::c::1.0\ncomposition: {{w: {{type: resource::web::1.0, quantity: {count}}}}}\n"
+        )
+    };
+    assert_eq!(elements(&world, &group(500), 10_000), Ok(502));
+    let refused = elements(&world, &group(5000), 10_000).unwrap_err();
+    assert!(refused.contains("more than 66 MiB of properties"), "{refused}");
 }
 
 #[test]

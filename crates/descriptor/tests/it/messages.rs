@@ -140,20 +140,100 @@ composition:
 relationships: {}
 "
     ), @"
-    a.yaml:2:1: warning[WL0103]: an assembly descriptor has no `propertys`; it is ignored
+    a.yaml:2:1: error[WL0103]: an assembly descriptor has no `propertys`
         help: did you mean `properties`?
     a.yaml:3:1: warning[WL0103]: an assembly descriptor has no `colour`; it is ignored
     a.yaml:5:13: warning[WL0140]: the descriptor of `a`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
         help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
-    a.yaml:5:33: warning[WL0103]: a component has no `quantitty`; it is ignored
+    a.yaml:5:33: error[WL0103]: a component has no `quantitty`
         help: did you mean `quantity`?
     a.yaml:5:47: warning[WL0103]: a component has no `meta-type`; it is ignored
     ");
     assert_snapshot!(messages("name: resource::web::1.0\nlifecycle: [Instal]\ndefault_driver: {}\n"), @"
-    a.yaml:2:13: warning[WL0146]: there is no transition `Instal`; it is ignored
+    a.yaml:2:13: error[WL0146]: there is no transition `Instal`
         help: did you mean `Install`?
     a.yaml:3:1: warning[WL0103]: `default_driver` is read as `default-driver`
         help: write `default-driver`
+    ");
+}
+
+/// What a misspelt key should say is missing, so it is an error; another word may be of a tool.
+#[test]
+fn misspelt_keys_are_errors_and_other_words_are_not() {
+    assert_snapshot!(messages(
+        "name: resource::web::1.0
+propertis: {}
+contacts: {}
+properties:
+  a: {typ: string, requierd: true, hint: x, readonly: true}
+lifecycle:
+  Instal: {}
+  Launch: {}
+  Start: {drivesr: {}}
+  CreateInfrastructure: {}
+  Upgrade: {}
+operations:
+  Join: {propreties: {}}
+default-driver:
+  script: {selctor: {}, colour: red}
+metrics:
+  load: {type: 'metric::integrity', publication-perod: 3}
+policies:
+  heal: {type: 'policy::heal', metrik: load, metric: load, properties: {smothing: 3, haste: 2}}
+"
+    ), @"
+    a.yaml:2:1: error[WL0103]: a resource descriptor has no `propertis`
+        help: `properties` is there already; remove one of the two
+    a.yaml:3:1: warning[WL0103]: a resource descriptor has no `contacts`; it is ignored
+    a.yaml:5:7: error[WL0103]: a property has no `typ`
+        help: did you mean `type`?
+    a.yaml:5:20: error[WL0103]: a property has no `requierd`
+        help: did you mean `required`?
+    a.yaml:5:36: warning[WL0103]: a property has no `hint`; it is ignored
+    a.yaml:5:45: warning[WL0103]: `readonly` is read as `read-only`
+        help: write `read-only`
+    a.yaml:7:3: error[WL0146]: there is no transition `Instal`
+        help: did you mean `Install`?
+    a.yaml:8:3: error[WL0146]: there is no transition `Launch`
+        help: the transitions are Create, Install, Configure, Start, Integrity, Reconfigure, Stop, Uninstall, Delete, Adopt
+    a.yaml:9:11: error[WL0103]: a transition has no `drivesr`
+        help: did you mean `drivers`?
+    a.yaml:10:3: warning[WL0146]: `CreateInfrastructure` is a transition of older descriptors; it is ignored
+    a.yaml:13:10: error[WL0103]: an operation has no `propreties`
+        help: did you mean `properties`?
+    a.yaml:15:12: error[WL0103]: a driver has no `selctor`
+        help: did you mean `selector`?
+    a.yaml:15:25: warning[WL0103]: a driver has no `colour`; it is ignored
+    a.yaml:17:37: error[WL0103]: a metric has no `publication-perod`
+        help: did you mean `publication-period`?
+    a.yaml:19:32: error[WL0103]: a policy has no `metrik`
+        help: `metric` is there already; remove one of the two
+    a.yaml:19:73: error[WL0136]: a policy has no setting `smothing`
+        help: did you mean `smoothing`?
+    a.yaml:19:86: warning[WL0136]: a policy has no setting `haste`; it is ignored
+    ");
+    assert_snapshot!(world().messages(&related("    source-capabilities: [a.x]
+    target-requirements: [b.y]
+    source-state: Active
+    target-stat: Active
+    lifecycle: {Creat: [], Undo: []}
+")), @"
+    a.yaml:6:15: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
+        help: what exists at any place fits
+    a.yaml:8:3: error[WL0131]: the relationship `joined` has no `target-state`
+        help: write `Installed`, `Inactive` or `Active`
+    a.yaml:12:5: error[WL0103]: a relationship has no `target-stat`
+        help: did you mean `target-state`?
+    a.yaml:13:17: error[WL0103]: the lifecycle of a relationship has no `Creat`
+        help: did you mean `Create`?
+    a.yaml:13:28: error[WL0103]: the lifecycle of a relationship has no `Undo`
+        help: it has `Create` and `Cease`
+    ");
+    // The edits that a short word may have are fewer.
+    assert_snapshot!(messages("name: resource::web::1.0\nproperties:\n  a: {kind: string, tape: b}\n"), @"
+    a.yaml:3:7: warning[WL0103]: a property has no `kind`; it is ignored
+    a.yaml:3:21: error[WL0103]: a property has no `tape`
+        help: did you mean `type`?
     ");
 }
 
@@ -390,7 +470,7 @@ fn operations() {
         help: write `source.<operation>` or `target.<operation>`
     a.yaml:15:14: error[WL0104]: the operations of a relationship must be a list, and this is text
         help: write `[target.Leave]`
-    a.yaml:16:7: warning[WL0103]: the lifecycle of a relationship has no `Created`; it is ignored
+    a.yaml:16:7: error[WL0103]: the lifecycle of a relationship has no `Created`
         help: `Create` is there already; remove one of the two
     ");
     assert_snapshot!(world().messages(&related(
@@ -518,9 +598,9 @@ policies:
     assert_snapshot!(messages(text), @"
     a.yaml:3:13: warning[WL0140]: the descriptor of `a`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
         help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
-    a.yaml:3:43: warning[WL0103]: a cluster has no `minimumnodes`; it is ignored
+    a.yaml:3:43: error[WL0103]: a cluster has no `minimumnodes`
         help: `minimum-nodes` is there already; remove one of the two
-    a.yaml:10:18: warning[WL0136]: a policy has no setting `scalein_threshold`; it is ignored
+    a.yaml:10:18: error[WL0136]: a policy has no setting `scalein_threshold`
         help: `scaleIn_threshold` is there already; remove one of the two
     ");
 }

@@ -183,7 +183,7 @@ policies:
         help: declare it in the descriptor of a resource
     a.yaml:14:3: error[WL0133]: the policy `untargeted` has no `target`
         help: name the component to scale, one with a `cluster`
-    a.yaml:14:71: warning[WL0136]: a policy has no setting `scaleOut_treshold`; it is ignored
+    a.yaml:14:71: error[WL0136]: a policy has no setting `scaleOut_treshold`
         help: did you mean `scaleOut_threshold`?
     a.yaml:14:113: error[WL0136]: `scaleIn_threshold` is a load in percent, from 0 to 100, and `101` is none
     a.yaml:15:66: warning[WL0139]: `smoothing` stands in the policy `flat` itself, as old descriptors have it

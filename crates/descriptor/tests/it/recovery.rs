@@ -30,7 +30,7 @@ relationships:
     a.yaml:3:20: error[WL0019]: `[` is closed by `}`
         a.yaml:3:19: opened here
         help: write `]`, or quote the text
-    a.yaml:4:12: warning[WL0103]: a property has no `requird`; it is ignored
+    a.yaml:4:12: error[WL0103]: a property has no `requird`
         help: did you mean `required`?
     a.yaml:7:20: error[WL0009]: colon and space inside the text `resource:: web::1.0`
         help: write `resource::web::1.0`
@@ -129,7 +129,7 @@ default-driver:
     vendor.yaml:9:16: warning[WL0123]: the `default` is never used, since `value` decides
         vendor.yaml:9:26: the value
     vendor.yaml:10:3: warning[WL0101]: the property name `g.h` has a dot, which separates component and property
-    vendor.yaml:16:5: warning[WL0146]: there is no transition `CreateInfrastructure`; it is ignored
+    vendor.yaml:16:5: warning[WL0146]: `CreateInfrastructure` is a transition of older descriptors; it is ignored
     vendor.yaml:21:5: warning[WL0139]: `infrastructure-type` stands in the driver itself, as old descriptors have it
         help: write it below `selector`
     ");

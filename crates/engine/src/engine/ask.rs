@@ -23,6 +23,9 @@ pub struct Answer {
     /// What the part publishes since, where that was done and its report is lost: of one part, and of what it declares.
     #[serde(default)]
     pub published: Told,
+    /// The driver's id of the one part that was launched and whose report is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub natural: Option<String>,
 }
 
 /// What a part publishes, as a person tells. Its values may be secrets, so nothing prints them.
@@ -39,7 +42,7 @@ impl fmt::Debug for Told {
 impl Answer {
     /// Answers for all calls that are asked about.
     pub fn of_all(what: Assumption) -> Self {
-        Self { what, of: Vec::new(), published: Told::default() }
+        Self { what, of: Vec::new(), published: Told::default(), natural: None }
     }
 
     /// Tells whether a call is answered for.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use windlass_driver::{Call, Context, Driver, Found, Nature, Observed, Package, Placement, Query, Report};
+use windlass_model::id::StoreId;
 use windlass_model::instance::OUTPUTS;
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure, FailureKind};
@@ -14,7 +15,8 @@ use windlass_model::{Action, InstanceId};
 use windlass_source::Diagnostic;
 
 use super::Means;
-use super::look::Looking;
+use super::look::{self, Looking};
+use crate::stop::Stop;
 
 /// Something that is looked for.
 #[derive(Debug, Clone)]
@@ -25,6 +27,8 @@ pub struct Quest {
     pub placement: Placement,
     /// What it must look like.
     pub properties: BTreeMap<String, Value>,
+    /// The store whose next process sweeps what a killed search leaves; none where the project has none yet.
+    pub store: Option<StoreId>,
 }
 
 /// The longest that a search may take.
@@ -51,10 +55,14 @@ impl Means {
         let runtime = self.places.runtime(&location).await;
         let context = Looking {
             runtime: runtime.map_err(|why| Failure::new(FailureKind::Infrastructure, why))?,
-            round: format!("query-{}", InstanceId::random(&*self.entropy)),
-            owner: None,
+            round: match &quest.store {
+                Some(store) => look::round(store, &*self.entropy, self.clock.now(), LONGEST),
+                None => format!("query-{}", InstanceId::random(&*self.entropy)),
+            },
+            owner: quest.store.as_ref().and_then(|store| store.as_str().parse().ok()),
             clock: self.clock.clone(),
             longest: LONGEST,
+            stop: Stop::default(),
         };
         let (package, properties) = (quest.package.clone(), quest.properties.clone());
         driver.discover(&context, &Query { package, binding: binding.clone(), location, properties }).await
@@ -79,7 +87,13 @@ impl Driver for ByQueries {
     }
 
     fn nature(&self, _: &Package, _: &Action) -> Option<Nature> {
-        Some(Nature { effect: Effect::Repeatable, observable: false, batch: None, timeout: LONGEST })
+        Some(Nature {
+            effect: Effect::Repeatable,
+            observable: false,
+            batch: None,
+            timeout: LONGEST,
+            names: true,
+        })
     }
 
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {

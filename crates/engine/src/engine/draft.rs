@@ -32,6 +32,8 @@ pub(super) struct Former {
     pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
     /// What the last process was asked, if it has not reached its end: the same asked again goes on with it.
     pub(super) unfinished: Option<Intent>,
+    /// The parts that what was asked last was limited to: the same asked again is, too.
+    pub(super) target: BTreeSet<ElementName>,
 }
 
 /// What an intent comes to.
@@ -39,6 +41,10 @@ pub(super) struct Draft {
     pub(super) world: World,
     pub(super) plan: Plan,
     pub(super) diff: Diff,
+    /// What stays undone, since the plan is limited to some parts.
+    pub(super) undone: Diff,
+    /// The parts that a person has limited it to.
+    pub(super) target: BTreeSet<ElementName>,
     pub(super) intent: Intent,
     /// Whether the assembly is to be something else than before.
     pub(super) is_new_version: bool,
@@ -123,6 +129,7 @@ impl Means {
         }
         world.assembly.updated = now;
         world.limited = !target.options.target.is_empty();
+        let is_heal = !target.options.heal.is_empty();
         world.packages = packages_of(&world, &target.packages)?;
         world.add_secrets(&target.secrets);
         let mut enrolled = Vec::new();
@@ -146,6 +153,8 @@ impl Means {
         Ok(Draft {
             plan: planned.plan,
             diff: planned.diff,
+            undone: planned.undone,
+            target: if is_heal { BTreeSet::new() } else { target.options.target },
             intent,
             is_new_version,
             enrolled,
@@ -229,7 +238,7 @@ fn stored(
         Ask::Up(_) | Ask::AsPlanned { .. } => {}
         Ask::Down | Ask::DownWith(_) => return Ok(nothing()),
         Ask::Retry { .. } if record.goal == State::Absent => return Ok(nothing()),
-        Ask::Retry { .. } => {}
+        Ask::Retry { .. } => options.target.clone_from(&former.target),
         Ask::SetState(state) => {
             next.goal = state;
             options.goal = state;
@@ -340,19 +349,19 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
         let made = element.made.as_ref()?;
         versions.iter().rposition(|version| version.process <= of_version(made, record))
     };
-    let made = world.pairs.values().filter(|pair| pair.created).map(|pair| &pair.key);
+    let made = world.pairs.values().filter(|pair| pair.is_there()).map(|pair| &pair.key);
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
 /// Returns the process whose version a part is of: once a version is reached, all is of it, also what it changed nothing of.
-fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
+pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }
 
 /// Tells whether something is there that was made from an older version, or that only an older version describes.
 pub(super) fn is_mixed(snapshot: &Snapshot) -> bool {
     let Some(version) = snapshot.assembly.version else { return false };
-    let mut pairs = snapshot.pairs.values().filter(|pair| pair.created);
+    let mut pairs = snapshot.pairs.values().filter(|pair| pair.is_there());
     let made = snapshot.elements.values().filter(|element| element.state != State::Absent);
     made.filter_map(|element| element.made.as_ref())
         .any(|made| of_version(made, &snapshot.assembly) < version)

@@ -9,14 +9,16 @@ use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use windlass_driver::{Call, Context, Driver, JobFailure, Observation, Observed, Report};
 use windlass_executor::{End, Job, JobId, Outcome, Owner, Runtime};
+use windlass_model::id::{Entropy, StoreId};
 use windlass_model::instance::{InstanceView, shape};
 use windlass_model::record::{Failure, FailureKind};
-use windlass_model::{AssemblyName, Clock, ElementName, State, Timestamp};
+use windlass_model::{AssemblyName, Clock, ElementName, InstanceId, State, Timestamp};
 use windlass_update_ops::Update;
 
 use super::Engine;
 use crate::error::EngineError;
 use crate::machine::Machine;
+use crate::stop::Stop;
 
 /// How an element was found.
 #[derive(Debug, Clone)]
@@ -32,6 +34,13 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Tells whether its check could not run: that says nothing of how the part is.
+    pub fn is_unseen(&self) -> bool {
+        use FailureKind::{Capacity, Infrastructure, Lost, Refused};
+        let kind = self.sight.as_ref().err().map(|failure| failure.kind);
+        matches!(kind, Some(Refused | Capacity | Infrastructure | Lost))
+    }
+
     /// Tells whether it is as its record says; none when that can't be told.
     pub fn is_well(&self) -> Option<bool> {
         match &self.sight {
@@ -49,28 +58,39 @@ impl Engine {
     ///
     /// When there is no such assembly, or the store can't be read. That a part can't be looked at is in its answer.
     pub async fn look(&self, name: &AssemblyName) -> Result<Vec<Seen>, EngineError> {
+        self.look_until(name, &Stop::default()).await
+    }
+
+    /// Looks as [`look`](Self::look) does, and stops when it is to.
+    ///
+    /// # Errors
+    ///
+    /// As of [`look`](Self::look), and [`EngineError::Stopped`].
+    pub async fn look_until(&self, name: &AssemblyName, stop: &Stop) -> Result<Vec<Seen>, EngineError> {
         let Some(snapshot) = self.store.load(name).await? else {
             return Err(self.unknown(name).await?);
         };
         let world = self.loaded(snapshot).await?;
         let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.means.clock.now());
         let looks = machine.looks();
-        let seen =
-            stream::iter(looks).map(|look| self.look_at(look)).buffered(self.options.parallelism.max(1));
-        Ok(seen.collect().await)
+        let seen = stream::iter(looks)
+            .map(|look| self.look_at(look, stop))
+            .buffered(self.options.parallelism.max(1));
+        let seen = seen.collect().await;
+        if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(seen) }
     }
 
-    async fn look_at(&self, look: Look) -> Seen {
+    async fn look_at(&self, look: Look, stop: &Stop) -> Seen {
         let Look { element, state, ready } = look;
         let seen = match ready {
-            Ok((call, driver)) => self.ask(&call, &*driver).await,
+            Ok((call, driver)) => self.ask(&call, &*driver, stop).await,
             Err(failure) => Err(failure),
         };
         let metrics = seen.as_ref().map(|seen| measured(&seen.report)).unwrap_or_default();
         Seen { element, state, sight: seen.map(|seen| seen.observation), metrics }
     }
 
-    async fn ask(&self, call: &Call, driver: &dyn Driver) -> Result<Observed, Failure> {
+    async fn ask(&self, call: &Call, driver: &dyn Driver, stop: &Stop) -> Result<Observed, Failure> {
         let runtime = self
             .means
             .places
@@ -80,10 +100,11 @@ impl Engine {
         let now = self.means.clock.now();
         let context = Looking {
             runtime,
-            round: format!("{}-w{}", call.id, now.as_millis()),
+            round: round(self.store.id(), &*self.means.entropy, now, LONGEST),
             owner: self.store.id().as_str().parse().ok(),
             clock: self.means.clock.clone(),
             longest: LONGEST,
+            stop: stop.clone(),
         };
         let mut answers = driver.observe(&context, std::slice::from_ref(call)).await;
         match (answers.pop(), answers.is_empty()) {
@@ -92,6 +113,27 @@ impl Engine {
         }
     }
 }
+
+/// Returns what the ids of a look's jobs begin with: no two looks have the same, be they of one assembly or of two, of one
+/// process or of two. It says when nobody waits for them any more.
+pub(super) fn round(store: &StoreId, entropy: &dyn Entropy, now: Timestamp, longest: Duration) -> String {
+    let over = now.plus_millis(i64::try_from((longest + SLACK).as_millis()).unwrap_or(i64::MAX));
+    let random = InstanceId::random(entropy);
+    format!("{store}-w{}-{}", over.as_millis() / 1000, &random.as_str()[..LETTERS])
+}
+
+/// Tells whether a job is of a look that nobody waits for any more: whoever looked is gone.
+pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp) -> bool {
+    let rest = job.as_str().strip_prefix(store.as_str()).and_then(|rest| rest.strip_prefix("-w"));
+    let over = rest.and_then(|rest| rest.split('-').next()?.parse::<i64>().ok());
+    over.is_some_and(|over| over < now.as_millis() / 1000)
+}
+
+/// How long after its limit a job of a look may be there: it has a grace to end in, and is removed then.
+const SLACK: Duration = Duration::from_secs(60);
+
+/// How many letters tell looks apart that end in the same second: sixty bits.
+const LETTERS: usize = 12;
 
 /// Returns what a report says of metrics. What it says of them wrongly is nothing; the observation is of the rest.
 fn measured(report: &Report) -> BTreeMap<String, Value> {
@@ -118,7 +160,37 @@ pub(super) struct Looking {
     pub(super) clock: Arc<dyn Clock>,
     /// The longest that a job may take.
     pub(super) longest: Duration,
+    /// When no more is looked at, and a job that looks is stopped.
+    pub(super) stop: Stop,
 }
+
+impl Looking {
+    /// Runs a job unless it is to stop, or until then.
+    async fn run(&self, id: &JobId, job: &Job) -> Result<Outcome, String> {
+        let stopped = || "it was stopped on request".to_owned();
+        if self.stop.soon.is_cancelled() {
+            return Err(stopped());
+        }
+        tokio::select! {
+            biased;
+            outcome = self.runtime.run(id, job) => return outcome.map_err(|error| error.to_string()),
+            () = self.stop.soon.cancelled() => {}
+        }
+        // A look changes nothing: nobody waits for it. What can't be removed is found by its owner later.
+        let removed = async {
+            self.runtime.cancel(id, Duration::ZERO).await?;
+            self.runtime.wait(id).await?;
+            self.runtime.remove(id).await
+        };
+        if !matches!(tokio::time::timeout(LAST_LOOK, removed).await, Ok(Ok(()))) {
+            tracing::warn!(job = %id, "a job that looks could not be removed");
+        }
+        Err(stopped())
+    }
+}
+
+/// How long a look may take to be stopped.
+const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// The longest that a look may take.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -134,7 +206,7 @@ impl Context for Looking {
             job.owner = owner.clone();
         }
         job.limits.timeout = job.limits.timeout.min(self.longest);
-        let outcome = self.runtime.run(&id, &job).await.map_err(|error| failed(error.to_string()))?;
+        let outcome = self.run(&id, &job).await.map_err(failed)?;
         match &outcome.end {
             End::Lost(why) => Err(JobFailure::Lost(Failure::new(FailureKind::Lost, why.clone()))),
             _ => Ok(outcome),
@@ -149,10 +221,33 @@ impl Context for Looking {
     fn hide(&self, _: &[String]) {}
 
     fn cancelled(&self) -> bool {
-        false
+        self.stop.soon.is_cancelled()
     }
 
     fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_store::testing::CountingEntropy;
+
+    use super::*;
+
+    /// The ids of jobs hold for checks of many assemblies at the same moment, and say when they are over.
+    #[test]
+    fn no_two_looks_have_the_same_jobs() {
+        let (store, now) = ("shop".parse().unwrap(), Timestamp::from_millis(1_700_000_000_123));
+        let one = CountingEntropy::seeded(1);
+        let rounds: Vec<String> = (0..1000).map(|_| round(&store, &one, now, LONGEST)).collect();
+        let apart: std::collections::BTreeSet<&String> = rounds.iter().collect();
+        assert_eq!(apart.len(), rounds.len());
+        let job: JobId = format!("{}-health-check", rounds[0]).parse().unwrap();
+        assert!(!is_forgotten(&job, &store, now.plus_millis(180_000)));
+        assert!(is_forgotten(&job, &store, now.plus_millis(182_000)));
+        assert!(!is_forgotten(&job, &"other".parse().unwrap(), now.plus_millis(182_000)));
+        let of_a_call: JobId = "shop-p1-s1-c0-a1-run".parse().unwrap();
+        assert!(!is_forgotten(&of_a_call, &store, now.plus_millis(182_000)));
     }
 }

@@ -5,12 +5,13 @@ mod discover;
 mod draft;
 mod look;
 mod means;
+mod prune;
 mod references;
 mod request;
 mod settle;
 mod transfer;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,9 +31,11 @@ use windlass_secret::Sensitive;
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot, Store};
 
 use crate::error::EngineError;
-use crate::host::{Host, JournalParts, Stop};
+use crate::host::{Host, JournalParts};
+use crate::keeper;
 use crate::machine::{Machine, Pace, Tally, Tools};
 use crate::monitor::Monitor;
+use crate::stop::Stop;
 use crate::world::World;
 
 pub use ask::{Answer, Ask, Desired, Manner, Told};
@@ -41,6 +44,7 @@ pub use discover::Quest;
 pub(crate) use look::Look;
 pub use look::Seen;
 pub use means::Means;
+pub use prune::Pruned;
 pub use references::{Offer, offer};
 pub use transfer::{Bundle, HandOver};
 
@@ -93,6 +97,8 @@ pub struct Preview {
     pub plan: Plan,
     /// What is different afterwards.
     pub diff: Diff,
+    /// What stays undone, since the plan is limited to some parts.
+    pub undone: Diff,
     /// The assembly as it should be.
     pub assembly: AssemblyRecord,
     /// What would be recorded as asked.
@@ -103,8 +109,8 @@ pub struct Preview {
 
 impl Preview {
     fn of(draft: Draft, exists: bool) -> Self {
-        let Draft { world, plan, diff, intent, .. } = draft;
-        Self { plan, diff, assembly: world.assembly, intent, exists }
+        let Draft { world, plan, diff, undone, intent, .. } = draft;
+        Self { plan, diff, undone, assembly: world.assembly, intent, exists }
     }
 }
 
@@ -117,6 +123,7 @@ pub struct Prepared {
     process: ProcessRecord,
     plan: Plan,
     diff: Diff,
+    undone: Diff,
 }
 
 /// How a process ended.
@@ -212,13 +219,26 @@ impl Engine {
         stop: &Stop,
     ) -> Result<Prepared, EngineError> {
         let lease = self.store.lease(name, holder).await?;
-        match self.prepare_under(&lease, name, ask, stop, None).await {
+        match self.prepare_kept(&lease, name, ask, stop, None).await {
             Ok((draft, process)) => {
-                let Draft { world, plan, diff, .. } = draft;
-                Ok(Prepared { engine: self.clone(), lease, world, process, plan, diff })
+                let Draft { world, plan, diff, undone, .. } = draft;
+                Ok(Prepared { engine: self.clone(), lease, world, process, plan, diff, undone })
             }
             Err(error) => Err(self.give_back(lease, error).await),
         }
+    }
+
+    /// Prepares under a lease that is renewed meanwhile: what an earlier process has left open may take long to end.
+    async fn prepare_kept(
+        &self,
+        lease: &Lease,
+        name: &AssemblyName,
+        ask: Ask,
+        stop: &Stop,
+        request: Option<&RequestRecord>,
+    ) -> Result<(Draft, ProcessRecord), EngineError> {
+        let prepared = Box::pin(self.prepare_under(lease, name, ask, stop, request));
+        keeper::keeping(self.store.clone(), lease, prepared).await
     }
 
     async fn prepare_under(
@@ -253,7 +273,11 @@ impl Engine {
         let begun = match self.guests(kept).await {
             Ok(guests) => {
                 draft.world.guests = guests;
-                self.begin(lease, &mut draft, continues, request).await
+                if stop.soon.is_cancelled() {
+                    Err(EngineError::Stopped)
+                } else {
+                    self.begin(lease, &mut draft, continues, request).await
+                }
             }
             Err(error) => Err(error),
         };
@@ -300,7 +324,7 @@ impl Engine {
     }
 
     async fn unknown(&self, name: &AssemblyName) -> Result<EngineError, EngineError> {
-        let known = self.store.assemblies().await?.into_iter().map(|a| a.name).collect();
+        let known = self.store.assembly_names().await?;
         Ok(EngineError::Unknown { name: name.clone(), known })
     }
 
@@ -308,11 +332,22 @@ impl Engine {
     async fn former(&self, ask: &Ask, snapshot: Option<&Snapshot>) -> Result<Former, EngineError> {
         let Some(snapshot) = snapshot else { return Ok(Former::default()) };
         let (name, ask) = (&snapshot.assembly.name, ask.bare());
-        let goes_back = matches!(ask, Ask::Rollback(_));
-        let versions = if goes_back || draft::is_mixed(snapshot) {
-            self.store.versions(name).await?
-        } else {
-            Vec::new()
+        let unfinished = match ask {
+            Ask::Scale { .. } | Ask::Rollback(None) => self.unfinished(name).await?,
+            _ => None,
+        };
+        // What is there is described by the versions since the last that was reached.
+        let reached = snapshot.assembly.reached.unwrap_or(ProcessId(0));
+        let versions = match (ask, &unfinished) {
+            (Ask::Rollback(Some(to)), _) | (Ask::Rollback(None), Some(Intent::Rollback(to))) => {
+                self.store.versions_since(name, reached.min(*to)).await?
+            }
+            (Ask::Rollback(None), _) => {
+                let before = snapshot.assembly.version.map_or(0, |version| version.0.saturating_sub(1));
+                self.store.versions_since(name, reached.min(ProcessId(before))).await?
+            }
+            _ if draft::is_mixed(snapshot) => self.store.versions_since(name, reached).await?,
+            _ => Vec::new(),
         };
         let made = snapshot.elements.values().filter_map(|element| Some(&element.made.as_ref()?.package));
         let mut digests: BTreeMap<&PackageDigest, Option<&DescriptorName>> =
@@ -327,17 +362,33 @@ impl Engine {
                 packages.insert(digest.clone(), Arc::new(package));
             }
         }
-        let unfinished = match ask {
-            Ask::Scale { .. } | Ask::Rollback(None) => self.unfinished(name).await?,
-            _ => None,
+        let target = match ask {
+            Ask::Retry { .. } => self.last_target(name).await?,
+            _ => BTreeSet::new(),
         };
-        Ok(Former { versions, packages, unfinished })
+        Ok(Former { versions, packages, unfinished, target })
     }
 
     /// Returns what the last process was asked, if it has not reached its end.
     async fn unfinished(&self, name: &AssemblyName) -> Result<Option<Intent>, EngineError> {
-        let last = self.store.history(name).await?.processes.pop().map(|known| known.process);
+        let last = self.store.processes_of(name, None, 1).await?.pop();
         Ok(last.filter(|process| process.status != ProcessStatus::Completed).map(|process| process.intent))
+    }
+
+    /// Returns the parts that what was asked last is limited to. A heal asks for nothing else than there was.
+    async fn last_target(&self, name: &AssemblyName) -> Result<BTreeSet<ElementName>, EngineError> {
+        const PAGE: usize = 16;
+        let mut before = None;
+        loop {
+            let page = self.store.processes_of(name, before, PAGE).await?;
+            let is_last = page.len() < PAGE;
+            before = page.last().map(|process| process.id);
+            match page.into_iter().find(|process| !matches!(process.intent, Intent::Heal(_))) {
+                Some(process) => return Ok(process.target),
+                None if is_last => return Ok(BTreeSet::new()),
+                None => {}
+            }
+        }
     }
 
     async fn give_back(&self, lease: Lease, error: EngineError) -> EngineError {
@@ -369,6 +420,7 @@ impl Engine {
             from: Some(self.means.home.clone()),
             request: request.map(|request| request.id),
             unattended: lease.holder.serves,
+            target: draft.target.clone(),
             created: now,
             ended: None,
             reason: None,
@@ -481,6 +533,11 @@ impl Prepared {
         &self.diff
     }
 
+    /// Returns what stays undone, since the process is limited to some parts.
+    pub fn undone(&self) -> &Diff {
+        &self.undone
+    }
+
     /// Returns the process as it was begun.
     pub fn process(&self) -> &ProcessRecord {
         &self.process
@@ -497,7 +554,7 @@ impl Prepared {
     ///
     /// When the store fails. What was committed stays; the same intent again goes on from there.
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
-        let Self { engine, lease, world, process, plan, diff: _ } = self;
+        let Self { engine, lease, world, process, plan, diff: _, undone: _ } = self;
         let host = engine.host(&lease, &world, stop);
         let mut machine =
             Machine::run(engine.tools(), world, plan, process.clone(), engine.means.clock.now());

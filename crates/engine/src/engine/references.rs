@@ -18,7 +18,7 @@ use windlass_store::{Lease, Snapshot, StoreError};
 use super::Engine;
 use super::draft::{Draft, called_on};
 use crate::error::EngineError;
-use crate::host::Stop;
+use crate::stop::Stop;
 use crate::world::{Guest, World};
 
 /// What an assembly offers to those that reference it.
@@ -182,8 +182,7 @@ impl Engine {
 
     pub(super) async fn stays(&self, name: &AssemblyName, by: &AssemblyName) -> Result<(), EngineError> {
         let gone = |why| EngineError::ReferenceGone { name: name.clone(), by: by.clone(), why };
-        let all = self.store.assemblies().await?;
-        match all.iter().find(|assembly| assembly.name == *name) {
+        match self.store.assembly(name).await? {
             None => Err(gone("is not here")),
             Some(assembly) if assembly.goal == State::Absent => Err(gone("is being taken down")),
             Some(assembly) if assembly.references.contains(by) => Err(gone("references it in turn")),

@@ -18,7 +18,7 @@ use super::ask::{Answer, Ask, Desired, Manner};
 use super::draft::Draft;
 use super::{Engine, Prepared};
 use crate::error::EngineError;
-use crate::host::Stop;
+use crate::stop::Stop;
 
 /// The version of the form in which it is written down what exactly is asked.
 const VERSION: u32 = 1;
@@ -212,13 +212,14 @@ impl Engine {
                 let mut engine = self.clone();
                 engine.options.force = force;
                 let drafted = engine.prepare_under(lease, &request.assembly, ask, stop, Some(request)).await;
-                drafted.map(|(Draft { world, plan, diff, .. }, process)| Prepared {
+                drafted.map(|(Draft { world, plan, diff, undone, .. }, process)| Prepared {
                     engine,
                     lease: lease.clone(),
                     world,
                     process,
                     plan,
                     diff,
+                    undone,
                 })
             }
             Err(error) => Err(error),

@@ -1,9 +1,11 @@
 //! Finds out what earlier processes have left open, before anything new is planned.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use serde_json::Value;
 use windlass_driver::Package;
+use windlass_executor::{Found, JobId, Runtime, RuntimeError};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
     Assumption, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
@@ -13,11 +15,12 @@ use windlass_model::{AssemblyName, CallId, DescriptorName, ElementName, ProcessI
 use windlass_store::{Batch, Change, Lease, Snapshot};
 
 use super::ask::{Answer, Ask};
-use super::{Engine, draft};
+use super::{Engine, draft, look};
 use crate::error::EngineError;
-use crate::host::{JournalParts, Stop};
-use crate::journal::Elsewhere;
+use crate::host::JournalParts;
+use crate::journal::{Elsewhere, in_words};
 use crate::machine::{Command, Event, Machine};
+use crate::stop::Stop;
 use crate::world::World;
 
 impl Engine {
@@ -52,6 +55,7 @@ impl Engine {
             return Ok(None);
         };
         let interrupted = snapshot.processes.clone();
+        self.refuse_damaged(&snapshot)?;
         if snapshot.calls.iter().any(|call| call.state != CallState::Undecided) {
             self.settle(lease, snapshot, stop).await?;
             snapshot = self.reload(name).await?;
@@ -93,6 +97,26 @@ impl Engine {
             }
         }
         Ok(snapshot)
+    }
+
+    /// Refuses calls that no run of this store can have left open: a step makes one call at a time, and its id follows from
+    /// the step.
+    fn refuse_damaged(&self, snapshot: &Snapshot) -> Result<(), EngineError> {
+        let mut steps = HashSet::new();
+        for call in snapshot.calls.iter().filter(|call| call.state != CallState::Undecided) {
+            let of_step = format!("{}-{}-{}-c", self.store.id(), call.process, call.step);
+            let ordinal = call.id.as_str().strip_prefix(&of_step).map(str::parse::<u32>);
+            let why = if !matches!(ordinal, Some(Ok(_))) {
+                format!("its id is not one of step {} of {}", call.step, call.process)
+            } else if !steps.insert((call.process, call.step)) {
+                format!("step {} of {} has another open call", call.step, call.process)
+            } else {
+                continue;
+            };
+            let name = snapshot.assembly.name.clone();
+            return Err(EngineError::DamagedCall { name, call: Box::new(call.clone()), why });
+        }
+        Ok(())
     }
 
     async fn reload(&self, name: &AssemblyName) -> Result<Snapshot, EngineError> {
@@ -148,11 +172,14 @@ impl Engine {
         calls: Vec<CallRecord>,
         answer: Answer,
     ) -> Result<Vec<Batch>, EngineError> {
-        let Answer { what: answer, published, .. } = answer;
+        let Answer { what: answer, published, natural, .. } = answer;
+        let name = snapshot.assembly.name.clone();
         // What goes with a part is told by the version that has the part, which may not be the newest.
         let world = self.loaded(snapshot).await?;
         let mut machine = Machine::settle(self.tools(), world, Vec::new(), self.means.clock.now());
-        let commands = machine.on(self.means.clock.now(), Event::Assume { calls, answer, published });
+        let natural = named(&name, answer, &machine.unnamed(&calls), natural)?;
+        let commands =
+            machine.on(self.means.clock.now(), Event::Assume { calls, answer, published, natural });
         let batches = commands.into_iter().filter_map(|command| match command {
             Command::Commit { batch, .. } => Some(batch),
             _ => None,
@@ -190,20 +217,32 @@ impl Engine {
 
     /// Removes what the jobs of an assembly's processes have left on the runtimes. Their calls are settled, and nothing
     /// runs under the lease, so a job that still runs was handed over and its call never recorded. It is waited for:
-    /// nothing may run beside it, and it must be gone before its call is made anew.
+    /// nothing may run beside it, and it must be gone before its call is made anew. A runtime that doesn't answer may run
+    /// any of them.
     async fn sweep(&self, name: &AssemblyName, stop: &Stop) -> Result<(), EngineError> {
         let Ok(owner) = self.store.id().as_str().parse() else { return Ok(()) };
+        let mut owners = HashMap::new();
         for runtime in self.means.places.runtimes().await.map_err(EngineError::Unreachable)? {
-            let jobs = runtime.list(&owner).await.unwrap_or_default();
+            let jobs = runtime.list(&owner).await.map_err(|error| unknown_jobs(&error))?;
             if jobs.is_empty() {
                 continue;
             }
-            let processes = self.store.history(name).await?.processes;
-            let own: Vec<String> =
-                processes.iter().map(|of| format!("{}-{}-", self.store.id(), of.process.id)).collect();
-            for job in jobs.iter().filter(|job| own.iter().any(|own| job.as_str().starts_with(own))) {
+            // Of looks, whoever waited for them is gone, or has given up: they change nothing, and are ended.
+            let now = self.means.clock.now();
+            for job in jobs.iter().filter(|job| look::is_forgotten(job, self.store.id(), now)) {
+                if let Err(error) = forget(&*runtime, job, self.options.grace).await {
+                    tracing::warn!(%job, %error, "a job of an earlier check could not be removed");
+                }
+            }
+            for job in &jobs {
+                if !self.is_job_of(name, job.as_str(), &mut owners).await? {
+                    continue;
+                }
                 tokio::select! {
-                    _ = runtime.wait(job) => {}
+                    waited = runtime.wait(job) => match waited {
+                        Ok(_) | Err(RuntimeError::UnknownJob { .. }) => {}
+                        Err(error) => return Err(unknown_jobs(&error)),
+                    },
                     () = stop.soon.cancelled() => return Err(EngineError::Stopped),
                 }
                 if let Err(error) = runtime.remove(job).await {
@@ -213,6 +252,45 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+impl Engine {
+    /// Tells whether a job is of a process of an assembly; what is known of processes is kept in `owners`. The id says which
+    /// process; all others of the store, however many there were, are not looked at.
+    async fn is_job_of(
+        &self,
+        name: &AssemblyName,
+        job: &str,
+        owners: &mut HashMap<ProcessId, bool>,
+    ) -> Result<bool, EngineError> {
+        let rest = job.strip_prefix(self.store.id().as_str()).and_then(|rest| rest.strip_prefix('-'));
+        let process = rest.and_then(|rest| rest.split_once('-')?.0.parse::<ProcessId>().ok());
+        let Some(process) = process else { return Ok(false) };
+        if let Some(own) = owners.get(&process) {
+            return Ok(*own);
+        }
+        let own = self.store.process(process).await?.is_some_and(|found| found.assembly == *name);
+        owners.insert(process, own);
+        Ok(own)
+    }
+}
+
+/// Ends a job that nobody waits for, and removes it.
+async fn forget(runtime: &dyn Runtime, job: &JobId, grace: Duration) -> Result<(), RuntimeError> {
+    if matches!(runtime.find(job).await?, Found::Running) {
+        runtime.cancel(job, grace).await?;
+        runtime.wait(job).await?;
+    }
+    runtime.remove(job).await
+}
+
+/// Says that nobody knows what an earlier run has left on a runtime.
+fn unknown_jobs(error: &RuntimeError) -> EngineError {
+    let why = in_words(error);
+    EngineError::Unreachable(format!(
+        "can't find out which jobs of an earlier run are still running: {why}; nothing was started, so try again when the \
+         runtime answers"
+    ))
 }
 
 /// The undecided calls that a person tells of, and those that are left to ask about.
@@ -243,6 +321,28 @@ fn answered(
     let (calls, open): (Vec<_>, Vec<_>) = undecided.into_iter().partition(|call| answer.is_about(call));
     may_be_published(snapshot, &calls, &answer)?;
     Ok(Some(Answered { answer, calls, open }))
+}
+
+/// Returns which part has the id that a person tells; refuses where an id is missing, or is told of nothing that it can be of.
+fn named(
+    name: &AssemblyName,
+    answer: Assumption,
+    unnamed: &[ElementName],
+    natural: Option<String>,
+) -> Result<Option<(ElementName, String)>, EngineError> {
+    let wrong = |why: &str| Err(EngineError::NotPublished(why.to_owned()));
+    match (answer, unnamed, natural) {
+        (Assumption::Done, [part], Some(natural)) if !natural.trim().is_empty() => {
+            Ok(Some((part.clone(), natural)))
+        }
+        (_, _, Some(natural)) if natural.trim().is_empty() => wrong("an id is not empty: say `--natural ID`"),
+        (Assumption::Done, [], None) | (Assumption::NotDone | Assumption::Failed, _, None) => Ok(None),
+        (Assumption::Done, [], Some(_)) => wrong(
+            "nothing is asked about that was launched under an id that is not known; leave `--natural` out",
+        ),
+        (Assumption::Done, _, _) => Err(EngineError::Unnamed { name: name.clone(), parts: unnamed.to_vec() }),
+        (_, _, Some(_)) => wrong("only what was done has an id: say `--assume done`"),
+    }
 }
 
 /// Puts changes into a snapshot as the store would: those of parts, relationships, calls and secrets.

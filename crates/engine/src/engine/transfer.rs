@@ -16,7 +16,7 @@ use windlass_store::{Batch, Holder, Lease};
 
 use super::Engine;
 use crate::error::EngineError;
-use crate::host::Stop;
+use crate::stop::Stop;
 
 /// All that the next intent needs of an assembly, wherever it is kept. Steps, calls, jobs and events stay behind.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -119,8 +119,10 @@ impl Engine {
             secrets: snapshot.secrets,
         };
         let named = bundle.numbers();
-        let history = self.store.history(name).await?.processes.into_iter().map(|known| known.process);
-        bundle.processes = history.filter(|process| named.contains(&process.id)).collect();
+        for process in named {
+            let found = self.store.process(process).await?;
+            bundle.processes.extend(found.filter(|process| process.assembly == *name));
+        }
         Ok(bundle)
     }
 
@@ -243,8 +245,8 @@ impl Engine {
         name: &AssemblyName,
         bundle: &Bundle,
     ) -> Result<BTreeMap<ProcessId, ProcessId>, EngineError> {
-        let all = self.store.processes().await?;
-        let mut here = all.iter().filter(|process| process.assembly == *name);
+        let newest_first = self.store.processes_of(name, None, usize::MAX).await?;
+        let mut here = newest_first.iter().rev();
         let told: BTreeMap<ProcessId, &ProcessRecord> =
             bundle.processes.iter().map(|process| (process.id, process)).collect();
         let mut known = BTreeMap::new();
@@ -330,6 +332,12 @@ impl HandOver {
     /// Returns all that there is of the assembly.
     pub fn bundle(&self) -> &Bundle {
         &self.bundle
+    }
+
+    /// Makes it that of an earlier export, which was interrupted.
+    pub fn of(mut self, transfer: TransferId) -> Self {
+        self.bundle.transfer = Some(transfer);
+        self
     }
 
     /// Lets the store forget the assembly: from here on the bundle owns it, in the file of this name.

@@ -9,6 +9,7 @@ use windlass_model::record::{
 use windlass_model::{Action, CallId, ElementName, ProcessId, State, Transition};
 use windlass_store::Change;
 
+use super::effects::Failed;
 use super::{Ack, CallRun, Command, Machine};
 use crate::engine::Told;
 use crate::report::without_complaint;
@@ -21,10 +22,19 @@ impl Machine {
         }
     }
 
+    /// Performs a call whose record is durable, unless it is to be stopped since.
+    pub(super) fn may_perform(&mut self, id: &CallId) {
+        if self.cancelling { self.not_begun(id) } else { self.perform_if_it_can(id) }
+    }
+
     /// Performs a call, unless what it makes a relationship with has failed since it was planned.
     pub(super) fn perform_if_it_can(&mut self, id: &CallId) {
         let Some(CallRun { record, .. }) = self.calls.get(id) else { return };
-        let makes = |pair: &&PairKey| self.world.pairs.get(pair).is_none_or(|known| !known.created);
+        let then = record.then;
+        let makes = |pair: &&PairKey| {
+            let is_made = self.world.pairs.get(pair).is_some_and(|known| known.created);
+            then == Advance::Pair(true) || !is_made && matches!(then, Advance::PairProgress(_))
+        };
         let obstacle = record.pair.as_ref().filter(makes);
         match obstacle.and_then(|pair| self.obstacle(&record.element, pair)) {
             Some(failure) => self.failed(id, failure),
@@ -143,7 +153,7 @@ impl Machine {
     pub(super) fn due(&mut self, id: &CallId) {
         let Some(run) = self.calls.get_mut(id) else { return };
         if self.cancelling {
-            return self.stopped(id);
+            return if run.taken_up { self.leave_open(id) } else { self.stopped(id) };
         }
         if std::mem::take(&mut run.repeats) {
             return self.repeat(id);
@@ -163,8 +173,9 @@ impl Machine {
     pub(super) fn observe(&mut self, id: &CallId) {
         if let Some(run) = self.calls.get(id) {
             let mut call = run.call.clone();
-            if let Some(instance) = self.world.home(&call.element).instances.get(&call.element) {
-                call.natural.clone_from(&instance.natural);
+            let home = self.world.home(&call.element);
+            if let Some(instance) = home.instances.get(&call.element) {
+                call.natural = home.natural(instance);
                 call.document.clone_from(&instance.document);
                 if run.is_unheard() {
                     without_complaint(&mut call.document);
@@ -197,6 +208,9 @@ impl Machine {
     /// Finds out what a lost call has done.
     pub(super) fn lost(&mut self, id: &CallId, failure: Failure) {
         let Some(run) = self.calls.get_mut(id) else { return };
+        if self.cancelling && run.taken_up {
+            return self.leave_open(id);
+        }
         let key = (run.record.process, run.record.step);
         if run.record.effect == Effect::Once {
             if run.nature.observable && !self.cancelling {
@@ -288,7 +302,15 @@ impl Machine {
                 self.attain(&element, pair.as_ref(), then, process);
             }
             Assumption::NotDone => {}
-            Assumption::Failed => self.fall(&element, &action, pair.as_ref(), &failure(), process),
+            Assumption::Failed => self.fall(Failed {
+                element: &element,
+                action: &action,
+                pair: pair.as_ref(),
+                then,
+                failure: &failure(),
+                process,
+                acted: true,
+            }),
         }
     }
 
@@ -300,6 +322,38 @@ impl Machine {
         );
         self.note_failure(&run.record.element, Some(failure));
         self.end_step((run.record.process, run.record.step), StepEnd::NeedsDecision { call: id.clone() });
+    }
+
+    /// Ends a call whose attempt a stop has come before: it has run no job.
+    ///
+    /// Nothing is there of a first attempt. Earlier ones have run jobs: what is known of those counts. A call that an
+    /// earlier process has left open stays so for the next.
+    pub(super) fn not_begun(&mut self, id: &CallId) {
+        let Some(run) = self.calls.get(id) else { return };
+        if run.taken_up {
+            return self.leave_open(id);
+        }
+        if run.record.attempt > 1 {
+            return self.stopped(id);
+        }
+        let failure = Failure::new(FailureKind::Refused, "it was stopped on request before it began");
+        let Some(run) = self.finish_call(id, CallState::Failed(failure)) else { return };
+        let CallRecord { element, pair, process, step, .. } = &run.record;
+        match pair {
+            Some(pair) => self.unrelate_what_has_not_begun(pair),
+            None => self.unmake_what_has_not_begun(element),
+        }
+        self.end_step((*process, *step), StepEnd::Cancelled);
+    }
+
+    /// Parts with a call of an earlier process without a word: it is as open as before, and so is its step.
+    fn leave_open(&mut self, id: &CallId) {
+        let Some(run) = self.calls.remove(id) else { return };
+        let key = (run.record.process, run.record.step);
+        self.queues.leave(&run.record.element);
+        if self.steps.remove(&key).is_some() {
+            self.unfinished -= 1;
+        }
     }
 
     /// Ends a call that was stopped on request and may be made again.
@@ -316,10 +370,14 @@ impl Machine {
     /// still do half of its work: it is broken, and not made anew, since nothing of it was lost. The others leave their
     /// element where a failure would, which is where it was.
     fn cut_short(&mut self, record: &CallRecord, failure: &Failure) {
-        let CallRecord { element, action, pair, process, .. } = record;
+        let CallRecord { element, action, process, .. } = record;
         match action {
-            Action::Transition(Transition::Create | Transition::Install) => {
-                self.fall(element, action, pair.as_ref(), failure, *process);
+            Action::Transition(Transition::Create | Transition::Install) => self.cut(record, failure),
+            // Its element stays as it was: nothing is wrong with that.
+            Action::Operation(_) => {
+                if let Some(pair) = &record.pair {
+                    self.doubt_pair(pair, record.then);
+                }
             }
             Action::Transition(Transition::Stop) => {
                 self.reach(element, State::Broken, Some(*process));
@@ -329,11 +387,20 @@ impl Machine {
         }
     }
 
+    /// Carries out what a failure means, of a call that may have begun to act.
+    fn cut(&mut self, record: &CallRecord, failure: &Failure) {
+        let CallRecord { element, action, pair, then, process, .. } = record;
+        let (pair, then, process) = (pair.as_ref(), *then, *process);
+        self.fall(Failed { element, action, pair, then, failure, process, acted: true });
+    }
+
     pub(super) fn failed(&mut self, id: &CallId, failure: Failure) {
         let Some(run) = self.finish_call(id, CallState::Failed(failure.clone())) else { return };
-        let CallRecord { element, action, pair, process, step, .. } = &run.record;
-        self.fall(element, action, pair.as_ref(), &failure, *process);
-        self.end_step((*process, *step), StepEnd::Failed(failure));
+        let acted = run.may_have_acted(&failure);
+        let CallRecord { element, action, pair, then, process, step, .. } = &run.record;
+        let (pair, then, process) = (pair.as_ref(), *then, *process);
+        self.fall(Failed { element, action, pair, then, failure: &failure, process, acted });
+        self.end_step((process, *step), StepEnd::Failed(failure));
     }
 
     pub(super) fn succeeded(&mut self, id: &CallId) {
@@ -350,8 +417,7 @@ impl Machine {
     pub(super) fn finish_call(&mut self, id: &CallId, state: CallState) -> Option<CallRun> {
         let mut run = self.calls.remove(id)?;
         self.wipe(std::mem::take(&mut run.wipe));
-        self.busy.remove(&run.record.element);
-        self.active -= 1;
+        self.queues.leave(&run.record.element);
         self.close(run.record.clone(), state);
         Some(run)
     }
@@ -366,7 +432,10 @@ impl Machine {
         match self.apply(id, report) {
             Some(Ok(_)) => self.out.acks.push(Ack::Checkpoint(reply)),
             Some(Err(failure)) => self.out.commands.push(Command::Reply { reply, result: Err(failure) }),
-            None => {}
+            None => {
+                let failure = Failure::new(FailureKind::Protocol, format!("there is no open call {id}"));
+                self.out.commands.push(Command::Reply { reply, result: Err(failure) });
+            }
         }
     }
 }

@@ -2,13 +2,27 @@
 
 use windlass_driver::Call;
 use windlass_model::record::{
-    Advance, ElementRecord, Event as Happening, Failure, FailureKind, InstanceRecord, Intent, Made, PairKey,
-    PairRecord, ProcessRecord, ProcessStatus,
+    Advance, Begun, ElementRecord, Event as Happening, Failure, FailureKind, InstanceRecord, Intent, Made,
+    PairKey, PairRecord, ProcessRecord, ProcessStatus,
 };
-use windlass_model::{Action, ElementName, ProcessId, Side, State};
+use windlass_model::{Action, ElementName, ProcessId, Side, State, Transition};
 use windlass_store::Change;
 
 use super::Machine;
+
+/// A call that failed.
+#[derive(Clone, Copy)]
+pub(super) struct Failed<'a> {
+    pub(super) element: &'a ElementName,
+    pub(super) action: &'a Action,
+    pub(super) pair: Option<&'a PairKey>,
+    /// What its success would have meant.
+    pub(super) then: Advance,
+    pub(super) failure: &'a Failure,
+    pub(super) process: ProcessId,
+    /// Whether it may have done something before it failed.
+    pub(super) acted: bool,
+}
 
 impl Machine {
     /// Carries out what the success of a call means.
@@ -28,33 +42,54 @@ impl Machine {
                 self.reach(element, state, Some(process));
             }
             (Advance::Progress(done), _) => self.update_element(element, |record| record.progress = done),
-            (Advance::PairProgress(done), Some(pair)) => self.put_pair(pair, None, done),
-            (Advance::Pair(made), Some(pair)) => self.put_pair(pair, Some(made), 0),
-            (Advance::Pair(_) | Advance::PairProgress(_), None) => {}
+            (Advance::PairProgress(done), Some(pair)) => self.go_on_with_pair(pair, done),
+            (Advance::Pair(made), Some(pair)) => self.put_pair(pair, made),
+            (Advance::PairUndone, Some(pair)) => self.undo_pair(pair),
+            (Advance::Pair(_) | Advance::PairProgress(_) | Advance::PairUndone, None) => {}
         }
     }
 
-    /// Carries out what the failure of a call means.
-    pub(super) fn fall(
+    /// Carries out what the failure of a call means; `acted` tells whether it may have done something before it failed.
+    pub(super) fn fall(&mut self, failed: Failed<'_>) {
+        let Failed { element, action, pair, then, failure, process, acted } = failed;
+        if let Some(pair) = pair {
+            if acted {
+                self.doubt_pair(pair, then);
+            }
+        } else if let Action::Transition(transition) = action {
+            self.fall_by(element, *transition, failure, process, acted);
+        }
+        // What an operation has done, or not, says nothing of how far its element has come: that is not in doubt.
+        let is_of_pair = pair.is_some() && failure.kind == FailureKind::Lost;
+        let kind = if is_of_pair { FailureKind::Failed } else { failure.kind };
+        self.note_failure(element, Some(Failure { kind, ..failure.clone() }));
+    }
+
+    fn fall_by(
         &mut self,
         element: &ElementName,
-        action: &Action,
-        pair: Option<&PairKey>,
+        transition: Transition,
         failure: &Failure,
         process: ProcessId,
+        acted: bool,
     ) {
-        if let Some(pair) = pair {
-            self.put_pair(pair, None, 0);
-        } else if let Action::Transition(transition) = action {
-            let from = self.world.elements.get(element).map(|record| record.state).unwrap_or_default();
-            // Nothing has begun yet when the request was refused.
-            let to = if failure.kind == FailureKind::Refused { from } else { transition.on_failure(from) };
-            self.reach(element, to, Some(process));
-            if to == State::Failed && from.rank() >= State::Created.rank() {
-                self.fallen.insert(element.clone());
+        let from = self.world.elements.get(element).map(|record| record.state).unwrap_or_default();
+        // Nothing has begun yet when the request was refused.
+        let to = if failure.kind == FailureKind::Refused { from } else { transition.on_failure(from) };
+        if to == from && matches!(transition, Transition::Uninstall | Transition::Delete) {
+            // What was undone before it is not undone again.
+            return;
+        }
+        let was_there = from.rank() >= State::Created.rank();
+        self.reach(element, to, Some(process));
+        if to == State::Failed {
+            if was_there {
+                self.failed_parts.insert(element, self.world.topology());
+            }
+            if acted || was_there {
+                self.update_element(element, |record| record.attempted = Some(transition));
             }
         }
-        self.note_failure(element, Some(failure.clone()));
     }
 
     /// Says why a relationship can't be made by a call on an element: that is not there, or an end has failed since it was planned.
@@ -63,12 +98,7 @@ impl Machine {
             let message = format!("`{called}` is not there; bring `{}` up first", called.assembly());
             return Some(Failure::new(FailureKind::NotFound, message));
         }
-        let is_end = |part: &&ElementName| {
-            let of =
-                |end: &ElementName| self.world.topology().leaves(end).iter().any(|leaf| leaf.name == **part);
-            of(&pair.source) || of(&pair.target)
-        };
-        let failed = self.fallen.iter().filter(is_end).min()?;
+        let failed = self.failed_parts.first_at(&pair.source, &pair.target)?;
         let message =
             format!("`{}` has failed: nothing is related to it before it is in order", failed.local());
         Some(Failure::new(FailureKind::Refused, message))
@@ -79,7 +109,7 @@ impl Machine {
     }
 
     pub(super) fn reach(&mut self, element: &ElementName, to: State, process: Option<ProcessId>) {
-        self.fallen.remove(element);
+        self.failed_parts.remove(element, self.world.topology());
         let now = self.now;
         let mut from = to;
         self.update_element(element, |record| {
@@ -90,6 +120,7 @@ impl Machine {
             record.state = to;
             record.progress = 0;
             record.failure = None;
+            record.attempted = None;
             if to == State::Absent {
                 record.made = None;
                 record.stale.clear();
@@ -98,7 +129,7 @@ impl Machine {
         if to == State::Absent {
             self.forget_instance(element);
             for pair in self.world.pairs_lost_with(element) {
-                self.put_pair(&pair, Some(false), 0);
+                self.put_pair(&pair, false);
             }
         }
         if from != to {
@@ -122,6 +153,21 @@ impl Machine {
                 record.made = Some(made);
                 record.stale.clear();
             });
+        }
+    }
+
+    /// Takes back from what an element would have been made, where a stop came before the call that would have made it.
+    pub(super) fn unmake_what_has_not_begun(&mut self, element: &ElementName) {
+        let known = self.world.elements.get(element);
+        if known.is_some_and(|record| record.state == State::Absent && record.progress == 0) {
+            self.update_element(element, |record| record.made = None);
+        }
+    }
+
+    /// Takes back with what a relationship would have been made, where a stop came before its first operation.
+    pub(super) fn unrelate_what_has_not_begun(&mut self, pair: &PairKey) {
+        if self.world.pairs.get(pair).is_some_and(|known| !known.is_there()) {
+            self.put_pair(pair, false);
         }
     }
 
@@ -156,7 +202,7 @@ impl Machine {
             .map(|record| record.name.clone())
             .collect();
         let lost = |name: &ElementName| topology.get(name).is_none();
-        let pairs = self.world.pairs.values().filter(|pair| !pair.created);
+        let pairs = self.world.pairs.values().filter(|pair| !pair.is_there());
         let pairs: Vec<PairKey> = pairs
             .filter(|pair| {
                 let key = &pair.key;
@@ -202,6 +248,7 @@ impl Machine {
         *instance = InstanceRecord {
             element: element.clone(),
             natural: None,
+            sealed_natural: None,
             document: serde_json::json!({}),
             revision: instance.revision + 1,
         };
@@ -217,14 +264,86 @@ impl Machine {
         }
     }
 
-    pub(super) fn put_pair(&mut self, key: &PairKey, created: Option<bool>, progress: u32) {
-        let before = self.world.pairs.get(key).is_some_and(|pair| pair.created);
-        let created = created.unwrap_or(before);
-        if !created && progress == 0 {
+    /// Notes that a relationship is made or ended.
+    pub(super) fn put_pair(&mut self, key: &PairKey, created: bool) {
+        if !created {
             self.world.forget_given(key, &mut self.out.batch);
         }
-        let given = self.world.pairs.get(key).and_then(|pair| pair.given.clone());
-        let record = PairRecord { key: key.clone(), created, progress, since: self.now, given };
+        let described = self.world.topology().relationship(&key.assembly, key.relationship.as_str());
+        let cease = described.filter(|_| created).map(|described| described.cease.clone());
+        self.update_pair(key, |record| {
+            *record = PairRecord {
+                created,
+                given: record.given.take(),
+                cease,
+                ..PairRecord::new(key.clone(), record.since)
+            };
+        });
+    }
+
+    /// Notes that one more operation has ended well of those that make or end a relationship.
+    fn go_on_with_pair(&mut self, key: &PairKey, done: u32) {
+        let begun = self.begun_with(key, done);
+        self.update_pair(key, |record| {
+            record.begun = begun;
+            (record.progress, record.in_doubt) = (done, false);
+        });
+    }
+
+    /// Notes that what was called last to make a relationship is undone, or the next part of that.
+    fn undo_pair(&mut self, key: &PairKey) {
+        let mut begun = self.world.begun(key);
+        while begun.pop_if(|last| last.undo.is_empty()).is_some() {}
+        let mut in_doubt = false;
+        if let Some(last) = begun.last_mut() {
+            last.undo.remove(0);
+            in_doubt = !last.undo.is_empty();
+        }
+        if !in_doubt {
+            begun.pop();
+        }
+        if begun.is_empty() {
+            return self.put_pair(key, false);
+        }
+        self.update_pair(key, |record| {
+            record.progress = super::count(begun.len() - usize::from(in_doubt));
+            (record.begun, record.in_doubt) = (begun, in_doubt);
+        });
+    }
+
+    /// Notes that an operation of a relationship failed that may have begun to act.
+    pub(super) fn doubt_pair(&mut self, key: &PairKey, then: Advance) {
+        let known = self.world.pairs.get(key);
+        let is_made = known.is_some_and(|pair| pair.created);
+        let begun = match then {
+            Advance::PairProgress(done) if !is_made => self.begun_with(key, done),
+            Advance::Pair(true) => {
+                let done = known.map_or(0, |pair| pair.progress);
+                self.begun_with(key, done + 1)
+            }
+            _ => self.world.begun(key),
+        };
+        self.update_pair(key, |record| (record.begun, record.in_doubt) = (begun, true));
+    }
+
+    /// Returns what has been called to make a relationship once so many of its operations have been called; nothing of one that
+    /// is made, and so is being ended.
+    fn begun_with(&self, key: &PairKey, called: u32) -> Vec<Begun> {
+        if self.world.pairs.get(key).is_some_and(|pair| pair.created) {
+            return Vec::new();
+        }
+        let before = (called as usize).saturating_sub(1);
+        let mut begun = self.world.begun(key);
+        begun.truncate(before);
+        begun.extend(self.world.begins(key, before));
+        begun
+    }
+
+    fn update_pair(&mut self, key: &PairKey, update: impl FnOnce(&mut PairRecord)) {
+        let known = self.world.pairs.get(key).cloned();
+        let mut record = known.unwrap_or_else(|| PairRecord::new(key.clone(), self.now));
+        update(&mut record);
+        record.since = self.now;
         self.world.put_pair(record.clone());
         self.change(Change::PutPair(Box::new(record)));
     }

@@ -14,11 +14,13 @@
 
 mod calls;
 mod effects;
+mod failed;
 mod prepare;
+mod queues;
 mod ready;
 mod steps;
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,14 +28,16 @@ use windlass_driver::{Call, Driver, Location, Nature, Observed, Placement, Regis
 use windlass_model::assembly::OperationCall;
 use windlass_model::id::StoreId;
 use windlass_model::record::{
-    Advance, Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, Intent, PairKey,
-    ProcessRecord, ProcessStatus, StepEnd,
+    Advance, Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, FailureKind, Intent,
+    PairKey, ProcessRecord, ProcessStatus, StepEnd,
 };
 use windlass_model::{CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition};
 use windlass_plan::{Plan, PlanBuilder};
 use windlass_secret::SecretRef;
 use windlass_store::{Batch, Change};
 
+use self::failed::FailedParts;
+use self::queues::Queues;
 use crate::engine::Told;
 use crate::journal::Remains;
 use crate::places::Places;
@@ -57,6 +61,8 @@ pub(crate) enum Event {
         answer: Assumption,
         /// What the part of the one call publishes since, as the person says.
         published: Told,
+        /// The part of which the person tells the driver's id, and that.
+        natural: Option<(ElementName, String)>,
     },
     /// It is time to look again.
     Due(CallId),
@@ -153,15 +159,13 @@ pub(crate) struct Machine {
     process: Option<ProcessRecord>,
     steps: HashMap<StepKey, StepRun>,
     calls: HashMap<CallId, CallRun>,
-    /// The elements that a call is running on: one at a time each.
-    busy: HashSet<ElementName>,
+    /// The calls that are under way, and the steps that are parked until an element is free.
+    queues: Queues,
     /// The elements that were there and have failed since the plan was made.
-    fallen: HashSet<ElementName>,
-    /// Steps whose next call waits for a busy element.
-    blocked: VecDeque<StepKey>,
+    failed_parts: FailedParts,
+    /// What an earlier process has left open and is taken up when the machine begins.
+    left_open: Vec<CallRecord>,
     locations: HashMap<Placement, Arc<Location>>,
-    /// Calls that are under way.
-    active: usize,
     /// Steps that have started and whose end is not durable yet.
     unfinished: usize,
     cancelling: bool,
@@ -203,6 +207,10 @@ enum PlannedAction {
     Operation(PairKey, OperationCall),
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and they come in any combination"
+)]
 struct CallRun {
     record: CallRecord,
     call: Call,
@@ -214,6 +222,8 @@ struct CallRun {
     recovering: bool,
     /// Whether it waits for its next attempt.
     repeats: bool,
+    /// Whether a job of it has started.
+    acted: bool,
     polls: u32,
     /// The sealed outcomes of its jobs.
     wipe: Vec<SecretRef>,
@@ -223,6 +233,16 @@ impl CallRun {
     /// Tells whether nothing that its driver said has been taken in yet: all that is on record was said before it.
     fn is_unheard(&self) -> bool {
         self.record.state == CallState::Open
+    }
+
+    /// Tells whether a call that failed may have done something: all but what its driver says, or what kept its jobs from
+    /// starting.
+    fn may_have_acted(&self, failure: &Failure) -> bool {
+        match failure.kind {
+            FailureKind::Refused | FailureKind::AlreadyExists => false,
+            FailureKind::Timeout | FailureKind::Lost | FailureKind::Protocol | FailureKind::Failed => true,
+            _ => self.acted,
+        }
     }
 }
 
@@ -243,25 +263,23 @@ impl Machine {
         let empty =
             PlanBuilder::new().build().unwrap_or_else(|_| unreachable!("an empty plan has no circle"));
         let mut machine = Self::new(tools, world, empty, None, now);
-        for record in open.into_iter().filter(|record| record.state != CallState::Undecided) {
-            machine.reopen(record);
-        }
+        machine.left_open = open;
+        machine.left_open.retain(|record| record.state != CallState::Undecided);
         machine
     }
 
     fn new(tools: Tools, world: World, plan: Plan, process: Option<ProcessRecord>, now: Timestamp) -> Self {
         Self {
+            queues: Queues::new(tools.pace.parallelism),
             tools,
             world,
             runner: Runner::new(plan),
             process,
             steps: HashMap::new(),
             calls: HashMap::new(),
-            busy: HashSet::new(),
-            fallen: HashSet::new(),
-            blocked: VecDeque::new(),
+            failed_parts: FailedParts::default(),
+            left_open: Vec::new(),
             locations: HashMap::new(),
-            active: 0,
             unfinished: 0,
             cancelling: false,
             ended: false,
@@ -275,24 +293,34 @@ impl Machine {
     pub(crate) fn on(&mut self, now: Timestamp, event: Event) -> Vec<Command> {
         self.now = now;
         match event {
-            Event::Begin => {}
+            Event::Begin => self.take_up(),
             Event::Durable(acks) => acks.into_iter().for_each(|ack| self.durable(ack)),
             Event::Performed { call, result, remains } => {
+                if let Some(run) = self.calls.get_mut(&call) {
+                    run.acted |= remains.started;
+                }
+                let is_refused = remains.is_refused;
                 self.take_over(&call, remains);
-                self.performed(&call, result);
+                match result {
+                    Err(_) if is_refused && self.cancelling => self.not_begun(&call),
+                    result => self.performed(&call, result),
+                }
             }
             Event::Observed { call, result, remains } => {
                 self.take_over(&call, remains);
                 self.observed(&call, result);
             }
-            Event::Assume { calls, answer, published } => {
+            Event::Assume { calls, answer, published, natural } => {
                 for call in calls {
                     self.assume(call, answer, &published);
+                }
+                if let Some((element, natural)) = natural {
+                    self.world.call_it(&element, natural, &mut self.out.batch);
                 }
             }
             Event::Due(call) => self.due(&call),
             Event::Checkpoint { call, report, reply } => self.checkpoint(&call, report, reply),
-            Event::Cancel => self.cancelling = true,
+            Event::Cancel => self.cancel(),
         }
         self.advance();
         self.flush()
@@ -337,7 +365,7 @@ impl Machine {
 
     fn durable(&mut self, ack: Ack) {
         match ack {
-            Ack::MayPerform(call) => self.perform_if_it_can(&call),
+            Ack::MayPerform(call) => self.may_perform(&call),
             Ack::StepEnded { key, well } => {
                 self.unfinished -= 1;
                 if self.process.as_ref().is_some_and(|process| process.id == key.0) {
@@ -352,8 +380,10 @@ impl Machine {
     /// Starts what may start, notes what never will, and ends the process when nothing is left.
     fn advance(&mut self) {
         if !self.cancelling {
-            self.unblock();
-            while self.active < self.tools.pace.parallelism {
+            while let Some(key) = self.queues.wake() {
+                self.proceed(key);
+            }
+            while self.queues.has_slot() {
                 let Some(step) = self.runner.next() else { break };
                 self.start(step);
             }
@@ -363,21 +393,27 @@ impl Machine {
             self.tally.skipped += u32::from(self.runner.work(skipped.step).has_calls());
             self.note_skipped(&skipped);
         }
-        let idle = self.unfinished == 0 && (self.cancelling || self.blocked.is_empty());
+        let idle = self.unfinished == 0;
         if idle && !self.ended && self.out.acks.is_empty() {
             self.ended = true;
             self.finish();
         }
     }
 
-    fn unblock(&mut self) {
-        for _ in 0..self.blocked.len() {
-            if self.active >= self.tools.pace.parallelism {
-                return;
-            }
-            if let Some(key) = self.blocked.pop_front() {
-                self.proceed(key);
-            }
+    /// Takes up what an earlier process has left open.
+    fn take_up(&mut self) {
+        for record in std::mem::take(&mut self.left_open) {
+            self.reopen(record);
+        }
+    }
+
+    /// Starts nothing more: what is parked ends here, and what runs as it comes to its end.
+    fn cancel(&mut self) {
+        self.cancelling = true;
+        // Whoever runs next takes it up.
+        self.left_open.clear();
+        for key in self.queues.drain() {
+            self.end_step(key, StepEnd::Cancelled);
         }
     }
 
@@ -444,7 +480,53 @@ fn count(number: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use windlass_executor::Runtime;
+    use windlass_store::testing::{CountingEntropy, samples};
+
+    use super::*;
+
+    /// A project without any place.
+    struct Nowhere;
+
+    #[async_trait::async_trait]
+    impl Places for Nowhere {
+        fn location(&self, _: &Placement) -> Result<Location, String> {
+            Err("there is no place".to_owned())
+        }
+
+        fn check(&self, _: &Location) -> Result<(), String> {
+            Err("there is no place".to_owned())
+        }
+
+        async fn runtime(&self, _: &Location) -> Result<Arc<dyn Runtime>, String> {
+            Err("there is no place".to_owned())
+        }
+
+        async fn runtimes(&self) -> Result<Vec<Arc<dyn Runtime>>, String> {
+            Ok(Vec::new())
+        }
+    }
+
+    /// A driver waits until its checkpoint is answered. One for a call that has ended is answered, too.
+    #[test]
+    fn a_checkpoint_for_an_unknown_call_is_refused() {
+        let tools = Tools {
+            store: StoreId::random(&CountingEntropy::seeded(1)),
+            drivers: Registry::new(),
+            places: Arc::new(Nowhere),
+            pace: Pace { parallelism: 1, poll: Duration::from_secs(1) },
+        };
+        let world = World::new(samples::assembly(&samples::name("t"), &[]));
+        let now = Timestamp::from_millis(0);
+        let mut machine = Machine::settle(tools, world, Vec::new(), now);
+        let event = Event::Checkpoint { call: samples::call_id(7, 1), report: Report::settled(), reply: 3 };
+        let replies = machine.on(now, event).into_iter().filter_map(|command| match command {
+            Command::Reply { reply, result } => Some((reply, result.unwrap_err().kind)),
+            _ => None,
+        });
+        let replies: Vec<_> = replies.collect();
+        assert_eq!(replies, [(3, FailureKind::Protocol)]);
+    }
 
     #[test]
     fn numbers_are_told_in_words_that_agree() {

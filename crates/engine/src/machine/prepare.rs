@@ -1,6 +1,7 @@
 //! Makes calls ready: the driver, the place, the values.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use windlass_driver::{Binding, Call, Driver, Input, Location, Package, Placement};
@@ -14,6 +15,7 @@ use windlass_model::{
 
 use super::{CallRun, Machine, StepKey};
 use crate::engine::{ByQueries, Look};
+use crate::panic::panicked;
 use crate::report::without_complaint;
 use crate::world::{Unknown, sensitive};
 
@@ -66,7 +68,8 @@ impl Machine {
         let placement = home.placement(element, side);
         let location = self.location(placement)?;
         let (binding, driver) = self.choose(&package, &seed.action, &location)?;
-        let Some(nature) = driver.nature(&package, &seed.action) else { return Ok(None) };
+        let nature = catch_unwind(AssertUnwindSafe(|| driver.nature(&package, &seed.action)));
+        let Some(nature) = nature.map_err(|panic| panicked(&*panic))? else { return Ok(None) };
         let again = seed.again;
         let record = CallRecord {
             id: seed.id,
@@ -93,9 +96,22 @@ impl Machine {
             taken_up: false,
             recovering: false,
             repeats: false,
+            acted: false,
             polls: 0,
             wipe: Vec::new(),
         }))
+    }
+
+    /// Returns the parts that some calls were to launch under an id that the driver chooses, and that is not known.
+    pub(crate) fn unnamed(&mut self, calls: &[CallRecord]) -> Vec<ElementName> {
+        let mut unnamed = Vec::new();
+        for record in calls {
+            let prepared = self.prepare(CallSeed::again(record));
+            if matches!(prepared, Ok(Some(run)) if run.nature.names && run.call.natural.is_none()) {
+                unnamed.push(record.element.clone());
+            }
+        }
+        unnamed
     }
 
     /// Makes a look at each part ready that is up and whose driver can look.
@@ -197,7 +213,7 @@ impl Machine {
             (None, None) => return Err(missing(&record.element)),
         };
         let instance = home.instances.get(&record.element);
-        let natural = instance.and_then(|instance| instance.natural.clone());
+        let natural = instance.and_then(|instance| home.natural(instance));
         let properties = home.properties(element, side, unknown)?;
         let mut document = instance.map(|instance| instance.document.clone()).unwrap_or_default();
         if record.state == CallState::Open {
@@ -234,9 +250,12 @@ impl Machine {
         side: Side,
         again: bool,
     ) -> Result<BTreeMap<PropertyName, Input>, Failure> {
-        let has_begun = |known: &PairRecord| again || known.created || known.progress > 0;
-        let given = self.world.pairs.get(pair).filter(|known| has_begun(known));
-        match given.and_then(|_| self.world.given(pair)) {
+        let has_begun = |known: &PairRecord| again || known.is_there();
+        let given = match self.world.pairs.get(pair).filter(|known| has_begun(known)) {
+            Some(_) => self.world.given(pair, Unknown::of(side))?,
+            None => None,
+        };
+        match given {
             Some(given) => Ok(given),
             None => self.world.arguments(pair, side, Unknown::of(side)),
         }

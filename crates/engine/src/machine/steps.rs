@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 
 use windlass_model::assembly::OperationCall;
 use windlass_model::record::{
-    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, PairKey, StepEnd, StepRecord,
-    StepState,
+    Advance, CallRecord, CallState, Effect, Event as Happening, Failure, PairKey, PairRecord, StepEnd,
+    StepRecord, StepState,
 };
 use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp};
 use windlass_plan::{Direction, Relate, Work};
 use windlass_store::Change;
 
+use super::effects::Failed;
 use super::prepare::CallSeed;
 use super::{Ack, CallRun, Command, Machine, Planned, PlannedAction, StepKey, StepRun, count};
 use crate::runner::Skipped;
@@ -49,10 +50,14 @@ impl Machine {
                 let Relate { direction, assembly, relationship, target, sources, side, .. } = &**relate;
                 let made = *direction == Direction::Create;
                 for key in self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side) {
+                    // The version for which it was made may have operations that end it.
+                    if !self.planned_pair(&key, &[], *direction, *side).is_empty() {
+                        continue;
+                    }
                     if made {
                         self.note_given_before(&key);
                     }
-                    self.put_pair(&key, Some(made), 0);
+                    self.put_pair(&key, made);
                 }
             }
             _ => {}
@@ -77,12 +82,14 @@ impl Machine {
             Work::Relate(relate) => {
                 let Relate { direction, assembly, relationship, target, sources, operations, side, .. } =
                     &**relate;
-                let made = *direction == Direction::Create;
                 let pairs = self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side);
-                let open = pairs
-                    .into_iter()
-                    .filter(|key| self.world.pairs.get(key).is_some_and(|pair| pair.created) != made);
-                open.flat_map(|key| self.planned_pair(&key, operations, made, *side)).collect()
+                let is_open = |key: &PairKey| match (direction, self.world.pairs.get(key)) {
+                    (Direction::Create, known) => known.is_none_or(|pair| !pair.created),
+                    (Direction::Cease, known) => known.is_some_and(PairRecord::is_there),
+                    (Direction::Undo, known) => known.is_some_and(PairRecord::is_half_made),
+                };
+                let open = pairs.into_iter().filter(is_open);
+                open.flat_map(|key| self.planned_pair(&key, operations, *direction, *side)).collect()
             }
             _ => Vec::new(),
         }
@@ -92,18 +99,53 @@ impl Machine {
         &self,
         key: &PairKey,
         operations: &[OperationCall],
-        made: bool,
+        direction: Direction,
         side: Side,
     ) -> Vec<Planned> {
-        let done = self.world.pairs.get(key).map_or(0, |pair| pair.progress);
+        let known = self.world.pairs.get(key);
+        if known.is_some_and(PairRecord::is_half_made) {
+            return self.planned_rest(key, operations, direction, side);
+        }
+        let own = known.and_then(|pair| pair.cease.as_ref()).filter(|_| direction == Direction::Cease);
+        let operations = own.map_or(operations, Vec::as_slice);
+        let done = known.map_or(0, |pair| pair.progress);
         let last = operations.len().saturating_sub(1);
-        let all = operations.iter().enumerate().map(|(at, operation)| Planned {
+        let done = usize::try_from(done).unwrap_or(0).min(last);
+        planned_from(key, operations, done, direction == Direction::Create, side)
+    }
+
+    /// Lists the calls for a relationship that is made in part: those that undo what is in doubt of it, and where it is made
+    /// those of the rest; or those that undo all that has been done of it, the last first.
+    fn planned_rest(
+        &self,
+        key: &PairKey,
+        operations: &[OperationCall],
+        direction: Direction,
+        side: Side,
+    ) -> Vec<Planned> {
+        let begun = self.world.begun(key);
+        let in_doubt = self.world.pairs.get(key).is_some_and(|pair| pair.in_doubt);
+        let done = begun.len() - usize::from(in_doubt).min(begun.len());
+        let is_same = begun.iter().map(|begun| &begun.operation).eq(operations.iter().take(begun.len()));
+        let kept = match direction {
+            Direction::Undo => done,
+            Direction::Create if is_same => done,
+            // What was begun by other operations is not gone on with.
+            Direction::Create | Direction::Cease => 0,
+        };
+        let undo: Vec<&OperationCall> = begun[kept..].iter().rev().flat_map(|begun| &begun.undo).collect();
+        let last = undo.len();
+        let undone = undo.into_iter().zip(1..).map(|(operation, nth)| Planned {
             action: PlannedAction::Operation(key.clone(), operation.clone()),
-            then: if at == last { Advance::Pair(made) } else { Advance::PairProgress(count(at + 1)) },
-            ends: !made,
-            side,
+            then: if nth == last && kept == 0 { Advance::Pair(false) } else { Advance::PairUndone },
+            ends: true,
+            side: Side::Installed,
         });
-        all.skip(usize::try_from(done).unwrap_or(0).min(last)).collect()
+        let rest = match direction {
+            Direction::Create => planned_from(key, operations, kept, true, side),
+            Direction::Cease | Direction::Undo => Vec::new(),
+        };
+        undone.chain(rest).collect()
     }
 
     /// Makes the next call of a step, or ends the step.
@@ -134,9 +176,8 @@ impl Machine {
             if let Some(failure) = obstacle.and_then(|pair| self.obstacle(&element, pair)) {
                 return self.end_step(key, StepEnd::Failed(failure));
             }
-            if self.busy.contains(&element) {
-                self.blocked.push_back(key);
-                return;
+            if self.queues.is_in_use(&element) {
+                return self.queues.park(&element, key);
             }
             let (then, side) = (planned.then, planned.side);
             let seed = CallSeed {
@@ -157,7 +198,15 @@ impl Machine {
             }
             match prepared {
                 Err(failure) => {
-                    self.fall(&element, &action, pair.as_ref(), &failure, key.0);
+                    self.fall(Failed {
+                        element: &element,
+                        action: &action,
+                        pair: pair.as_ref(),
+                        then,
+                        failure: &failure,
+                        process: key.0,
+                        acted: false,
+                    });
                     return self.end_step(key, StepEnd::Failed(failure));
                 }
                 // Nothing to do: the state moves on by itself.
@@ -205,8 +254,7 @@ impl Machine {
         let waits = call.record.effect == Effect::Once;
         self.change(Change::PutCall(Box::new(call.record.clone())));
         self.note_given_to(&call);
-        self.busy.insert(call.record.element.clone());
-        self.active += 1;
+        self.queues.enter(&call.record.element);
         self.calls.insert(id.clone(), call);
         if waits {
             self.out.acks.push(Ack::MayPerform(id));
@@ -220,7 +268,7 @@ impl Machine {
         let Some(pair) = &run.record.pair else { return };
         let known = self.world.pairs.get(pair);
         let is_first =
-            known.is_none_or(|known| !known.created && (known.progress == 0 || known.given.is_none()));
+            known.is_none_or(|known| !known.created && (!known.is_half_made() || known.given.is_none()));
         if is_first {
             self.world.give(pair, &run.call.arguments, self.now, &mut self.out.batch);
         }
@@ -254,9 +302,14 @@ impl Machine {
         match self.prepare(CallSeed::again(&record)) {
             Ok(Some(mut call)) => {
                 call.record.state = record.state;
+                // No record makes anybody wait for longer than the call may take.
+                call.record.started = call.record.started.min(self.now);
+                let latest = i64::try_from(call.nature.timeout.as_millis()).unwrap_or(i64::MAX);
+                if let CallState::Converging { deadline } = &mut call.record.state {
+                    *deadline = (*deadline).min(self.now.plus_millis(latest));
+                }
                 call.taken_up = true;
-                self.busy.insert(call.record.element.clone());
-                self.active += 1;
+                self.queues.enter(&call.record.element);
                 self.calls.insert(id.clone(), call);
                 match effect {
                     _ if converging => self.out.commands.push(Command::Wake { call: id, at: self.now }),
@@ -329,4 +382,22 @@ impl Machine {
         let happening = Happening::StepEnded { step: skipped.step, title, end, millis: 0 };
         self.happened(Some(process), happening);
     }
+}
+
+/// Lists the operations of a relationship from one of them on.
+fn planned_from(
+    key: &PairKey,
+    operations: &[OperationCall],
+    from: usize,
+    made: bool,
+    side: Side,
+) -> Vec<Planned> {
+    let last = operations.len().saturating_sub(1);
+    let all = operations.iter().enumerate().map(|(at, operation)| Planned {
+        action: PlannedAction::Operation(key.clone(), operation.clone()),
+        then: if at == last { Advance::Pair(made) } else { Advance::PairProgress(count(at + 1)) },
+        ends: !made,
+        side,
+    });
+    all.skip(from).collect()
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use windlass_driver::Observation;
 use windlass_engine::{Ask, EngineError, Stop};
 use windlass_model::record::{Effect, ProcessStatus};
+use windlass_store::Store as _;
 
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, assembly_name};
@@ -52,6 +53,29 @@ async fn killed_at_every_millisecond_each_effect_is_there_once() {
     }
 }
 
+/// A runtime that doesn't answer may run jobs of the dead one: nothing is started beside them.
+#[tokio::test(start_paused = true)]
+async fn killed_and_the_runtime_is_silent_nothing_is_started() {
+    let mut silent = 0;
+    for after in (0..90).step_by(3) {
+        let rig = Rig::new(Effect::Repeatable);
+        rig.up_until_killed(sketch().desired(), Duration::from_millis(after)).await;
+        rig.jobs.unreachable(true);
+        match rig.up(sketch().desired()).await {
+            Err(EngineError::Unreachable(why)) => {
+                silent += 1;
+                assert!(why.contains("nobody answers"), "{why}");
+            }
+            other => panic!("killed after {after} ms: {:?}", other.map(|ended| ended.process)),
+        }
+        rig.jobs.unreachable(false);
+        let ended = rig.up(sketch().desired()).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Completed, "killed after {after} ms");
+        assert_eq!(sorted(rig.jobs.effects()), ALL[..11], "killed after {after} ms");
+    }
+    assert_eq!(silent, 30);
+}
+
 /// From another machine, the jobs of the dead one can't be looked for: what must not happen twice is asked about.
 #[tokio::test(start_paused = true)]
 async fn killed_elsewhere_what_is_open_is_asked_about() {
@@ -77,6 +101,26 @@ async fn killed_elsewhere_what_is_open_is_asked_about() {
         assert_eq!(effects.len(), rig.jobs.effects().len(), "killed after {after} ms");
     }
     assert!(asked > 40, "asked {asked} times");
+}
+
+/// What the dead one has started has ended long before anybody looks.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_taken_over_is_recorded_with_its_own_times() {
+    let mut jobs = 0;
+    for after in (0..90).step_by(3) {
+        let rig = Rig::new(Effect::Once);
+        rig.up_until_killed(sketch().desired(), Duration::from_millis(after)).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        rig.up(sketch().desired()).await.unwrap();
+        for process in rig.store.history(&assembly_name("t")).await.unwrap().processes {
+            for job in process.jobs {
+                let took = job.end.unwrap().at.as_millis() - job.submitted.as_millis();
+                assert!((0..1000).contains(&took), "killed after {after} ms: {} took {took} ms", job.id);
+                jobs += 1;
+            }
+        }
+    }
+    assert!(jobs > 200, "{jobs} jobs");
 }
 
 #[tokio::test(start_paused = true)]

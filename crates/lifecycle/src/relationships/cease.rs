@@ -2,20 +2,23 @@
 
 use std::collections::BTreeMap;
 
+use windlass_model::assembly::OperationCall;
 use windlass_model::template::End;
 use windlass_model::{Element, ElementName, Modifier, Relationship};
 use windlass_plan::{Direction, Relate, Side, Work};
 
-use super::{Node, Relation, is_order_only, is_outdated, listed};
+use super::{Ceased, Node, Relation, Skipped, is_order_only, is_outdated, listed};
+use crate::current::Current;
 use crate::graph::{At, Phase};
 use crate::part::Stance;
 use crate::planner::{Firmness, Planner};
 use crate::rank;
+use crate::scope::Reach;
 use crate::steps::phase;
 
 impl<'a> Planner<'a> {
     /// Adds the steps that end pairs. Returns them by target.
-    pub(super) fn cease(&mut self, relation: Relation<'a>) -> BTreeMap<&'a ElementName, At> {
+    pub(super) fn cease(&mut self, relation: Relation<'a>, skipped: &mut Skipped<'a>) -> Ceased<'a> {
         let mut ceased = BTreeMap::new();
         let Some(old) = relation.old.filter(|old| !is_order_only(old)) else { return ceased };
         let (sources, targets) =
@@ -27,33 +30,59 @@ impl<'a> Planner<'a> {
             if target.stays && leaving.is_empty() && outdated.is_none() || target.way.absent {
                 continue;
             }
-            let Some(made) = self.situation.current.made_at(old, &target.element.name) else { continue };
+            let current: &Current = self.situation.current;
+            let made = current.made_at(old, &target.element.name);
+            let half_made = current.half_made_at(old, &target.element.name);
+            if made.is_none() && half_made.is_none() {
+                continue;
+            }
+            let half = |name: &ElementName| half_made.and_then(|sources| sources.get(name));
+            let is_there = |name: &ElementName| {
+                made.is_some_and(|sources| sources.contains(name)) || half(name).is_some()
+            };
             let ended = |node: &Node<'_>| {
                 let name = &node.element.name;
                 let stays = target.stays && node.stays && !is_outdated(outdated, name);
-                !stays && !node.way.absent && made.contains(name)
+                !stays && !node.way.absent && is_there(name)
             };
-            let ended: Vec<usize> = (0..sources.len()).filter(|at| ended(&sources[*at])).collect();
+            let mut ended: Vec<usize> = (0..sources.len()).filter(|at| ended(&sources[*at])).collect();
+            ended.retain(|at| {
+                let source = &sources[*at];
+                let may = source.drops
+                    || target.drops
+                    || self.reach(self.installed(), source, target) == Reach::All;
+                let (source_rank, target_rank) = (rank::of(old.source_state), rank::of(old.target_state));
+                // What is not well is told of as a part.
+                if !may && source.way.end >= source_rank && target.way.end >= target_rank {
+                    skipped.ended.push((&source.element.name, &target.element.name));
+                }
+                may
+            });
             if ended.is_empty() {
                 continue;
             }
             for at in &ended {
                 concerned[*at] = true;
             }
-            let step = self.cease_at(old, target, &sources, &ended);
-            ceased.insert(&target.element.name, step);
+            // What is made in part is ended by what undoes that part.
+            let calls = |at: usize| half(&sources[at].element.name).map_or(&old.cease, |half| &half.undo);
+            for (operations, which) in alike(&ended, calls) {
+                let step = self.cease_at(old, target, &sources, &which, operations);
+                ceased.entry(&target.element.name).or_default().push(step);
+            }
         }
-        self.hold_sources_leaving(old, &sources, &concerned, ceased.values().copied().collect());
+        self.hold_sources_leaving(old, &sources, &concerned, ceased.values().flatten().copied().collect());
         ceased
     }
 
-    /// Adds the step that ends the pairs of a target with the sources at these places.
+    /// Adds the step that ends the pairs of a target with the sources at these places, by these operations.
     fn cease_at(
         &mut self,
         old: &'a Relationship,
         target: &Node<'a>,
         sources: &[Node<'a>],
         ended: &[usize],
+        operations: &[OperationCall],
     ) -> At {
         let ends = || ended.iter().map(|at| &sources[*at]).chain([target]);
         let number = ends().filter_map(|node| cease_phase(old, node)).min().unwrap_or(phase::CUT_OVER);
@@ -66,7 +95,7 @@ impl<'a> Planner<'a> {
                 target: target.element.name.clone(),
                 sources: listed(&old.sources, sources, ended),
                 pairs: u64::try_from(ended.len()).unwrap_or(u64::MAX),
-                operations: old.cease.clone(),
+                operations: operations.to_vec(),
                 side: Side::Installed,
             })),
         );
@@ -134,6 +163,22 @@ impl<'a> Planner<'a> {
             self.hold_leaving(name, rank, all, Firmness::Rule, why);
         }
     }
+}
+
+/// Puts the sources at some places together with which the same is called.
+pub(super) fn alike<'o>(
+    places: &[usize],
+    calls: impl Fn(usize) -> &'o Vec<OperationCall>,
+) -> Vec<(&'o Vec<OperationCall>, Vec<usize>)> {
+    let mut groups: Vec<(&Vec<OperationCall>, Vec<usize>)> = Vec::new();
+    for at in places {
+        let operations = calls(*at);
+        match groups.iter_mut().find(|(known, _)| *known == operations) {
+            Some((_, group)) => group.push(*at),
+            None => groups.push((operations, vec![*at])),
+        }
+    }
+    groups
 }
 
 /// Returns the phase in which a relationship is ended because of one end; none when that end stays.

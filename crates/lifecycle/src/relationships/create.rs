@@ -2,17 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use windlass_model::assembly::ElementKind;
+use windlass_model::assembly::{ElementKind, OperationCall};
 use windlass_model::template::End;
 use windlass_model::{ElementName, Modifier, PropertyName, Relationship};
 use windlass_plan::{Direction, Relate, Side, WaitKind, Why, Work};
 
-use super::{Awaited, Node, Relation, end_properties, is_order_only, is_outdated, listed};
-use crate::current::OutdatedTargets;
+use super::cease::alike;
+use super::{Awaited, Ceased, Node, Relation, Skipped, end_properties, is_order_only, is_outdated, listed};
+use crate::current::{Current, OutdatedTargets};
 use crate::graph::{At, Phase};
 use crate::part::{Stance, Way};
 use crate::planner::{Firmness, Planner};
 use crate::rank;
+use crate::scope::Reach;
 use crate::steps::phase;
 
 /// A relationship that is to be made, with the nodes that end far enough for it.
@@ -34,7 +36,8 @@ impl<'a> Planner<'a> {
         &mut self,
         relation: Relation<'a>,
         awaited: Awaited,
-        ceased: &BTreeMap<&'a ElementName, At>,
+        ceased: &Ceased<'a>,
+        skipped: &mut Skipped<'a>,
     ) {
         let Some(new) = relation.new.filter(|new| !is_order_only(new)) else { return };
         let making = self.making(relation, new);
@@ -45,14 +48,17 @@ impl<'a> Planner<'a> {
         let mut created = Vec::new();
         let mut concerned = vec![false; making.sources.len()];
         for (place, target) in making.targets.iter().enumerate() {
-            let open = self.open_sources(&making, target);
+            let mut open = self.open_sources(&making, target);
+            open.retain(|at| self.may_make(&making, *at, target, skipped));
             if open.is_empty() {
                 continue;
             }
             for at in &open {
                 concerned[*at] = true;
             }
-            let step = self.create_at(&making, target, &open, ceased.get(&target.element.name).copied());
+            let ceased = ceased.get(&target.element.name).map(Vec::as_slice).unwrap_or_default();
+            let step = self.create_at(&making, target, &open, ceased);
+            self.undo_first(&making, target, &open, step);
             for (published, why) in &awaited {
                 self.graph.need(step, *published, *why);
             }
@@ -76,7 +82,7 @@ impl<'a> Planner<'a> {
             nodes
                 .into_iter()
                 .filter(|(_, way)| way.end >= least)
-                .map(|(element, way)| Node { element, way, stays: false })
+                .map(|(element, way)| Node { element, way, stays: false, drops: false })
                 .collect()
         };
         let mut sources = ready(&new.sources, rank::of(new.source_state));
@@ -110,6 +116,32 @@ impl<'a> Planner<'a> {
         (0..sources.len()).filter(|at| is_open(&sources[*at])).collect()
     }
 
+    /// Tells whether a pair may be made; else it is skipped.
+    fn may_make(&self, making: &Making<'a>, at: usize, target: &Node<'a>, skipped: &mut Skipped<'a>) -> bool {
+        if self.scope.is_none() {
+            return true;
+        }
+        let source = &making.sources[at];
+        let name = &source.element.name;
+        let current: &Current = self.situation.current;
+        let is_made =
+            || current.made_at(making.new, &target.element.name).is_some_and(|made| made.contains(name));
+        let is_half_made = || {
+            let half = current.half_made_at(making.new, &target.element.name);
+            half.is_some_and(|half| half.contains_key(name))
+        };
+        let drops = source.drops || target.drops;
+        let may = match self.reach(self.desired(), source, target) {
+            Reach::All => true,
+            Reach::Missing => drops || !is_made(),
+            Reach::Restored => drops && (is_made() || is_half_made()),
+        };
+        if !may {
+            skipped.made.push((&source.element.name, &target.element.name));
+        }
+        may
+    }
+
     /// Returns the modifiers that count. Who is taken over is Active at once: it makes no transition that something could
     /// come before.
     fn modifiers(&self, new: &Relationship) -> (Modifier, Modifier) {
@@ -125,20 +157,17 @@ impl<'a> Planner<'a> {
         let old = self.old_nodes(relation, end);
         let staying: HashSet<&ElementName> =
             old.iter().filter(|node| node.stays && !node.way.absent).map(|node| &node.element.name).collect();
+        let dropping: HashSet<&ElementName> =
+            old.iter().filter(|node| node.drops).map(|node| &node.element.name).collect();
         for node in nodes {
             node.stays = staying.contains(&node.element.name);
+            node.drops = dropping.contains(&node.element.name);
         }
         staying.len() == old.len()
     }
 
     /// Adds the step that makes the pairs of a target with the sources at these places, after what was there is `ceased`.
-    fn create_at(
-        &mut self,
-        making: &Making<'a>,
-        target: &Node<'a>,
-        open: &[usize],
-        ceased: Option<At>,
-    ) -> At {
+    fn create_at(&mut self, making: &Making<'a>, target: &Node<'a>, open: &[usize], ceased: &[At]) -> At {
         let Making { new, sources, .. } = making;
         let with = || open.iter().map(|at| &sources[*at]);
         let listed = if making.all_sources {
@@ -177,15 +206,46 @@ impl<'a> Planner<'a> {
             let why = self.because(new, rule);
             self.hold_whole(target.element, rank::of(state), step, why);
         }
-        if let Some(ceased) = ceased {
+        for ceased in ceased.iter().copied() {
             let why = self.because(new, before_it(making, target, open));
             self.graph.need(step, ceased, why);
-            self.graph.bring(ceased, step);
             if !target.way.falls() {
                 self.cease_late(new, ceased, with(), least_source);
             }
         }
         step
+    }
+
+    /// Lets what is in doubt of the pairs of a target be undone before the rest of them is made.
+    fn undo_first(&mut self, making: &Making<'a>, target: &Node<'a>, open: &[usize], step: At) {
+        let Making { new, sources, .. } = making;
+        let current: &Current = self.situation.current;
+        let Some(half_made) = current.half_made_at(new, &target.element.name) else { return };
+        let outdated = making.outdated.and_then(|outdated| outdated.get(&target.element.name));
+        let undo = |at: &usize| {
+            let source = &sources[*at];
+            let name = &source.element.name;
+            let stays = target.stays && source.stays && !is_outdated(outdated, name);
+            let half = half_made.get(name).filter(|half| stays && half.in_doubt > 0)?;
+            Some((*at, half.undo[..half.in_doubt].to_vec()))
+        };
+        let undone: BTreeMap<usize, Vec<OperationCall>> = open.iter().filter_map(undo).collect();
+        let places: Vec<usize> = undone.keys().copied().collect();
+        for (operations, which) in alike(&places, |at| &undone[&at]) {
+            let relate = Relate {
+                direction: Direction::Undo,
+                assembly: new.assembly.clone(),
+                relationship: new.name.clone(),
+                target: target.element.name.clone(),
+                sources: which.iter().map(|at| sources[*at].element.name.clone()).collect(),
+                pairs: u64::try_from(which.len()).unwrap_or(u64::MAX),
+                operations: operations.clone(),
+                side: Side::Installed,
+            };
+            let undo = self.graph.step(phase::CLEAR, Work::Relate(Box::new(relate)));
+            let why = self.because(new, "what is in doubt of it is undone first".to_owned());
+            self.graph.need(step, undo, why);
+        }
     }
 
     /// Keeps what a target has until what takes its place is ready: where that fails, the old one goes on working.

@@ -8,7 +8,7 @@ mod cease;
 mod create;
 mod order;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use windlass_model::assembly::Endpoint;
 use windlass_model::name::RelationshipName;
@@ -27,6 +27,7 @@ use crate::part::{Part, Way};
 use crate::planner::Planner;
 use crate::rank;
 use crate::reads::Reads;
+use crate::scope::Reach;
 
 /// A relationship as it was made and as it should be.
 #[derive(Clone, Copy)]
@@ -40,12 +41,17 @@ struct Relation<'a> {
 /// The steps that have to publish what the values of a relationship read, and why.
 type Awaited = Vec<(At, Reason)>;
 
+/// The steps that end a relationship, by target.
+type Ceased<'a> = BTreeMap<&'a ElementName, Vec<At>>;
+
 /// One end of a relationship, with how it moves.
 struct Node<'a> {
     element: &'a Element,
     way: Way,
     /// Whether the pairs that it has can stay.
     stays: bool,
+    /// Whether they can't stay since it comes down.
+    drops: bool,
 }
 
 impl<'a> Planner<'a> {
@@ -56,8 +62,10 @@ impl<'a> Planner<'a> {
             if !self.options.adopt {
                 self.order(relation);
             }
-            let ceased = self.cease(relation);
-            self.create(relation, awaited, &ceased);
+            let mut skipped = Skipped::default();
+            let ceased = self.cease(relation, &mut skipped);
+            self.create(relation, awaited, &ceased, &mut skipped);
+            self.undone.extend(skipped.change(relation));
         }
         Ok(())
     }
@@ -134,7 +142,7 @@ impl<'a> Planner<'a> {
                 && way.falls_to >= rank
                 && !self.changes_one_of(&element.name, &read)
                 && !self.is_other_reference(element);
-            Node { element, way, stays }
+            Node { element, way, stays, drops: way.falls_to < rank }
         };
         self.nodes(self.installed(), ends).into_iter().map(node).collect()
     }
@@ -189,6 +197,12 @@ impl<'a> Planner<'a> {
         self.relationships.push(RelationshipChange { assembly, relationship, kind, before, after, values });
     }
 
+    /// Tells what may be done about a pair.
+    fn reach(&self, topology: Option<&Topology>, source: &Node<'_>, target: &Node<'_>) -> Reach {
+        let scope = self.scope.as_ref().zip(topology);
+        scope.map_or(Reach::All, |(scope, topology)| scope.reach(topology, source.element, target.element))
+    }
+
     /// Returns the sources with which a relationship was made at a target with other values than there are; none where there
     /// are none. What is no longer wanted is ended whatever it was made with.
     fn outdated_at(&self, relation: Relation<'a>, target: &ElementName) -> Option<&'a OutdatedSources> {
@@ -207,13 +221,49 @@ impl<'a> Planner<'a> {
         let sources: Vec<Node<'a>> = staying(End::Source).collect();
         for target in staying(End::Target) {
             let Some(outdated) = self.outdated_at(relation, &target.element.name) else { continue };
-            for value in sources.iter().filter_map(|source| outdated.get(&source.element.name)).flatten() {
+            let sources =
+                sources.iter().filter(|source| self.reach(self.installed(), source, &target) == Reach::All);
+            for value in sources.filter_map(|source| outdated.get(&source.element.name)).flatten() {
                 if !found.contains(value) {
                     found.push(value.clone());
                 }
             }
         }
         found
+    }
+}
+
+/// The pairs of a relationship that a limited plan leaves as they are.
+#[derive(Default)]
+struct Skipped<'a> {
+    /// Those that are not ended, each with its source first.
+    ended: Vec<(&'a ElementName, &'a ElementName)>,
+    /// Those that are not made.
+    made: Vec<(&'a ElementName, &'a ElementName)>,
+}
+
+impl Skipped<'_> {
+    /// Returns what is not done; nothing where that is nothing.
+    fn change(self, relation: Relation<'_>) -> Option<RelationshipChange> {
+        let known = relation.new.or(relation.old)?;
+        let ends = |pairs: &[(&ElementName, &ElementName)]| {
+            let each = |end: fn(&(&ElementName, &ElementName)) -> ElementName| -> Vec<ElementName> {
+                pairs.iter().map(end).collect::<BTreeSet<_>>().into_iter().collect()
+            };
+            let (sources, targets) = (each(|pair| pair.0.clone()), each(|pair| pair.1.clone()));
+            (!pairs.is_empty()).then_some(Ends { sources, targets })
+        };
+        let (before, after) = (ends(&self.ended), ends(&self.made));
+        let kind = match (&before, &after) {
+            (None, None) => return None,
+            (None, Some(_)) => RelationshipChangeKind::Added,
+            (Some(_), None) => RelationshipChangeKind::Removed,
+            (Some(before), Some(after)) if before != after => RelationshipChangeKind::Moved,
+            _ if relation.changed => RelationshipChangeKind::Changed,
+            _ => RelationshipChangeKind::Renewed,
+        };
+        let (assembly, relationship) = (known.assembly.clone(), known.name.clone());
+        Some(RelationshipChange { assembly, relationship, kind, before, after, values: Vec::new() })
     }
 }
 

@@ -12,6 +12,7 @@ use windlass_plan::Direction;
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::property;
+use crate::HalfMade;
 use crate::rank::least;
 
 /// A resource that exists.
@@ -50,6 +51,8 @@ struct Bond {
     version: usize,
     /// What it was given as its property `peer`.
     peer: Option<String>,
+    /// What is left to undo of it, where it is made in part only.
+    half: Option<HalfMade>,
 }
 
 /// One end of a relationship.
@@ -94,7 +97,20 @@ impl Ground {
 
     /// Returns the relationships that are made.
     pub fn pairs(&self) -> impl Iterator<Item = &PairKey> {
-        self.pairs.keys()
+        self.pairs.iter().filter(|(_, bond)| bond.half.is_none()).map(|(key, _)| key)
+    }
+
+    /// Returns the relationships that are made in part, with what is left to undo of each.
+    pub fn half_made(&self) -> impl Iterator<Item = (&PairKey, &HalfMade)> {
+        self.pairs.iter().filter_map(|(key, bond)| Some((key, bond.half.as_ref()?)))
+    }
+
+    /// Lets a relationship be made in part; it is begun with a value of its property `peer`.
+    pub fn half_make(&mut self, key: &PairKey, half: HalfMade, peer: Option<String>) {
+        if !self.pairs.contains_key(key) {
+            self.tie(key, Direction::Create, peer);
+        }
+        self.pairs.entry(key.clone()).or_default().half = Some(half);
     }
 
     /// Returns how far a resource has come.
@@ -190,6 +206,11 @@ impl Ground {
 
     /// Tells whether a relationship is made.
     pub fn is_made(&self, key: &PairKey) -> bool {
+        self.pairs.get(key).is_some_and(|bond| bond.half.is_none())
+    }
+
+    /// Tells whether a relationship is made, or made in part.
+    pub fn is_tied(&self, key: &PairKey) -> bool {
         self.pairs.contains_key(key)
     }
 
@@ -227,9 +248,11 @@ impl Ground {
             Direction::Create => {
                 let root = key.assembly.assembly();
                 let of = self.versions.iter().rposition(|version| *version.name() == root);
-                self.pairs.insert(key.clone(), Bond { version: of.unwrap_or_default(), peer });
+                // What was begun with a value is finished with it.
+                let peer = self.pairs.remove(key).map_or(peer, |bond| bond.peer);
+                self.pairs.insert(key.clone(), Bond { version: of.unwrap_or_default(), peer, half: None });
             }
-            Direction::Cease => drop(self.pairs.remove(key)),
+            Direction::Cease | Direction::Undo => drop(self.pairs.remove(key)),
         }
         self.loose.remove(key);
     }
@@ -240,14 +263,14 @@ impl Ground {
     ///
     /// An end is not.
     pub fn check_tie(&self, key: &PairKey, direction: Direction) -> Result<(), String> {
-        if direction == Direction::Cease && self.loose.contains(key) {
+        if direction != Direction::Create && self.loose.contains(key) {
             return Ok(());
         }
         for end in self.ends(key, direction) {
             for leaf in &end.leaves {
                 let state = self.state(leaf);
                 // What is not well is cleared away, whatever it was related to.
-                let unwell = matches!(state, State::Failed | State::Broken) && direction == Direction::Cease;
+                let unwell = matches!(state, State::Failed | State::Broken) && direction != Direction::Create;
                 if !unwell && self.rank(leaf) < Some(self.floor(leaf, end.least)) {
                     return Err(format!("{direction:?} of {key:?}: {leaf} is {state}, not {}", end.least));
                 }
@@ -299,7 +322,7 @@ impl Ground {
         key: &PairKey,
         direction: Direction,
     ) -> Result<(), String> {
-        let loose = direction == Direction::Cease && self.loose.contains(key);
+        let loose = direction != Direction::Create && self.loose.contains(key);
         // A step that is made again finds its work done, and moves nothing.
         if loose || from == to || matches!(from, State::Failed | State::Broken) {
             return Ok(());
@@ -367,11 +390,11 @@ impl Ground {
         let known = (0..self.versions.len()).rev().filter(|at| *self.versions[*at].name() == root);
         let of: Vec<usize> = match direction {
             Direction::Create => known.take(1).collect(),
-            Direction::Cease => known.filter(|at| find(at).is_some()).collect(),
+            Direction::Cease | Direction::Undo => known.filter(|at| find(at).is_some()).collect(),
         };
         let declared: Vec<&Relationship> = of.iter().filter_map(find).collect();
         // What came to an end later had no part in what was made before.
-        let made = self.pairs.get(key).filter(|_| direction == Direction::Cease).map(|bond| &bond.version);
+        let made = self.pairs.get(key).filter(|_| direction != Direction::Create).map(|bond| &bond.version);
         let made = made.or(of.first());
         let leaves = |end: &ElementName| -> BTreeSet<ElementName> {
             let all = made.map(|at| self.versions[*at].leaves(end)).unwrap_or_default();
@@ -405,7 +428,7 @@ impl Ground {
         }
         let pairs = self.pairs.iter().filter(|(key, _)| own(&key.assembly)).map(|(key, bond)| {
             let fresh = if self.peer(desired, key) == bond.peer { "up to date" } else { "stale" };
-            (key.clone(), fresh)
+            (key.clone(), if bond.half.is_some() { "half-made" } else { fresh })
         });
         (things, pairs.collect())
     }

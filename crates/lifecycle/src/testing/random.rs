@@ -43,7 +43,7 @@ pub struct Tie {
     pub states: (u8, u8),
     /// Whether the modifiers of source and target are `pre`.
     pub modifiers: (bool, bool),
-    /// Which operations it calls: none (0), of its target (1), or of its source (2).
+    /// Which operations it calls: none (0), of its target (1), of its source (2), or of both (3).
     pub operations: u8,
     /// What it reads of its source: nothing (0), its value (1), or what it publishes (2), as far as it does.
     pub reads: u8,
@@ -76,7 +76,7 @@ fn component() -> impl Strategy<Value = Component> {
 fn tie() -> impl Strategy<Value = Tie> {
     let states = (2..=4_u8, 2..=4_u8);
     let modifiers = (proptest::bool::weighted(0.2), proptest::bool::weighted(0.6));
-    (any::<u8>(), any::<u8>(), states, modifiers, 0..3_u8, 0..3_u8).prop_map(
+    (any::<u8>(), any::<u8>(), states, modifiers, 0..4_u8, 0..3_u8).prop_map(
         |(source, target, states, modifiers, operations, reads)| Tie {
             source,
             target,
@@ -335,11 +335,15 @@ fn promote(element: &mut Element, leads_to: &str) {
 
 fn relationship(assembly: &str, own: &str, ends: (&str, &str), tie: &Tie) -> Relationship {
     let modifier = |pre| if pre { Modifier::Pre } else { Modifier::Post };
-    let call = |operation: &str| OperationCall {
-        end: if tie.operations == 2 { End::Source } else { End::Target },
-        operation: format!("{operation}{}", tie.operations).parse().expect("valid"),
+    let call = |operation: &str, (number, end): (u8, End)| OperationCall {
+        end,
+        operation: format!("{operation}{number}").parse().expect("valid"),
     };
-    let calls = |operation| if tie.operations == 0 { Vec::new() } else { vec![call(operation)] };
+    let calls = |operation| -> Vec<OperationCall> {
+        let both = [(1, End::Target), (2, End::Source)];
+        let called = both.into_iter().filter(|(number, _)| tie.operations & number != 0);
+        called.map(|one| call(operation, one)).collect()
+    };
     let end = |at: &str| vec![Endpoint { element: name(at), capability: None }];
     let state = |rank: u8| State::LADDER[usize::from(rank)];
     let mut properties = IndexMap::new();

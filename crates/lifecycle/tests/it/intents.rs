@@ -90,8 +90,8 @@ fn what_is_replaced_takes_its_readers_along() {
     let topology = pair("r", "live");
     let options = Options { replace: [name("t__a")].into(), ..Options::default() };
     assert_snapshot!(show(&change(&topology, &topology, &options)), @"
-    ~ a reinstalled
-    ~ b reconfigured
+    -/+ a replaced
+    ~ b changed
         in: a.out → (known once a is installed)
 
     b Cease rel: target.Leave
@@ -104,8 +104,8 @@ fn what_is_replaced_takes_its_readers_along() {
     ");
     let topology = pair("r", "r");
     assert_snapshot!(show(&change(&topology, &topology, &options)), @"
-    ~ a reinstalled
-    ~ b reinstalled
+    -/+ a replaced
+    -/+ b replaced
         in: a.out → (known once a is installed)
 
     b Cease rel: target.Leave
@@ -136,9 +136,9 @@ composition:
 fn a_volatile_property_is_reconfigured_and_any_other_reinstalled() {
     let options = Options::default();
     assert_snapshot!(show(&change(&valued("true", "x"), &valued("true", "y"), &options)), @"
-    ~ a reconfigured
+    ~ a changed
         in: x → y
-    ~ b reinstalled
+    -/+ b replaced
         in: x → y
 
     b Stop
@@ -148,9 +148,9 @@ fn a_volatile_property_is_reconfigured_and_any_other_reinstalled() {
     a Reconfigure | b Start
     ");
     assert_snapshot!(show(&change(&valued("false", "x"), &valued("false", "y"), &options)), @"
-    ~ a reinstalled
+    -/+ a replaced
         in: x → y
-    ~ b reinstalled
+    -/+ b replaced
         in: x → y
 
     a Stop | b Stop
@@ -217,7 +217,7 @@ relationships:
 ");
     let node = healable(&topology, &name("t__a__2")).expect("it is a resource").clone();
     assert_snapshot!(show(&change(&topology, &topology, &Options::heal([node.clone()]))), @"
-    ~ a__2 healed
+    ↻ a__2 restarted
 
     b__1 Cease rel: target.Leave | b__2 Cease rel: target.Leave
     a__2 Stop
@@ -229,14 +229,14 @@ relationships:
     current.element(name("t__b__1"), ElementNow::new(State::Inactive, true));
     let planned = change_from(&current, &topology, &topology, &Options::heal([node])).unwrap();
     assert_snapshot!(show(&planned), @"
-    ~ a__2 repaired
+    -/+ a__2 replaced, it has failed
 
     b__1 Cease rel: target.Leave | b__2 Cease rel: target.Leave
     a__2 Uninstall
     a__2 Install
     a__2 Configure
     a__2 Start
-    b__1 Create rel: target.Join | b__2 Create rel: target.Join
+    b__2 Create rel: target.Join
     ");
     assert_snapshot!(healable(&topology, &name("t__a")).unwrap_err().to_string(), @"`t__a` is not a resource, and only resources break: heal `a__1`, `a__2`");
 }
@@ -314,6 +314,59 @@ fn a_target_brings_only_what_it_needs() {
     assert_snapshot!(plan(&situation, &options).unwrap_err().to_string(), @"there is no element `t__x`; there are `a`, `b`, `c`");
 }
 
+/// A changed value reaches the node that is named. The others stay as they are, related as they were, and are listed.
+#[test]
+fn a_target_leaves_the_other_nodes_of_its_cluster_alone() {
+    let cluster = |size: &str| {
+        web(&format!(
+            "composition:
+  web: {{type: resource::r::1.0, quantity: 3, properties: {{size: {{value: '{size}'}}}}}}
+  lb: {{type: resource::r::1.0, properties: {{size: {{value: '{size}'}}}}}}
+relationships:
+  rel:
+    source-capabilities: [web.cap]
+    target-requirements: [lb.req]
+    source-state: Active
+    target-state: Active
+    lifecycle: {{Create: [target.Join], Cease: [target.Leave]}}
+"
+        ))
+    };
+    let options = Options { target: [name("t__web__1")].into(), ..Options::default() };
+    let planned = change(&cluster("1"), &cluster("2"), &options);
+    assert_snapshot!(crate::support::show(&planned.plan), @"
+    s1 lb Cease rel: target.Leave
+    s2 web__1 Stop
+        needs rel: it ends before source web__1 leaves Active
+    s3 web__1 Uninstall
+        needs web__1 is Inactive first
+        after all parts that change are stopped
+    s4 web__1 Install
+        needs web__1 is Absent first
+        after all parts that change are uninstalled
+    s5 web__1 Configure
+        needs web__1 is Installed first
+        after all parts that change are Installed again
+    s6 web__1 Start
+        needs web__1 is Inactive first
+        after all parts that change are Inactive again
+    s7 lb Create rel: target.Join
+        needs rel: what it was before is ended first
+        needs rel: source web__1 must be Active
+    ");
+    assert_snapshot!(format!("{}undone\n{}", planned.diff, planned.undone), @"
+    -/+ web__1 replaced
+        size: 1 → 2
+    undone
+    -/+ web__2 replaced
+        size: 1 → 2
+    -/+ web__3 replaced
+        size: 1 → 2
+    -/+ lb replaced
+        size: 1 → 2
+    ");
+}
+
 /// Two sources and two targets, all related to each other by `rel`.
 fn crossed(target_state: &str, a: &str) -> Topology {
     web(&format!(
@@ -381,7 +434,7 @@ fn pairs_that_were_made_with_other_values_are_made_anew_where_they_are() {
     // An end that goes takes its pairs along, whatever they were made with; the others are made anew all the same.
     let replace = Options { replace: [name("t__a__2")].into(), ..Options::default() };
     assert_snapshot!(show(&at(&current, &replace)), @"
-    ~ a__2 reinstalled
+    -/+ a__2 replaced
     ~ relationship rel made anew (a to b)
         peer: older → new
 
@@ -393,16 +446,14 @@ fn pairs_that_were_made_with_other_values_are_made_anew_where_they_are() {
     a__2 Start
     b__1 Create rel: target.Join | b__2 Create rel: target.Join × 2
     ");
-    // What is healed takes its pairs along, and what is made anew at their targets in the same steps.
+    // What is healed takes its pairs along, and no others.
     assert_snapshot!(show(&at(&current, &Options::heal([name("t__a__1")]))), @"
-    ~ a__1 healed
-    ~ relationship rel made anew (a to b)
-        peer: old → new
+    ↻ a__1 restarted
 
-    b__1 Cease rel: target.Leave × 2 | b__2 Cease rel: target.Leave × 2
+    b__1 Cease rel: target.Leave | b__2 Cease rel: target.Leave
     a__1 Stop
     a__1 Start
-    b__1 Create rel: target.Join × 2 | b__2 Create rel: target.Join × 2
+    b__1 Create rel: target.Join | b__2 Create rel: target.Join
     ");
     let down = Situation {
         current: &current,
@@ -470,5 +521,5 @@ fn another_package_is_installed_anew() {
     let packages = BTreeMap::from([("resource::r::1.0".parse().unwrap(), digest("sha256:new"))]);
     let options = Options { packages, ..Options::default() };
     let planned = change_from(&current, &topology, &topology, &options).unwrap();
-    assert_snapshot!(planned.diff.to_string(), @"~ b reinstalled, its package has changed");
+    assert_snapshot!(planned.diff.to_string(), @"-/+ b replaced, its package has changed");
 }

@@ -1,5 +1,6 @@
 //! A driver whose calls are jobs that change the world of a test.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -23,6 +24,7 @@ pub(super) const KIND: &str = "hand";
 impl Hand {
     async fn act(&self, context: &dyn Context, call: &Call) -> Result<Report, Failure> {
         self.0.announce(call);
+        assert!(!self.0.stumbles(call), "it has stumbled");
         let job = Job::command(call.id.to_string());
         let outcome = context.job("run", job).await.map_err(|failure| match failure {
             JobFailure::Lost(failure) | JobFailure::NotRun(failure) => failure,
@@ -36,8 +38,43 @@ impl Hand {
         if report.natural.is_some() {
             context.checkpoint(0, report).await?;
         }
+        assert!(!self.0.panics(), "it was bad luck");
         Err(Failure::new(FailureKind::Failed, "it was bad luck"))
     }
+}
+
+impl Hand {
+    /// Looks how a part is that nothing is done to: a job tells.
+    async fn check(&self, context: &dyn Context, call: &Call) -> Result<Observed, Failure> {
+        let said = self.0.answer(context, "look", call.element.as_str()).await?;
+        let observation = match said["state"].as_str() {
+            Some("Active") => Observation::Reached,
+            _ => Observation::Differs(said["state"].to_string()),
+        };
+        Ok(Observed { observation, report: Report::settled() })
+    }
+}
+
+impl World {
+    /// Has a job answer a question about something, and sees that the answer is of the same.
+    async fn answer(&self, context: &dyn Context, what: &str, of: &str) -> Result<Value, Failure> {
+        self.asks();
+        let job = Job::command(format!("{what} {of}"));
+        let outcome = context.job(what, job).await.map_err(|failure| match failure {
+            JobFailure::Lost(failure) | JobFailure::NotRun(failure) => failure,
+            _ => Failure::new(FailureKind::Failed, "no outcome"),
+        })?;
+        let said: Value = serde_json::from_str(&outcome.stdout.text()).unwrap_or_default();
+        if said["of"] != of {
+            self.complain(format!("who asks to {what} {of} is answered {said}"));
+        }
+        Ok(said)
+    }
+}
+
+/// Tells whether a call is of no process: somebody looks how things are.
+fn is_check(call: &Call) -> bool {
+    call.id.as_str().split('-').any(|part| part == "p0")
 }
 
 fn report(natural: Option<&str>, out: &Value) -> Report {
@@ -69,6 +106,7 @@ impl Driver for Hand {
             observable: self.0.observable(),
             batch: None,
             timeout: Duration::from_secs(60),
+            names: false,
         })
     }
 
@@ -80,7 +118,12 @@ impl Driver for Hand {
         answers
     }
 
-    async fn observe(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
+    async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {
+        if let [call] = calls
+            && is_check(call)
+        {
+            return vec![self.check(context, call).await];
+        }
         let look = |call: &Call| {
             let (done, natural, out) = self.0.look(call.id.as_str());
             let observation = match &natural {
@@ -94,7 +137,12 @@ impl Driver for Hand {
         calls.iter().map(look).collect()
     }
 
-    async fn discover(&self, _: &dyn Context, _: &Query) -> Result<Vec<Found>, Failure> {
-        Ok(Vec::new())
+    async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure> {
+        let wanted = query.properties.get("what").and_then(Value::as_str).unwrap_or_default();
+        let said = self.0.answer(context, "find", wanted).await?;
+        Ok(vec![Found {
+            natural: said["of"].as_str().unwrap_or_default().to_owned(),
+            properties: BTreeMap::new(),
+        }])
     }
 }

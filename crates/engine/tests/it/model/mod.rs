@@ -1,9 +1,12 @@
-//! Random assemblies, asked for from the real engine on virtual time: calls fail, jobs are lost, processes die, and whoever
-//! looks from outside sees nothing wrong at any call, and all that was asked for in the end.
+//! Random assemblies, asked for from the real engine on virtual time: calls fail, drivers panic, jobs are lost, processes
+//! die or are stopped, and whoever looks from outside sees nothing wrong at any call, and all that was asked for in the end.
 
+mod checks;
 mod driver;
+mod kinds;
 mod session;
 mod two;
+mod weather;
 mod world;
 
 use proptest::prelude::*;
@@ -15,19 +18,19 @@ use windlass_model::record::Effect;
 use windlass_model::{ElementName, State, Topology};
 use windlass_store::Store as _;
 
-use self::session::{Death, Fate, Session};
+use self::session::{Fate, Interruption, Session};
 use self::world::Trouble;
 use crate::support::assembly_name;
 
 /// How many cases of each kind CI tries.
 const CASES: u32 = 40;
 
-/// Something that is asked, and when its process dies.
+/// Something that is asked, and what cuts its process short.
 #[derive(Debug, Clone)]
 struct Wish {
     what: What,
     which: u8,
-    death: Option<Death>,
+    cut: Option<Interruption>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -43,12 +46,20 @@ enum What {
     Retry,
 }
 
-fn death() -> impl Strategy<Value = Option<Death>> {
-    let death = (1..80_u64, any::<bool>()).prop_map(|(batch, keeps_last)| Death { batch, keeps_last });
-    proptest::option::of(death)
+fn interruption() -> impl Strategy<Value = Option<Interruption>> {
+    let death =
+        (1..80_u64, any::<bool>()).prop_map(|(batch, keeps_last)| Interruption::Death { batch, keeps_last });
+    let stop = (0..150_u64, proptest::option::of(0..30_u64))
+        .prop_map(|(soon, now)| Interruption::Stop { soon, now });
+    proptest::option::of(prop_oneof![death, stop])
 }
 
 fn wish() -> impl Strategy<Value = Wish> {
+    wish_cut(interruption())
+}
+
+/// Something that is asked, and is cut short by one of these.
+fn wish_cut(cut: impl Strategy<Value = Option<Interruption>>) -> impl Strategy<Value = Wish> {
     let what = prop_oneof![
         3 => Just(What::One),
         3 => Just(What::Other),
@@ -60,26 +71,38 @@ fn wish() -> impl Strategy<Value = Wish> {
         2 => (2..=4_u8).prop_map(What::Set),
         1 => Just(What::Retry),
     ];
-    (what, any::<u8>(), death()).prop_map(|(what, which, death)| Wish { what, which, death })
+    (what, any::<u8>(), cut).prop_map(|(what, which, cut)| Wish { what, which, cut })
 }
 
 fn trouble() -> impl Strategy<Value = (Trouble, bool)> {
     let effect = prop_oneof![Just(Some(Effect::Once)), Just(Some(Effect::Repeatable)), Just(None)];
     let fails = prop_oneof![Just(0), 2..12_u64];
     let loses = prop_oneof![2 => Just(0), 1 => 3..20_u64];
-    (any::<u64>(), fails, loses, any::<bool>(), effect, any::<bool>(), proptest::bool::weighted(0.2))
-        .prop_map(|(seed, fails, loses, lost_did, effect, observable, moves)| {
+    let rare = || proptest::bool::weighted(0.2);
+    (any::<u64>(), fails, loses, any::<bool>(), effect, any::<bool>(), rare(), rare()).prop_map(
+        |(seed, fails, loses, lost_did, effect, observable, panics, moves)| {
             let luck = Luck { seed, fails, cut: None };
             // Where jobs can't be looked for, one that was on its way is lost enough.
             let loses = if moves { 0 } else { loses };
-            (Trouble { luck, loses, lost_did, effect, observable }, moves)
-        })
+            (Trouble { luck, loses, lost_did, effect, observable, panics, stumbles: 0 }, moves)
+        },
+    )
 }
 
 /// Runs a test on virtual time.
 fn on_virtual_time(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.expect("there are threads").block_on(test);
+}
+
+/// Asks for what some wishes are about, with bad luck, and has what is left of that brought up and taken down.
+async fn come_true(session: &mut Session, wishes: &[Wish], one: &Topology, other: &Topology) {
+    session.luck(false);
+    for wish in wishes {
+        wished(session, wish, one, other).await;
+    }
+    session.settles(one).await;
+    session.goes("t").await;
 }
 
 /// Asks for what a wish is about, if that makes sense now.
@@ -108,12 +131,13 @@ async fn wished(session: &mut Session, wish: &Wish, one: &Topology, other: &Topo
         What::Set(rank) => Ask::SetState(State::LADDER[usize::from(rank)]),
         What::Retry => Ask::Retry { assume: None },
     };
-    match session.ask_and_answer("t", &ask, wish.death).await {
+    match session.ask_and_answer("t", &ask, wish.cut).await {
         Fate::Refused(
             EngineError::Unknown { .. }
             | EngineError::Scale(_)
             | EngineError::NoVersion { .. }
-            | EngineError::GoingDown(_),
+            | EngineError::GoingDown(_)
+            | EngineError::Stopped,
         ) => {}
         Fate::Refused(error) if session.lost.is_empty() => panic!("{error}"),
         _ => {}
@@ -130,35 +154,30 @@ proptest! {
         prop_assume!(has_order(&one) && has_order(&other));
         on_virtual_time(async {
             let mut session = Session::new(trouble, moves);
-            session.luck(false);
-            for wish in &wishes {
-                wished(&mut session, wish, &one, &other).await;
-            }
-            session.settles(&one).await;
-            session.goes("t").await;
+            come_true(&mut session, &wishes, &one, &other).await;
         });
     }
 
     /// From one version to another and back.
     #[test]
-    fn an_upgrade_and_its_way_back((a, b) in versions(), (trouble, moves) in trouble(), deaths in [death(), death(), death()]) {
+    fn an_upgrade_and_its_way_back((a, b) in versions(), (trouble, moves) in trouble(), cuts in [interruption(), interruption(), interruption()]) {
         let (one, other) = (a.topology(), b.topology());
         prop_assume!(has_order(&one) && has_order(&other));
-        on_virtual_time(to_and_fro(&a, &b, trouble, moves, deaths));
+        on_virtual_time(to_and_fro(&a, &b, trouble, moves, cuts));
     }
 }
 
 /// Goes from one version to another and back, with bad luck on the way and good luck at the end.
-async fn to_and_fro(a: &Spec, b: &Spec, trouble: Trouble, moves: bool, deaths: [Option<Death>; 3]) {
+async fn to_and_fro(a: &Spec, b: &Spec, trouble: Trouble, moves: bool, cuts: [Option<Interruption>; 3]) {
     let (one, other) = (a.topology(), b.topology());
     let mut session = Session::new(trouble, moves);
     session.settles(&one).await;
-    for (round, death) in deaths.into_iter().enumerate() {
+    for (round, cut) in cuts.into_iter().enumerate() {
         session.luck(false);
         // Turned round half way, the last time.
         let wanted = if round == 1 { &one } else { &other };
         let ask = Ask::Up(Box::new(session.desired(wanted)));
-        session.ask_and_answer("t", &ask, death).await;
+        session.ask_and_answer("t", &ask, cut).await;
         if round == 0 {
             session.settles(&other).await;
         }

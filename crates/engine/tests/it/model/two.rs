@@ -11,8 +11,8 @@ use windlass_model::template::End;
 use windlass_model::{Modifier, OperationName, Part, State, Template, Topology};
 use windlass_store::StoreError;
 
-use super::session::{Death, Fate, Session};
-use super::{death, on_virtual_time, trouble};
+use super::session::{Fate, Interruption, Session};
+use super::{interruption, on_virtual_time, trouble};
 use crate::support::{assembly_name, element};
 
 /// How many cases CI tries.
@@ -57,22 +57,18 @@ fn linked(spec: &Spec, other: &Topology, pre: bool) -> Option<Topology> {
     Some(Topology::new(assembly_name("t"), elements, relationships))
 }
 
-/// What is asked of both at once, and when each process dies.
+/// What is asked of both at once, and what cuts each process short.
 #[derive(Debug, Clone)]
 struct Round {
     one: u8,
     other: u8,
     which: u8,
-    deaths: (Option<Death>, Option<Death>),
+    cuts: (Option<Interruption>, Option<Interruption>),
 }
 
 fn round() -> impl Strategy<Value = Round> {
-    (0..4_u8, 0..4_u8, any::<u8>(), (death(), death())).prop_map(|(one, other, which, deaths)| Round {
-        one,
-        other,
-        which,
-        deaths,
-    })
+    (0..4_u8, 0..4_u8, any::<u8>(), (interruption(), interruption()))
+        .prop_map(|(one, other, which, cuts)| Round { one, other, which, cuts })
 }
 
 /// Makes what a number asks for.
@@ -98,6 +94,7 @@ fn is_told_to_wait(error: &EngineError) -> bool {
             | E::ReferenceGone { .. }
             | E::Unknown { .. }
             | E::GoingDown(_)
+            | E::Stopped
             | E::Store(StoreError::Held { .. })
     )
 }
@@ -151,8 +148,8 @@ proptest! {
                 session.luck(false);
                 let asks = (ask(&session, round.one, round.which, &one), ask(&session, round.other, round.which, &other));
                 let fates = futures::join!(
-                    session.ask("t", asks.0, round.deaths.0),
-                    session.ask("o", asks.1, round.deaths.1)
+                    session.ask("t", asks.0, round.cuts.0),
+                    session.ask("o", asks.1, round.cuts.1)
                 );
                 for fate in [fates.0, fates.1] {
                     match fate {

@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::Instant;
 use windlass_driver::Call;
 use windlass_executor::Job;
+use windlass_lifecycle::HalfMade;
 use windlass_lifecycle::testing::{Ground, Luck};
 use windlass_model::record::{Assumption, Effect, ElementRecord, PairKey};
 use windlass_model::template::End;
@@ -29,6 +31,10 @@ pub(super) struct Trouble {
     pub(super) effect: Option<Effect>,
     /// Whether the driver can look.
     pub(super) observable: bool,
+    /// Whether the driver panics where a job has failed.
+    pub(super) panics: bool,
+    /// Of how many calls the driver panics in one, before it has run a job; 0 means none.
+    pub(super) stumbles: u64,
 }
 
 /// The world. A clone is the same world.
@@ -44,14 +50,25 @@ struct Inner {
     whole: BTreeSet<AssemblyName>,
     /// What the engine takes for broken, and so clears away whatever it is related to.
     unwell: BTreeSet<ElementName>,
+    /// The last transition of a resource that has done its work, and of which the engine has not heard.
+    unheard: BTreeMap<ElementName, Transition>,
     /// What parts that were not made anew had published before.
     former: BTreeSet<String>,
-    /// What the driver has an id of.
+    /// What there is something of that has to be removed.
     present: BTreeSet<ElementName>,
+    /// Those of them of which no script has told the id: a launch failed before it could.
+    silent: BTreeSet<ElementName>,
+    /// The operations that were called to make relationships, by their numbers, and not undone: whether each has done
+    /// something.
+    joined: BTreeMap<PairKey, BTreeMap<u8, bool>>,
     /// The calls that were made, by id.
     calls: BTreeMap<String, Known>,
     /// The calls whose jobs run now, by id.
     running: BTreeMap<String, Deed>,
+    /// The assemblies whose process is to stop, since when.
+    stopped: BTreeMap<AssemblyName, Instant>,
+    /// How many questions were asked that a job answers, and how many such jobs have begun.
+    asked: [usize; 2],
     wrong: Vec<String>,
 }
 
@@ -72,7 +89,7 @@ struct Known {
 #[derive(Debug, Clone)]
 enum Deed {
     Move(ElementName, Transition),
-    Tie(PairKey, Direction),
+    Tie(PairKey, Direction, u8),
 }
 
 impl World {
@@ -83,10 +100,15 @@ impl World {
             desired: BTreeMap::new(),
             whole: BTreeSet::new(),
             unwell: BTreeSet::new(),
+            unheard: BTreeMap::new(),
             former: BTreeSet::new(),
             present: BTreeSet::new(),
+            silent: BTreeSet::new(),
+            joined: BTreeMap::new(),
             calls: BTreeMap::new(),
             running: BTreeMap::new(),
+            stopped: BTreeMap::new(),
+            asked: [0; 2],
             wrong: Vec::new(),
         })))
     }
@@ -109,6 +131,42 @@ impl World {
         self.lock().trouble.effect.unwrap_or(usual)
     }
 
+    pub(super) fn panics(&self) -> bool {
+        self.lock().trouble.panics
+    }
+
+    /// Tells whether the driver panics now, before it runs a job. What it should do may have been begun without one.
+    pub(super) fn stumbles(&self, call: &Call) -> bool {
+        let mut inner = self.lock();
+        let one_of = inner.trouble.stumbles;
+        let bad = inner.trouble.luck.fails > 0 && inner.trouble.luck.one_of(one_of);
+        bad && inner.fails(call.id.as_str())
+    }
+
+    /// Notes that a question is asked which a job answers.
+    pub(super) fn asks(&self) {
+        self.lock().asked[0] += 1;
+    }
+
+    /// Returns how many questions were asked that a job answers, and how many such jobs have begun.
+    pub(super) fn asked(&self) -> [usize; 2] {
+        self.lock().asked
+    }
+
+    /// Notes that something is wrong.
+    pub(super) fn complain(&self, wrong: String) {
+        self.lock().wrong.push(wrong);
+    }
+
+    /// Notes that the process of an assembly is to stop, or is gone.
+    pub(super) fn stop(&self, name: &AssemblyName, since: Option<Instant>) {
+        let stopped = &mut self.lock().stopped;
+        match since {
+            Some(since) => stopped.insert(name.clone(), since),
+            None => stopped.remove(name),
+        };
+    }
+
     pub(super) fn observable(&self) -> bool {
         self.lock().trouble.observable
     }
@@ -125,6 +183,8 @@ impl World {
         };
         inner.tidy(|element| element.assembly() == name && is_gone(element));
         inner.ground.forget(name.as_str());
+        let Inner { joined, ground, .. } = &mut *inner;
+        joined.retain(|key, _| ground.is_tied(key));
         inner.ground.begin(name.as_str(), (!goes).then_some(desired));
         inner.desired.insert(name.clone(), desired.clone());
         if whole && records.assembly.goal == State::Active {
@@ -151,6 +211,8 @@ impl World {
             Some(Known { failed: true, deed: Deed::Move(element, _), .. }) if inner.is_debris(element) => {
                 Assumption::Failed
             }
+            // What should be done may be done in part.
+            Some(Known { failed: true, deed: Deed::Tie(..), .. }) => Assumption::Failed,
             _ => Assumption::NotDone,
         }
     }
@@ -160,7 +222,8 @@ impl World {
         let inner = self.lock();
         let Some(known) = inner.calls.get(call) else { return (false, None, None) };
         let element = &known.call.element;
-        (known.done, inner.natural(element), published(&inner.ground, element))
+        let natural = inner.present.contains(element).then(|| natural(element));
+        (known.done, natural, published(&inner.ground, element))
     }
 
     /// Takes note of a call before its job is handed over.
@@ -171,7 +234,8 @@ impl World {
             (Action::Operation(operation), Some(pair)) => {
                 let joins = operation.as_str().starts_with("Join");
                 let direction = if joins { Direction::Create } else { Direction::Cease };
-                Deed::Tie(pair.clone(), direction)
+                let number = operation.as_str().as_bytes().last().map_or(0, |digit| digit - b'0');
+                Deed::Tie(pair.clone(), direction, number)
             }
             (Action::Transition(transition), _) => Deed::Move(call.element.clone(), *transition),
             other => panic!("no plan asks for {other:?}"),
@@ -202,8 +266,12 @@ impl World {
         let mut inner = self.lock();
         inner.tidy(|_| true);
         let things = inner.ground.things().iter().filter(|(name, _)| name.assembly() == *root);
-        let pairs = inner.ground.pairs().filter(|key| key.assembly.assembly() == *root);
-        (things.map(|(name, thing)| (name.clone(), thing.state)).collect(), pairs.cloned().collect())
+        let half_made = inner.ground.half_made().map(|(key, _)| key);
+        let pairs = inner.ground.pairs().chain(half_made).filter(|key| key.assembly.assembly() == *root);
+        let things = things.map(|(name, thing)| (name.clone(), thing.state));
+        let debris = inner.present.iter().filter(|name| name.assembly() == *root);
+        let debris = debris.map(|name| (name.clone(), State::Failed));
+        (things.chain(debris).collect(), pairs.cloned().collect())
     }
 }
 
@@ -221,6 +289,10 @@ impl Inner {
     fn begins(&mut self, id: &str) -> Result<(), String> {
         let Some(known) = self.calls.get(id) else { return Err(format!("nobody has called {id}")) };
         let Known { call, deed, done, failed, .. } = known.clone();
+        let by = call.pair.as_ref().map_or(&call.element, |pair| &pair.assembly).assembly();
+        if self.stopped.get(&by).is_some_and(|since| Instant::now() > *since) {
+            return Err(format!("{deed:?} begins after `{by}` was stopped"));
+        }
         let repeats = self.trouble.effect != Some(Effect::Once)
             && (self.trouble.effect == Some(Effect::Repeatable) || matches!(deed, Deed::Move(..)));
         for (other, running) in &self.running {
@@ -238,7 +310,9 @@ impl Inner {
             Deed::Move(..) if failed && repeats => Ok(()),
             Deed::Move(_, Transition::Stop) if failed && self.trouble.observable => Ok(()),
             Deed::Move(element, transition) => self.may_move(element, *transition, &call),
-            Deed::Tie(key, direction) => self.may_tie(key, *direction, &call),
+            // Nobody has seen it fail.
+            Deed::Tie(..) if failed && repeats => Ok(()),
+            Deed::Tie(key, direction, number) => self.may_tie(key, *direction, *number, &call),
         };
         self.running.insert(id.to_owned(), deed);
         checked
@@ -247,13 +321,13 @@ impl Inner {
     /// Checks that two deeds may be done at once.
     fn apart(&self, one: &Deed, other: &Deed) -> Result<(), String> {
         match (one, other) {
-            (Deed::Move(element, transition), Deed::Tie(key, direction))
-            | (Deed::Tie(key, direction), Deed::Move(element, transition)) => {
+            (Deed::Move(element, transition), Deed::Tie(key, direction, _))
+            | (Deed::Tie(key, direction, _), Deed::Move(element, transition)) => {
                 let from = self.state(element);
                 let to = self.after(element, *transition);
                 self.ground.check_beside((element, from, to), key, *direction)
             }
-            (Deed::Tie(a, _), Deed::Tie(b, _)) if a == b => Err(format!("{one:?} beside {other:?}")),
+            (Deed::Tie(a, ..), Deed::Tie(b, ..)) if a == b => Err(format!("{one:?} beside {other:?}")),
             _ => Ok(()),
         }
     }
@@ -282,21 +356,28 @@ impl Inner {
     }
 
     fn may_move(&self, element: &ElementName, transition: Transition, call: &Call) -> Result<(), String> {
+        if self.unheard.get(element) == Some(&transition) {
+            // A stop came before its loss was looked into: it is called again.
+            return Ok(());
+        }
         let state = self.ground.state(element);
         let has_created = call.package.name().to_string() == CREATED;
         let nothing = state == State::Absent || state == State::Failed && !self.present.contains(element);
-        let debris = self.is_debris(element);
+        // Whether anything is left of it, nobody may know; of what was stopped before it was known to have begun, neither.
+        let failed = state == State::Failed || state == State::Absent && self.unwell.contains(element);
         let fits = match transition {
             Transition::Create => nothing,
             Transition::Install if has_created => state == State::Created,
             Transition::Install => nothing,
             Transition::Configure => state == State::Installed,
             Transition::Start => state == State::Inactive,
+            // A Stop that was cut short is called again, whether or not it had done its work.
+            Transition::Stop if state == State::Inactive => self.unwell.contains(element),
             Transition::Stop | Transition::Reconfigure => state == State::Active,
             // Whether the job that was to install it has begun to, nobody knows.
             Transition::Uninstall if state == State::Created => self.unwell.contains(element),
-            Transition::Uninstall => debris || matches!(state, State::Installed | State::Inactive),
-            Transition::Delete => debris || state == State::Created,
+            Transition::Uninstall => failed || matches!(state, State::Installed | State::Inactive),
+            Transition::Delete => failed || state == State::Created,
             _ => false,
         };
         if !fits {
@@ -324,10 +405,11 @@ impl Inner {
         Ok(())
     }
 
-    fn may_tie(&self, key: &PairKey, direction: Direction, call: &Call) -> Result<(), String> {
+    fn may_tie(&self, key: &PairKey, direction: Direction, number: u8, call: &Call) -> Result<(), String> {
         let made = direction == Direction::Create;
-        if self.ground.is_made(key) == made && !self.ground.hangs(key) {
-            return Err(format!("{direction:?} of {key:?}, which is so already"));
+        let called = self.joined.get(key).and_then(|joined| joined.get(&number));
+        if called.is_some() == made && !self.ground.hangs(key) {
+            return Err(format!("{direction:?} {number} of {key:?}, which is so already: {called:?}"));
         }
         self.ground.check_tie(key, direction)?;
         if made && call.element.assembly() != key.assembly.assembly() {
@@ -337,9 +419,13 @@ impl Inner {
             }
         }
         let peer = peer_of(call);
-        if !made && self.ground.made_with(key) != peer.as_ref() {
+        let has_begun = self.ground.is_tied(key) && !self.ground.hangs(key);
+        if (!made || has_begun) && self.ground.made_with(key) != peer.as_ref() {
             let before = self.ground.made_with(key);
-            return Err(format!("{key:?} is ended with {peer:?}, and was made with {before:?}"));
+            return Err(format!("{direction:?} of {key:?} with {peer:?}, and it was begun with {before:?}"));
+        }
+        if has_begun {
+            return Ok(());
         }
         // A source that waits for a newer value is related anew when it has it.
         let newest = |input: &&String| {
@@ -373,9 +459,9 @@ impl Inner {
         reads
     }
 
-    /// Returns the driver's id of a resource, if there is anything of it.
+    /// Returns what a script tells of a resource's id, if there is anything of it.
     fn natural(&self, element: &ElementName) -> Option<String> {
-        self.present.contains(element).then(|| format!("n-{}", element.local()))
+        (self.present.contains(element) && !self.silent.contains(element)).then(|| natural(element))
     }
 
     /// Lets a call come to its end.
@@ -395,10 +481,16 @@ impl Inner {
         // Made again, it finds its work done.
         let well = done || lost || !fails;
         let out = match deed {
-            Deed::Move(element, transition) if !done => self.moves(&element, transition, id, well),
-            Deed::Tie(key, direction) if !done && well => {
+            Deed::Move(element, transition) if !done => {
+                self.unheard.remove(&element);
+                if lost {
+                    self.unheard.insert(element.clone(), transition);
+                }
+                self.moves(&element, transition, id, well)
+            }
+            Deed::Tie(key, direction, number) if !done => {
                 let peer = peer_of(&known.call);
-                self.ground.tie(&key, direction, peer);
+                self.ties(&key, direction, number, well, peer);
                 None
             }
             _ => None,
@@ -412,6 +504,65 @@ impl Inner {
         let out = out.or_else(|| published(&self.ground, &element));
         let natural = self.natural(&element);
         Ending::Exited(i32::from(!well), json!({ "natural": natural, "out": out }).to_string())
+    }
+
+    /// Lets a call fail that has run no job. Tells whether it does: what was done before stays done.
+    fn fails(&mut self, id: &str) -> bool {
+        let Some(known) = self.calls.get_mut(id).filter(|known| !known.done && !known.failed) else {
+            return false;
+        };
+        known.failed = true;
+        let (call, deed) = (known.call.clone(), known.deed.clone());
+        match deed {
+            Deed::Move(element, transition) => drop(self.moves(&element, transition, id, false)),
+            Deed::Tie(key, direction, number) => self.ties(&key, direction, number, false, peer_of(&call)),
+        }
+        true
+    }
+
+    /// Stops a call half way: of what was being made, half is there.
+    fn stops(&mut self, id: &str) {
+        self.running.remove(id);
+        let Some(known) = self.calls.get_mut(id).filter(|known| !known.done) else { return };
+        known.failed = true;
+        let (call, deed) = (known.call.clone(), known.deed.clone());
+        if let Deed::Tie(key, direction, number) = &deed {
+            return self.ties(key, *direction, *number, false, peer_of(&call));
+        }
+        let Deed::Move(element, Transition::Create | Transition::Install) = deed else { return };
+        let package = call.package.name().to_string();
+        self.ground.set(&element, State::Failed);
+        self.ground.know(&element, &package);
+        self.unwell.insert(element.clone());
+        self.present.insert(element);
+    }
+
+    /// Does an operation of a relationship, or fails to: what it should do may be done all the same.
+    fn ties(&mut self, key: &PairKey, direction: Direction, number: u8, well: bool, peer: Option<String>) {
+        let acts = well || self.trouble.luck.one_of(2);
+        if self.ground.hangs(key) && !self.ground.is_tied(key) {
+            self.joined.remove(key);
+        }
+        let joined = self.joined.entry(key.clone()).or_default();
+        match direction {
+            Direction::Create => drop(joined.insert(number, acts)),
+            _ if well => drop(joined.remove(&number)),
+            _ => {
+                joined.entry(number).and_modify(|joined| *joined &= !acts);
+            }
+        }
+        let desired = self.desired.get(&key.assembly.assembly());
+        let found = desired.and_then(|it| it.relationship(&key.assembly, key.relationship.as_str()));
+        let all = found.map_or(1, |relationship| relationship.create.len());
+        let is_whole = direction == Direction::Create && well && joined.len() >= all;
+        if joined.is_empty() {
+            self.joined.remove(key);
+            self.ground.tie(key, Direction::Cease, None);
+        } else if is_whole {
+            self.ground.tie(key, Direction::Create, peer);
+        } else {
+            self.ground.half_make(key, HalfMade::default(), peer);
+        }
     }
 
     /// Does a transition, or fails to. Returns what it publishes.
@@ -429,12 +580,17 @@ impl Inner {
             let launches = matches!(transition, Transition::Create | Transition::Install);
             self.ground.set(element, to);
             if launches && self.trouble.luck.one_of(2) {
-                self.present.insert(element.clone());
+                if self.present.insert(element.clone()) && self.trouble.luck.one_of(2) {
+                    self.silent.insert(element.clone());
+                }
                 self.ground.know(element, &call.package.name().to_string());
             }
             if to == State::Failed {
                 self.unwell.insert(element.clone());
             }
+            return None;
+        }
+        if from == State::Absent && matches!(transition, Transition::Uninstall | Transition::Delete) {
             return None;
         }
         let to = match transition {
@@ -447,8 +603,11 @@ impl Inner {
             _ => self.after(element, transition),
         };
         self.ground.set(element, to);
+        let ground = &self.ground;
+        self.joined.retain(|key, _| ground.is_tied(key));
         if to == State::Absent {
             self.present.remove(element);
+            self.silent.remove(element);
             self.unwell.remove(element);
             return None;
         }
@@ -459,6 +618,7 @@ impl Inner {
         let desired = self.desired.get(&element.assembly())?.clone();
         if matches!(transition, Transition::Create | Transition::Install) {
             self.present.insert(element.clone());
+            self.silent.remove(element);
             self.ground.know(element, &call.package.name().to_string());
         }
         if matches!(transition, Transition::Install | Transition::Reconfigure) {
@@ -473,6 +633,11 @@ impl Inner {
         }
         published(&self.ground, element)
     }
+}
+
+/// Returns the driver's id of a resource.
+fn natural(element: &ElementName) -> String {
+    format!("n-{}", element.local())
 }
 
 /// Returns what an operation of a relationship is given as `peer`.
@@ -493,9 +658,18 @@ fn published(ground: &Ground, element: &ElementName) -> Option<String> {
     }
 }
 
+/// Returns what a job is to tell, if it does no more than that.
+fn question(job: &Job) -> Option<&str> {
+    job.program.strip_prefix("look ").or_else(|| job.program.strip_prefix("find "))
+}
+
 impl runtime::World for World {
     fn begins(&self, job: &Job) -> Duration {
         let mut inner = self.lock();
+        if question(job).is_some() {
+            inner.asked[1] += 1;
+            return Duration::from_millis(1 + inner.trouble.luck.draw() % 300);
+        }
         if let Err(wrong) = inner.begins(&job.program) {
             inner.wrong.push(wrong);
         }
@@ -503,6 +677,19 @@ impl runtime::World for World {
     }
 
     fn ends(&self, job: &Job) -> Ending {
-        self.lock().ends(&job.program)
+        let mut inner = self.lock();
+        match question(job) {
+            Some(of) => {
+                let state = of.parse().map(|element: ElementName| inner.ground.state(&element).to_string());
+                Ending::Exited(0, json!({ "of": of, "state": state.unwrap_or_default() }).to_string())
+            }
+            None => inner.ends(&job.program),
+        }
+    }
+
+    fn stops(&self, job: &Job) {
+        if question(job).is_none() {
+            self.lock().stops(&job.program);
+        }
     }
 }

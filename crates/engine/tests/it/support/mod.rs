@@ -23,7 +23,7 @@ use windlass_model::{
     Transitions,
 };
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_store::testing::{CountingEntropy, Cut, Graveyard, MemoryStore};
+use windlass_store::testing::{CountingEntropy, Cut, Graveyard, MemoryStore, SkewedClock};
 use windlass_store::{Batch, Holder, Snapshot, Store};
 
 use self::puppet::{Puppet, Strings};
@@ -55,6 +55,10 @@ impl Places for OnePlace {
         Ok(Arc::new(self.0.clone()))
     }
 
+    fn free_space(&self) -> Option<u64> {
+        self.0.free_space()
+    }
+
     async fn runtimes(&self) -> Result<Vec<Arc<dyn Runtime>>, String> {
         Ok(vec![Arc::new(self.0.clone())])
     }
@@ -71,6 +75,8 @@ pub(crate) struct Rig {
     lives: std::sync::atomic::AtomicU32,
     pub(crate) options: Options,
     pub(crate) home: String,
+    /// The machine that the next engines are on: its name, and by how many milliseconds its clock is wrong.
+    pub(crate) machine: Option<(String, i64)>,
 }
 
 impl Rig {
@@ -104,12 +110,18 @@ impl Rig {
             lives: std::sync::atomic::AtomicU32::new(1),
             options: Options { parallelism: 8, ..Options::default() },
             home: "here:/project".to_owned(),
+            machine: None,
         }
     }
 
     /// Makes an engine, as a new process of the operating system would.
     pub(crate) fn engine(&self) -> (Engine, Holder) {
         self.engine_of(self.store.clone(), self.jobs.clone())
+    }
+
+    /// Returns the store as a machine has it whose clock is wrong by so many milliseconds.
+    pub(crate) fn store_at(&self, millis: i64) -> MemoryStore {
+        self.store.clone().with_clock(Arc::new(SkewedClock::new(self.clock.clone(), millis)))
     }
 
     /// Makes an engine that dies at one of its batches.
@@ -123,12 +135,17 @@ impl Rig {
         let life = self.lives.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let mut holder = Holder::current("test");
         holder.pid = life;
+        let mut clock = self.clock.clone();
+        if let Some((name, millis)) = &self.machine {
+            (holder.host, holder.realm) = (name.clone(), name.clone());
+            clock = Arc::new(SkewedClock::new(clock, *millis));
+        }
         let engine = Engine {
-            store: Arc::new(store),
+            store: Arc::new(store.with_clock(clock.clone())),
             means: Means {
                 drivers: self.drivers.clone(),
                 places: Arc::new(OnePlace(jobs)),
-                clock: self.clock.clone(),
+                clock,
                 entropy: Arc::new(CountingEntropy::seeded(u64::from(life))),
                 home: self.home.clone(),
             },
@@ -263,6 +280,12 @@ impl Sketch {
         self
     }
 
+    /// Lets a resource declare Create and Delete.
+    pub(crate) fn creatable(mut self, resource: &str) -> Self {
+        self.resource(resource).transitions.extend([Transition::Create, Transition::Delete]);
+        self
+    }
+
     /// Lets all resources declare Adopt.
     pub(crate) fn adoptable(mut self) -> Self {
         let resources = self.elements.iter_mut().filter(|e| e.kind == ElementKind::Resource);
@@ -352,6 +375,14 @@ impl Sketch {
             cease: vec![call(End::Target, "Leave")],
             origin: None,
         });
+        self
+    }
+
+    /// Lets the last relationship be ended by an operation of each end.
+    pub(crate) fn left_by_both(mut self) -> Self {
+        let leave = |end| OperationCall { end, operation: "Leave".parse().expect("valid") };
+        let last = self.relationships.last_mut().expect("there is one");
+        last.cease = vec![leave(End::Target), leave(End::Source)];
         self
     }
 

@@ -11,10 +11,10 @@ use windlass_driver::{
     Call, Context, Driver, JobFailure, Nature, Observation, Observed, Package, Report, Settled,
 };
 use windlass_executor::Job;
-use windlass_model::Action;
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure, FailureKind};
 use windlass_model::resolve::text_of;
+use windlass_model::{Action, Transition};
 use windlass_source::Diagnostic;
 
 /// What a call does, once.
@@ -22,6 +22,8 @@ use windlass_source::Diagnostic;
 pub(crate) enum Act {
     /// Runs its job, then says that it failed.
     Fail,
+    /// Runs its job, then says that it can't be served, and so has done nothing.
+    Refuse,
     /// Runs its job, then is on its way; looking at it says so this many times more.
     Converge(u32),
     /// Runs its job, then publishes this.
@@ -30,6 +32,10 @@ pub(crate) enum Act {
     PublishMore(&'static str, Value),
     /// Makes an id durable, then fails.
     CheckpointThenFail(&'static str),
+    /// Runs its job, then panics.
+    Panic(&'static str),
+    /// Runs its job, then hears nothing any more.
+    Hang,
 }
 
 /// The strings of the puppet: what calls do, what looking says, and what has been called.
@@ -48,6 +54,7 @@ struct State {
     at_once: usize,
     most_at_once: usize,
     observable: bool,
+    names: bool,
 }
 
 impl Strings {
@@ -67,6 +74,11 @@ impl Strings {
         let mut state = self.lock();
         state.observable = true;
         state.sights.entry(call.to_owned()).or_default().push_back(sight);
+    }
+
+    /// Lets Install choose ids that nobody else can tell.
+    pub(crate) fn name_themselves(&self) {
+        self.lock().names = true;
     }
 
     /// Returns all calls so far, in order: `B Configure`, with the attempt when it is not the first.
@@ -117,12 +129,14 @@ impl Puppet {
         self.0.lock().at_once -= 1;
         outcome?;
         let act = self.0.lock().acts.get_mut(&title).and_then(VecDeque::pop_front);
-        let natural = Some(format!("n-{}", call.element.local()));
+        let tells = !self.0.lock().names || call.action == Action::Transition(Transition::Install);
+        let natural = tells.then(|| format!("n-{}", call.element.local()));
         match act {
             None => Ok(Report { natural, ..Report::settled() }),
             Some(Act::Fail) => {
                 Err(Failure::new(FailureKind::Failed, "it was told to fail").with_detail("details"))
             }
+            Some(Act::Refuse) => Err(Failure::new(FailureKind::Refused, "it was told to refuse")),
             Some(Act::Converge(times)) => {
                 let mut state = self.0.lock();
                 let sights = state.sights.entry(title).or_default();
@@ -137,6 +151,8 @@ impl Puppet {
                 let path = format!("interfaces.properties.signals.{output}");
                 Ok(Report { natural, updates: json!({ "$set": { path: value } }), ..Report::settled() })
             }
+            Some(Act::Panic(message)) => panic!("{message}"),
+            Some(Act::Hang) => std::future::pending().await,
             Some(Act::CheckpointThenFail(id)) => {
                 context.checkpoint(0, Report { natural: Some(id.to_owned()), ..Report::settled() }).await?;
                 Err(Failure::new(FailureKind::Failed, "it failed later"))
@@ -159,9 +175,11 @@ impl Driver for Puppet {
         Vec::new()
     }
 
-    fn nature(&self, _: &Package, _: &Action) -> Option<Nature> {
-        let observable = self.0.lock().observable;
-        Some(Nature { effect: self.0.effect, observable, batch: None, timeout: Duration::from_secs(60) })
+    fn nature(&self, _: &Package, action: &Action) -> Option<Nature> {
+        let State { observable, names, .. } = *self.0.lock();
+        let names = names && *action == Action::Transition(Transition::Install);
+        let timeout = Duration::from_secs(60);
+        Some(Nature { effect: self.0.effect, observable, batch: None, timeout, names })
     }
 
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {

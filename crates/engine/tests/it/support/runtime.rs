@@ -22,6 +22,9 @@ pub(crate) trait World: Send + Sync {
 
     /// A job has come to its end: it does what it does now.
     fn ends(&self, job: &Job) -> Ending;
+
+    /// A job was stopped half way.
+    fn stops(&self, job: &Job);
 }
 
 /// How a job comes to its end.
@@ -49,11 +52,19 @@ struct Table {
     effects: Vec<String>,
     /// Jobs that are lost: those of these programs, so many times.
     losses: BTreeMap<String, u32>,
-    submitted: Vec<JobId>,
+    /// The room on the disk; none where that is not known.
+    free: Option<u64>,
+    /// Programs whose answers find no room on the disk.
+    cut: Vec<String>,
+    /// How long jobs of these programs take.
+    durations: BTreeMap<String, Duration>,
+    submitted: Vec<(tokio::time::Instant, JobId)>,
+    /// Whether it can't be reached by those who ask what there is.
+    unreachable: bool,
 }
 
 enum Slot {
-    Running,
+    Running(Box<Job>),
     Ended(Box<Outcome>),
     Gone,
 }
@@ -78,9 +89,33 @@ impl Jobs {
         *self.lock().losses.entry(program.to_owned()).or_default() += 1;
     }
 
+    /// Lets each job of a program take so long.
+    pub(crate) fn last(&self, program: &str, duration: Duration) {
+        self.lock().durations.insert(program.to_owned(), duration);
+    }
+
     /// Lets no more jobs be lost.
     pub(crate) fn lose_none(&self) {
         self.lock().losses.clear();
+    }
+
+    /// Says how much room is left on the disk.
+    pub(crate) fn leave_room(&self, free: Option<u64>) {
+        self.lock().free = free;
+    }
+
+    pub(crate) fn free_space(&self) -> Option<u64> {
+        self.lock().free
+    }
+
+    /// Lets the disk be full when a program answers, which does its work.
+    pub(crate) fn cut_answers_of(&self, program: &str) {
+        self.lock().cut.push(program.to_owned());
+    }
+
+    /// Lets nobody find out what jobs there are, or does again.
+    pub(crate) fn unreachable(&self, unreachable: bool) {
+        self.lock().unreachable = unreachable;
     }
 
     /// Returns what jobs did, in order of their ends.
@@ -90,7 +125,12 @@ impl Jobs {
 
     /// Returns the ids of all jobs ever submitted.
     pub(crate) fn submitted(&self) -> Vec<String> {
-        self.lock().submitted.iter().map(ToString::to_string).collect()
+        self.lock().submitted.iter().map(|(_, id)| id.to_string()).collect()
+    }
+
+    /// Returns how many jobs were submitted after a time.
+    pub(crate) fn submitted_after(&self, time: tokio::time::Instant) -> usize {
+        self.lock().submitted.iter().filter(|(at, _)| *at > time).count()
     }
 
     /// Returns how many jobs have not been removed.
@@ -108,8 +148,13 @@ impl Jobs {
     }
 
     async fn execute(self, id: JobId, job: Job) {
-        let takes = self.world.as_ref().map_or(TAKES, |world| world.begins(&job));
+        let takes = self.lock().durations.get(&job.program).copied().unwrap_or(TAKES);
+        let takes = self.world.as_ref().map_or(takes, |world| world.begins(&job));
+        let started = self.outcome(End::Exited(0)).ended;
         tokio::time::sleep(takes).await;
+        if !matches!(self.state(&id), Found::Running) {
+            return;
+        }
         let ending = self.world.as_ref().map(|world| world.ends(&job));
         let program = job.program;
         let slot = match ending {
@@ -117,16 +162,21 @@ impl Jobs {
             Some(Ending::Exited(code, stdout)) => {
                 let mut outcome = self.outcome(End::Exited(code));
                 outcome.stdout = Captured::whole(stdout);
+                outcome.started = Some(started);
                 Some(Slot::Ended(Box::new(outcome)))
             }
             None => None,
         };
-        let outcome = self.outcome(End::Exited(0));
+        let mut outcome = self.outcome(End::Exited(0));
+        if self.lock().cut.contains(&program) {
+            outcome.stdout = Captured::new(*b"", *b"", 12);
+        }
+        outcome.started = Some(started);
         if let Some(slot) = slot {
             self.lock().jobs.insert(id, slot);
         } else {
             let mut table = self.lock();
-            let running = matches!(table.jobs.get(&id), Some(Slot::Running));
+            let running = matches!(table.jobs.get(&id), Some(Slot::Running(_)));
             if running && let Some(times @ 1..) = table.losses.get_mut(&program) {
                 *times -= 1;
                 table.jobs.insert(id, Slot::Gone);
@@ -141,7 +191,7 @@ impl Jobs {
     fn state(&self, id: &JobId) -> Found {
         match self.lock().jobs.get(id) {
             None => Found::Never,
-            Some(Slot::Running) => Found::Running,
+            Some(Slot::Running(_)) => Found::Running,
             Some(Slot::Ended(outcome)) => Found::Ended(outcome.clone()),
             Some(Slot::Gone) => Found::Gone,
         }
@@ -164,8 +214,8 @@ impl Runtime for Jobs {
         }
         let mut table = self.lock();
         if !table.jobs.contains_key(id) {
-            table.jobs.insert(id.clone(), Slot::Running);
-            table.submitted.push(id.clone());
+            table.jobs.insert(id.clone(), Slot::Running(Box::new(job.clone())));
+            table.submitted.push((tokio::time::Instant::now(), id.clone()));
             tokio::spawn(self.clone().execute(id.clone(), job.clone()));
         }
         Ok(())
@@ -192,9 +242,13 @@ impl Runtime for Jobs {
     }
 
     async fn cancel(&self, id: &JobId, _: Duration) -> Result<(), RuntimeError> {
-        let outcome = self.outcome(End::Cancelled);
-        if let Some(slot @ Slot::Running) = self.lock().jobs.get_mut(id) {
-            *slot = Slot::Ended(Box::new(outcome));
+        let outcome = Slot::Ended(Box::new(self.outcome(End::Cancelled)));
+        let stopped = match self.lock().jobs.get_mut(id) {
+            Some(slot @ Slot::Running(_)) => Some(std::mem::replace(slot, outcome)),
+            _ => None,
+        };
+        if let (Some(world), Some(Slot::Running(job))) = (&self.world, stopped) {
+            world.stops(&job);
         }
         self.changed.notify_waiters();
         Ok(())
@@ -206,6 +260,11 @@ impl Runtime for Jobs {
     }
 
     async fn list(&self, _: &Owner) -> Result<Vec<JobId>, RuntimeError> {
-        Ok(self.lock().jobs.keys().cloned().collect())
+        let table = self.lock();
+        if table.unreachable {
+            let problem = "nobody answers".to_owned();
+            return Err(RuntimeError::Unavailable { runtime: self.kind().to_owned(), problem });
+        }
+        Ok(table.jobs.keys().cloned().collect())
     }
 }

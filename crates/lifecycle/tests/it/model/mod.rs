@@ -1,11 +1,13 @@
 //! Random assemblies, planned and carried out by an interpreter of plans, with failures and cuts.
 
+mod limited;
 mod run;
 mod world;
 
 use proptest::prelude::*;
 use windlass_lifecycle::Options;
 use windlass_lifecycle::testing::{Component, Ground, Luck, Spec, Tie, few, has_order, versions};
+use windlass_model::assembly::Element;
 use windlass_model::{ElementName, State, Topology};
 
 use self::world::World;
@@ -29,7 +31,9 @@ fn settles(world: &mut World, topology: &Topology) {
 
 fn goes(world: &mut World) {
     assert!(world.go(None, &Options::default(), Luck::GOOD));
-    assert_eq!((world.ground.things().len(), world.ground.pairs().count()), (0, 0));
+    let tied = world.ground.pairs().count() + world.ground.half_made().count();
+    assert_eq!((world.ground.things().len(), tied), (0, 0));
+    assert!(world.debris.is_empty(), "{:?}", world.debris);
 }
 
 /// Goes from one version to another and back, with bad luck on the way and good luck at the end.
@@ -164,6 +168,39 @@ proptest! {
     ) {
         prop_assume!(has_order(&a.topology()) && has_order(&b.topology()));
         to_and_fro(&a, &b, Luck { seed, fails, cut });
+    }
+
+    /// A plan with a target has steps for it and for what it needs and isn't there, and lists what else there is to do.
+    #[test]
+    fn a_target_touches_what_it_needs_and_nothing_else(
+        (a, b) in versions(),
+        seed in any::<u64>(),
+        which in any::<u8>(),
+        cut in proptest::option::of(0..60_usize),
+        fails in prop_oneof![Just(0), 2..8_u64],
+        replaces in any::<bool>(),
+    ) {
+        prop_assume!(has_order(&a.topology()) && has_order(&b.topology()));
+        let (a, b) = (a.topology(), b.topology());
+        let mut world = World::default();
+        world.go(Some(&a), &Options::default(), Luck { seed, fails, cut });
+        let parts: Vec<&Element> = b.elements().iter().filter(|part| part.parent.is_some()).collect();
+        prop_assume!(!parts.is_empty());
+        let one = parts[usize::from(which) % parts.len()].name.clone();
+        let replace = if replaces { [one.clone()].into() } else { [].into() };
+        let options = Options { target: [one.clone()].into(), replace, ..Options::default() };
+        let planned = world.plan(Some(&b), &options).expect("there is a plan");
+        world.check_limited(&planned, &b, &one);
+        let whole = world.clone();
+        let well = world.go(Some(&b), &options, Luck { seed, ..Luck::GOOD });
+        prop_assert!(well);
+        world.check_undone(&planned, &b);
+        settles(&mut world, &b);
+        // The same with bad luck on the way.
+        let mut world = whole;
+        world.go(Some(&b), &options, Luck { seed, fails: 3, cut });
+        settles(&mut world, &b);
+        goes(&mut world);
     }
 
     /// Any state can be asked for from any other; replacing and healing end where they began.

@@ -3,9 +3,11 @@
 
 use std::collections::HashSet;
 
+use windlass_lifecycle::HalfMade;
 use windlass_lifecycle::testing::{Ground, Luck};
-use windlass_model::assembly::Element;
+use windlass_model::assembly::{Element, OperationCall};
 use windlass_model::record::PairKey;
+use windlass_model::template::End;
 use windlass_model::{ElementName, State, StepId, Topology, Transition, Transitions};
 use windlass_plan::{Direction, Plan, Relate, Side, Step, WaitKind, Work};
 
@@ -108,7 +110,10 @@ impl<'a> Run<'a> {
                 holds(self.world.ground.check_step(element, *from, *to));
             }
             Work::Relate(_) if self.meets_the_fallen(step.work) => return Fared::Badly,
-            Work::Relate(_) => self.check_ends(step.work),
+            Work::Relate(relate) => {
+                self.check_ends(step.work);
+                self.check_half_made(relate);
+            }
             _ => {}
         }
         Fared::Running
@@ -154,9 +159,61 @@ impl<'a> Run<'a> {
             source: source.name.clone(),
             target: target.clone(),
         };
-        let made = *direction == Direction::Create;
-        let open = sources.map(key).filter(|key| self.world.ground.is_made(key) != made);
-        (*direction, open.filter(|key| !made || !self.is_stuck(key)).collect())
+        let ground = &self.world.ground;
+        let is_open = |key: &PairKey| match direction {
+            Direction::Create => !ground.is_made(key) && !self.is_stuck(key),
+            Direction::Cease => ground.is_tied(key),
+            Direction::Undo => ground.is_tied(key) && !ground.is_made(key),
+        };
+        (*direction, sources.map(key).filter(is_open).collect())
+    }
+
+    /// What is in doubt of a relationship is undone before it is made, and of what is made in part what has been done is undone.
+    fn check_half_made(&self, relate: &Relate) {
+        let (direction, keys) = self.keys(&Work::Relate(Box::new(relate.clone())));
+        let half_made = self.world.ground.half_made().filter(|(key, _)| keys.contains(key));
+        for (key, half) in half_made {
+            match direction {
+                Direction::Create => assert_eq!(half.in_doubt, 0, "{key:?} is gone on with in doubt"),
+                Direction::Cease => assert_eq!(relate.operations, half.undo, "{key:?}"),
+                Direction::Undo => assert_eq!(relate.operations, half.undo[..half.in_doubt], "{key:?}"),
+            }
+        }
+    }
+
+    /// Makes or ends a relationship in part.
+    fn fail_to_tie(&mut self, key: &PairKey, direction: Direction, peer: Option<String>) {
+        match direction {
+            Direction::Create if self.luck.one_of(2) => {
+                let call = |number: u8| OperationCall {
+                    end: End::Target,
+                    operation: format!("Leave{number}").parse().expect("valid"),
+                };
+                let many = self.luck.draw() % 3;
+                let undo: Vec<OperationCall> =
+                    (1..=2).take(usize::try_from(many).unwrap_or(0)).map(call).collect();
+                let in_doubt = usize::from(self.luck.one_of(2)).min(undo.len());
+                self.world.ground.half_make(key, HalfMade { undo, in_doubt }, peer);
+            }
+            Direction::Cease if self.world.ground.is_made(key) && self.luck.one_of(2) => {
+                self.world.half_ended.insert(key.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes or ends a relationship, or undoes what is in doubt of it.
+    fn tie(&mut self, key: &PairKey, direction: Direction, peer: Option<String>) {
+        self.world.half_ended.remove(key);
+        let half = self.world.ground.half_made().find(|(known, _)| *known == key);
+        let half = half.map(|(_, half)| half.clone()).filter(|_| direction == Direction::Undo);
+        match half {
+            Some(HalfMade { undo, in_doubt }) if in_doubt < undo.len() => {
+                let half = HalfMade { undo: undo[in_doubt..].to_vec(), in_doubt: 0 };
+                self.world.ground.half_make(key, half, peer);
+            }
+            _ => self.world.ground.tie(key, direction, peer),
+        }
     }
 
     /// Tells whether the source of a relationship has not got where it was to get, and is too low for it, or does not have what
@@ -229,9 +286,14 @@ impl<'a> Run<'a> {
                 }
                 let (direction, keys) = self.keys(work);
                 let some_are_left = self.leaves_some_out(work);
-                for key in if well || some_are_left { keys } else { Vec::new() } {
-                    let peer = self.peer(&key, direction);
-                    self.world.ground.tie(&key, direction, peer);
+                let met = self.meets_the_fallen(work);
+                for key in keys {
+                    let peer = if met { None } else { self.peer(&key, direction) };
+                    if well || some_are_left {
+                        self.tie(&key, direction, peer);
+                    } else if !met {
+                        self.fail_to_tie(&key, direction, peer);
+                    }
                 }
             }
             _ => {}
@@ -261,6 +323,19 @@ impl<'a> Run<'a> {
         let version = self.world.versions.len().saturating_sub(1);
         let process = self.world.process;
         let failed = (!well).then(|| calls.iter().next().map_or(from, |call| call.on_failure(from)));
+        let launch = calls.iter().find(|call| matches!(call, Transition::Create | Transition::Install));
+        if let Some(launch) = launch {
+            assert!(!self.world.debris.contains(element), "{launch} of {element} on what the last has left");
+            let record = self.world.records.entry(element.clone()).or_default();
+            let acted = !well && !self.luck.one_of(4);
+            record.attempted = acted.then_some(launch);
+            if acted && self.luck.one_of(2) {
+                self.world.debris.insert(element.clone());
+            }
+        }
+        if well && to == State::Absent && from == State::Failed && !calls.is_empty() {
+            self.world.debris.remove(element);
+        }
         if well && side == Side::Desired {
             let topology = self.desired.as_ref().expect("the step's version is there");
             // It must be known by now, whether or not it is given here.

@@ -1,6 +1,6 @@
 //! What the records of an engine would say, beside what there really is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use windlass_lifecycle::testing::{Ground, Luck};
@@ -10,7 +10,7 @@ use windlass_lifecycle::{
 };
 use windlass_model::record::PairKey;
 use windlass_model::resolve::Resolved;
-use windlass_model::{ElementName, PropertyName, State, Topology};
+use windlass_model::{ElementName, PropertyName, State, Topology, Transition};
 
 use super::run::Run;
 
@@ -18,6 +18,8 @@ use super::run::Run;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Record {
     pub(super) present: bool,
+    /// The transition that failed and may have left something.
+    pub(super) attempted: Option<Transition>,
     /// The version of the assembly that it was installed from.
     pub(super) version: usize,
     pub(super) installed_by: u64,
@@ -30,6 +32,10 @@ pub(super) struct World {
     pub(super) ground: Ground,
     pub(super) versions: Vec<Topology>,
     pub(super) records: BTreeMap<ElementName, Record>,
+    /// What failed launches have left, whether or not their driver knows an id of it.
+    pub(super) debris: BTreeSet<ElementName>,
+    /// The relationships that are made and that a step has failed to end.
+    pub(super) half_ended: BTreeSet<PairKey>,
     pub(super) process: u64,
 }
 
@@ -49,11 +55,14 @@ impl World {
                 installed_by: record.installed_by,
                 configured_by: record.configured_by,
                 stale: self.stale(installed.as_ref(), name),
+                attempted: record.attempted,
                 ..ElementNow::new(thing.state, record.present)
             };
             current.element(name.clone(), now);
         }
         self.ground.pairs().for_each(|key| current.pair(key.clone()));
+        self.ground.half_made().for_each(|(key, half)| current.half_made(key.clone(), half.clone()));
+        self.half_ended.iter().for_each(|key| current.half_ended(key.clone()));
         for (key, values) in self.outdated(desired) {
             current.outdated(key, values);
         }
@@ -89,7 +98,8 @@ impl World {
             let property = "peer".parse().expect("valid");
             Some((key.clone(), vec![ValueChange { property, before: shown(before), after: shown(after) }]))
         };
-        self.ground.pairs().filter_map(change).collect()
+        let half_made = self.ground.half_made().map(|(key, _)| key);
+        self.ground.pairs().chain(half_made).filter_map(change).collect()
     }
 
     fn installed(&self) -> Option<Topology> {
@@ -98,7 +108,8 @@ impl World {
             let there = self.ground.state(name) != State::Absent;
             self.records.get(name).filter(|_| there).map(|record| record.version)
         };
-        merged(&versions, version_of, self.ground.pairs())
+        let half_made = self.ground.half_made().map(|(key, _)| key);
+        merged(&versions, version_of, self.ground.pairs().chain(half_made))
     }
 
     pub(super) fn plan(
@@ -135,6 +146,7 @@ impl World {
     /// Plans and carries out.
     fn go_once(&mut self, desired: Option<&Topology>, options: &Options, luck: Luck) -> bool {
         self.ground.forget("t");
+        self.half_ended.retain(|key| self.ground.is_made(key));
         let planned = self.plan(desired, options).unwrap_or_else(|error| panic!("{error}"));
         // The same once more, with all that is hashed in another order: the same bytes come of it.
         let again = self.plan(desired, options).unwrap_or_else(|error| panic!("{error}"));

@@ -1,0 +1,62 @@
+//! Hostile documents: nothing that is wrong, or that grows, takes long or much memory before it is refused.
+//!
+//! Documents are made by grammars (wide, deep, long, repeated, cross-referencing) and by mutations of our own examples.
+//! Each is read, checked, composed and resolved under a limit of processor time and memory: 1 s and 256 MB in a release
+//! build, for up to 16 MB. A debug build is given documents of a twentieth, and 10 s.
+//!
+//! `WINDLASS_HOSTILE_CASES` says how many mutations are tried, `WINDLASS_FUZZ_SEED` where they begin.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::format_collect, reason = "texts of tests are put together once")]
+
+mod bombs;
+mod harness;
+mod mutation;
+
+use std::path::Path;
+
+use bombs::BOMBS;
+use harness::{Limit, SCALE, cases, in_child, measured, seed};
+
+#[test]
+fn bombs_are_refused_in_time() {
+    let names: Vec<&str> = BOMBS.iter().map(|bomb| bomb.name).collect();
+    in_child("bombs_are_refused_in_time", &names, |name| {
+        let bomb = BOMBS.iter().find(|bomb| bomb.name == name).unwrap();
+        let text = (bomb.text)(SCALE);
+        measured(|| (bomb.act)(&text))
+    });
+}
+
+#[test]
+fn mutations_are_refused_in_time() {
+    let fixtures = fixtures(&["assembly", "resource"]);
+    assert!(fixtures.len() >= 4, "{} fixtures", fixtures.len());
+    let mut random = mutation::Random::new(seed());
+    for case in 0..cases() {
+        let text = mutation::mutated(&fixtures, &mut random);
+        let limit = Limit::of_case();
+        bombs::check_all(&text);
+        limit.hold(&format!("case {case} of seed {}", seed()), &text);
+    }
+}
+
+/// The texts below the folder of examples whose names begin with one of `names`.
+fn fixtures(names: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")];
+    while let Some(folder) = open.pop() {
+        let mut inside: Vec<_> =
+            std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        inside.sort();
+        for path in inside {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                open.push(path);
+            } else if names.iter().any(|begin| name.starts_with(begin)) {
+                found.extend(std::fs::read_to_string(&path));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,153 @@
+//! Forgetting what was done long ago.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_model::record::{ProcessRecord, VersionRecord};
+use windlass_model::retention::Retention;
+use windlass_model::{AssemblyName, ProcessId, Timestamp};
+use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
+
+use super::Engine;
+use super::draft::of_version;
+use crate::error::EngineError;
+
+/// How many processes are read, or forgotten, at once.
+const MANY: usize = 200;
+
+/// What of the past of an assembly is forgotten, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pruned {
+    /// The processes, with their steps, calls, jobs and events.
+    pub processes: Vec<ProcessId>,
+    /// The versions. Nobody can go back to them any more.
+    pub versions: Vec<ProcessId>,
+}
+
+impl Pruned {
+    /// Tells whether nothing is forgotten.
+    pub fn is_empty(&self) -> bool {
+        self.processes.is_empty() && self.versions.is_empty()
+    }
+}
+
+impl Engine {
+    /// Says what of the past of an assembly would be forgotten, also of one that is gone.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be read.
+    pub async fn prunable(&self, name: &AssemblyName, keep: Retention) -> Result<Pruned, EngineError> {
+        let age = i64::try_from(keep.older.0.as_millis()).unwrap_or(i64::MAX);
+        let cutoff = Timestamp::from_millis(self.means.clock.now().as_millis().saturating_sub(age));
+        let old = self.old_processes(name, keep.keep, cutoff).await?;
+        if old.is_empty() {
+            return Ok(Pruned::default());
+        }
+        let snapshot = self.store.load(name).await?;
+        let versions = self.store.versions(name).await?;
+        Ok(doomed(&old, &versions, snapshot.as_ref(), keep.keep))
+    }
+
+    /// Forgets what is neither among the newest of the past of an assembly nor young enough, under its lease. What is open,
+    /// what a person is asked about, and what is needed to go back to a version that stays is kept.
+    ///
+    /// # Errors
+    ///
+    /// When somebody works on the assembly, or the store fails; what was forgotten by then stays so.
+    pub async fn prune(
+        &self,
+        name: &AssemblyName,
+        keep: Retention,
+        holder: &Holder,
+    ) -> Result<Pruned, EngineError> {
+        // Most often there is nothing to do, and then nobody has to wait for the lease.
+        if self.prunable(name, keep).await?.is_empty() {
+            return Ok(Pruned::default());
+        }
+        let lease = self.store.lease(name, holder).await?;
+        let pruned = self.prune_under(&lease, keep).await;
+        let released = self.store.release(lease).await;
+        let pruned = pruned?;
+        released?;
+        Ok(pruned)
+    }
+
+    async fn prune_under(&self, lease: &Lease, keep: Retention) -> Result<Pruned, EngineError> {
+        let pruned = self.prunable(&lease.scope, keep).await?;
+        // All versions at once: one that is told by the difference from another is then written anew once.
+        let versions: Batch = pruned.versions.iter().map(|process| Change::DropVersion(*process)).collect();
+        self.store.commit(lease, versions).await?;
+        for processes in pruned.processes.chunks(MANY) {
+            let batch: Batch = processes.iter().map(|process| Change::DropProcess(*process)).collect();
+            self.store.commit(lease, batch).await?;
+        }
+        Ok(pruned)
+    }
+
+    /// Reads the processes that are neither among the newest nor young, nor open: oldest first.
+    async fn old_processes(
+        &self,
+        name: &AssemblyName,
+        keep: usize,
+        cutoff: Timestamp,
+    ) -> Result<BTreeSet<ProcessId>, EngineError> {
+        let newest = self.store.processes_of(name, None, keep).await?;
+        if newest.len() < keep {
+            return Ok(BTreeSet::new());
+        }
+        let mut before = newest.last().map(|process| process.id);
+        let mut old = BTreeSet::new();
+        loop {
+            let page = self.store.processes_of(name, before, MANY).await?;
+            let Some(last) = page.last() else { return Ok(old) };
+            before = Some(last.id);
+            let is_old = |process: &&ProcessRecord| {
+                process.status.is_final() && process.ended.is_some_and(|ended| ended < cutoff)
+            };
+            old.extend(page.iter().filter(is_old).map(|process| process.id));
+        }
+    }
+}
+
+/// Decides what goes: of the old processes those that nothing needs.
+fn doomed(
+    old: &BTreeSet<ProcessId>,
+    versions: &[VersionRecord],
+    snapshot: Option<&Snapshot>,
+    keep: usize,
+) -> Pruned {
+    let in_force = snapshot.map(|snapshot| in_force(snapshot, versions)).unwrap_or_default();
+    let beyond = versions.len().saturating_sub(keep);
+    let may_go =
+        |version: &&VersionRecord| old.contains(&version.process) && !in_force.contains(&version.process);
+    let gone: BTreeSet<ProcessId> =
+        versions[..beyond].iter().filter(may_go).map(|version| version.process).collect();
+    let with_version =
+        versions.iter().map(|version| version.process).filter(|process| !gone.contains(process));
+    let mut needed: BTreeSet<ProcessId> = with_version.collect();
+    needed.extend(snapshot.iter().flat_map(|snapshot| &snapshot.calls).map(|call| call.process));
+    Pruned { processes: old.difference(&needed).copied().collect(), versions: gone.into_iter().collect() }
+}
+
+/// Finds the versions that describe what is there: the wanted one, the last that was reached, and those that parts were made
+/// from.
+fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<ProcessId> {
+    let assembly = &snapshot.assembly;
+    let made = snapshot.elements.values().filter_map(|element| element.made.as_ref());
+    let by = made.clone().map(|made| of_version(made, assembly));
+    let named: BTreeSet<ProcessId> =
+        by.chain([assembly.version, assembly.reached].into_iter().flatten()).collect();
+    let newest_at = |process: ProcessId| versions.iter().rfind(|version| version.process <= process);
+    let mut found: BTreeSet<ProcessId> =
+        named.into_iter().filter_map(|process| Some(newest_at(process)?.process)).collect();
+    // The package of a part is kept by the versions that pin it.
+    let pinned: BTreeSet<_> = assembly.packages.values().collect();
+    let mut pins = BTreeMap::new();
+    for version in versions {
+        pins.extend(version.assembly.packages.values().map(|digest| (digest, version.process)));
+    }
+    found.extend(
+        made.filter(|made| !pinned.contains(&made.package)).filter_map(|made| pins.get(&made.package)),
+    );
+    found
+}

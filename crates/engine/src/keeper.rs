@@ -1,0 +1,97 @@
+//! What goes on beside a process: its leases are renewed, and it is asked after whether somebody wants it to stop.
+//!
+//! Both are advice until the term of a lease is over: a store that fails once, or answers late, ends no process.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
+use windlass_model::ProcessId;
+use windlass_store::{Lease, LeaseTerms, Store, StoreError};
+
+use crate::stop::Stop;
+
+/// How often it is asked whether somebody wants the process to stop.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+
+/// Renews leases until one is lost, or could not be renewed for a whole term. Returns why.
+pub(crate) async fn keep(store: Arc<dyn Store>, leases: Vec<Lease>) -> StoreError {
+    let LeaseTerms { renew_every, expire_after } = store.lease_terms();
+    let mut renewed = Instant::now();
+    let mut tick = interval_at(renewed + renew_every, renew_every);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut trouble = None;
+    loop {
+        let over = renewed + expire_after;
+        let began = match timeout_at(over, tick.tick()).await {
+            Ok(_) => Instant::now(),
+            Err(_) => return trouble.unwrap_or_else(|| lost(&leases)),
+        };
+        match timeout_at(over, renew(&*store, &leases)).await {
+            Ok(Ok(())) => (renewed, trouble) = (began, None),
+            Ok(Err(lost @ StoreError::LeaseLost { .. })) => return lost,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a lease could not be renewed; it is tried again");
+                trouble = Some(error);
+            }
+            Err(_) => return trouble.unwrap_or_else(|| lost(&leases)),
+        }
+    }
+}
+
+/// Renews all, whether or not one fails. That one is lost matters more than why another was not renewed.
+async fn renew(store: &dyn Store, leases: &[Lease]) -> Result<(), StoreError> {
+    let renewed = futures::future::join_all(leases.iter().map(|lease| store.renew(lease))).await;
+    let mut failed: Vec<StoreError> = renewed.into_iter().filter_map(Result::err).collect();
+    let lost = failed.iter().position(|error| matches!(error, StoreError::LeaseLost { .. }));
+    if failed.is_empty() { Ok(()) } else { Err(failed.swap_remove(lost.unwrap_or(0))) }
+}
+
+fn lost(leases: &[Lease]) -> StoreError {
+    match leases.first() {
+        Some(Lease { scope, epoch, .. }) => StoreError::LeaseLost { scope: scope.clone(), epoch: *epoch },
+        None => StoreError::Closed,
+    }
+}
+
+/// Does something under a lease, which is renewed meanwhile.
+pub(crate) async fn keeping<T, E: From<StoreError>>(
+    store: Arc<dyn Store>,
+    lease: &Lease,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    tokio::select! {
+        biased;
+        done = work => done,
+        lost = keep(store, vec![lease.clone()]) => Err(lost.into()),
+    }
+}
+
+/// Looks whether somebody has asked a process to stop; if so, it stops as by Ctrl-C: what runs has some time to end. Never
+/// returns.
+pub(crate) async fn listen(
+    store: Arc<dyn Store>,
+    process: Option<ProcessId>,
+    stop: Stop,
+    patience: Duration,
+) {
+    let Some(process) = process else { return std::future::pending().await };
+    let mut tick = interval_at(Instant::now() + ASK_EVERY, ASK_EVERY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while !stop.soon.is_cancelled() {
+        tick.tick().await;
+        match store.is_asked_to_stop(process).await {
+            Ok(true) if !stop.soon.is_cancelled() => {
+                stop.soon.cancel();
+                tokio::time::sleep(patience).await;
+                stop.now.cancel();
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(%error, %process, "it could not be looked whether it is asked to stop");
+            }
+        }
+    }
+    std::future::pending::<()>().await;
+}

@@ -1,0 +1,187 @@
+//! Admission of calls: so many at once in all, and one at a time on each element.
+//!
+//! A step whose element is in use is parked in the queue of that element. The end of a call wakes the first step that
+//! is parked there, and no other: N steps that want one element cost N wake-ups.
+
+use std::collections::{HashMap, VecDeque};
+
+use windlass_model::ElementName;
+
+use super::StepKey;
+
+/// The calls that run, and the steps that are parked.
+pub(super) struct Queues {
+    /// How many calls may run at once.
+    slots: usize,
+    running: usize,
+    elements: HashMap<ElementName, Queue>,
+    /// Elements that were left by a call while steps were parked there. One that is in use again by now is passed over.
+    left: VecDeque<ElementName>,
+}
+
+#[derive(Default)]
+struct Queue {
+    running: usize,
+    parked: VecDeque<StepKey>,
+}
+
+impl Queues {
+    pub(super) fn new(slots: usize) -> Self {
+        Self { slots, running: 0, elements: HashMap::new(), left: VecDeque::new() }
+    }
+
+    /// Tells whether one more call may run.
+    pub(super) fn has_slot(&self) -> bool {
+        self.running < self.slots
+    }
+
+    /// Tells whether a call runs on an element.
+    pub(super) fn is_in_use(&self, element: &ElementName) -> bool {
+        self.elements.get(element).is_some_and(|queue| queue.running > 0)
+    }
+
+    /// Notes that a call runs on an element from now on.
+    pub(super) fn enter(&mut self, element: &ElementName) {
+        self.running += 1;
+        self.elements.entry(element.clone()).or_default().running += 1;
+    }
+
+    /// Notes that a call on an element has ended.
+    pub(super) fn leave(&mut self, element: &ElementName) {
+        let Some(queue) = self.elements.get_mut(element).filter(|queue| queue.running > 0) else { return };
+        self.running -= 1;
+        queue.running -= 1;
+        if queue.running > 0 {
+            return;
+        }
+        if queue.parked.is_empty() {
+            self.elements.remove(element);
+        } else {
+            self.left.push_back(element.clone());
+        }
+    }
+
+    /// Parks a step until the element is free, behind those that are parked there.
+    pub(super) fn park(&mut self, element: &ElementName, step: StepKey) {
+        self.elements.entry(element.clone()).or_default().parked.push_back(step);
+    }
+
+    /// Returns the next parked step whose element is free, if one more call may run.
+    ///
+    /// It is parked no longer: it either enters the element now, or leaves it to the next.
+    pub(super) fn wake(&mut self) -> Option<StepKey> {
+        while self.has_slot() {
+            let element = self.left.front()?;
+            let queue = self.elements.get_mut(element).filter(|queue| queue.running == 0);
+            let is_free = queue.is_some();
+            if let Some(step) = queue.and_then(|queue| queue.parked.pop_front()) {
+                return Some(step);
+            }
+            if is_free {
+                self.elements.remove(element);
+            }
+            self.left.pop_front();
+        }
+        None
+    }
+
+    /// Takes all parked steps out, in their order in the plan.
+    pub(super) fn drain(&mut self) -> Vec<StepKey> {
+        self.left.clear();
+        let mut parked: Vec<StepKey> =
+            self.elements.values_mut().flat_map(|queue| std::mem::take(&mut queue.parked)).collect();
+        self.elements.retain(|_, queue| queue.running > 0);
+        parked.sort_unstable();
+        parked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_model::{ProcessId, StepId};
+
+    use super::*;
+
+    fn element(name: &str) -> ElementName {
+        name.parse().unwrap()
+    }
+
+    fn step(number: u32) -> StepKey {
+        (ProcessId(1), StepId(number))
+    }
+
+    #[test]
+    fn the_end_of_a_call_wakes_one_step_in_the_order_of_parking() {
+        let mut queues = Queues::new(8);
+        let hub = element("t__hub");
+        queues.enter(&hub);
+        (1..=3).for_each(|number| queues.park(&hub, step(number)));
+        assert_eq!(queues.wake(), None);
+
+        for number in 1..=3 {
+            queues.leave(&hub);
+            assert_eq!(queues.wake(), Some(step(number)));
+            queues.enter(&hub);
+            assert_eq!(queues.wake(), None);
+        }
+    }
+
+    #[test]
+    fn a_step_that_does_not_enter_leaves_the_element_to_the_next() {
+        let mut queues = Queues::new(8);
+        let hub = element("t__hub");
+        queues.enter(&hub);
+        (1..=3).for_each(|number| queues.park(&hub, step(number)));
+        queues.leave(&hub);
+        assert_eq!(
+            [queues.wake(), queues.wake(), queues.wake(), queues.wake()],
+            [Some(step(1)), Some(step(2)), Some(step(3)), None]
+        );
+        assert!(!queues.is_in_use(&hub));
+    }
+
+    #[test]
+    fn an_element_that_is_in_use_again_wakes_nobody_before_its_next_end() {
+        let mut queues = Queues::new(8);
+        let (hub, other) = (element("t__hub"), element("t__other"));
+        for element in [&hub, &other] {
+            queues.enter(element);
+        }
+        queues.park(&hub, step(1));
+        queues.park(&other, step(2));
+        queues.leave(&hub);
+        queues.enter(&hub);
+        queues.leave(&other);
+        assert_eq!([queues.wake(), queues.wake()], [Some(step(2)), None]);
+        queues.leave(&hub);
+        assert_eq!(queues.wake(), Some(step(1)));
+    }
+
+    #[test]
+    fn nobody_is_woken_without_a_slot() {
+        let mut queues = Queues::new(1);
+        let (hub, other) = (element("t__hub"), element("t__other"));
+        queues.enter(&hub);
+        queues.park(&hub, step(1));
+        queues.leave(&hub);
+        queues.enter(&other);
+        assert_eq!((queues.has_slot(), queues.wake()), (false, None));
+        queues.leave(&other);
+        assert_eq!(queues.wake(), Some(step(1)));
+    }
+
+    #[test]
+    fn all_that_are_parked_are_taken_out_in_order() {
+        let mut queues = Queues::new(8);
+        let (hub, other) = (element("t__hub"), element("t__other"));
+        for (element, number) in [(&hub, 3), (&other, 2), (&hub, 1)] {
+            queues.enter(element);
+            queues.park(element, step(number));
+        }
+        assert_eq!(queues.drain(), [step(1), step(2), step(3)]);
+        assert_eq!(queues.drain(), []);
+        assert!(queues.is_in_use(&hub));
+        queues.leave(&other);
+        assert_eq!(queues.wake(), None);
+    }
+}

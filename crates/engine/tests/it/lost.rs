@@ -1,0 +1,198 @@
+//! What is lost on the way: answers, outcomes, secrets, room on the disk, and records that nobody can have written.
+
+use std::time::Duration;
+
+use windlass_engine::{Ask, EngineError, Stop};
+use windlass_executor::{Job, Runtime as _};
+use windlass_model::record::{CallState, Effect, ProcessStatus};
+use windlass_model::{CallId, Timestamp};
+use windlass_secret::Sensitive;
+use windlass_store::{Batch, Holder, Store as _};
+
+use crate::support::puppet::Act;
+use crate::support::{Rig, Sketch, assembly_name, element};
+
+/// Writes something into the store that no run of the engine has.
+async fn forge(rig: &Rig, batch: Batch) {
+    let lease = rig.store.lease(&assembly_name("t"), &Holder::current("test")).await.expect("it is free");
+    rig.store.commit(&lease, batch).await.expect("it is written");
+    rig.store.release(lease).await.expect("it is released");
+}
+
+/// Returns why a part has failed.
+async fn why(rig: &Rig, part: &str) -> String {
+    let mut elements = rig.look("t").await.elements;
+    elements
+        .remove(&element(part))
+        .and_then(|part| part.failure)
+        .map(|failure| failure.message)
+        .expect("it has failed")
+}
+
+/// A job that has ended did its work, also where nobody can read any more what it answered.
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_can_not_be_read_is_lost() {
+    let mut damaged = 0;
+    for batch in 1..30 {
+        let rig = Rig::new(Effect::Once);
+        let desired = || Sketch::new(&["a"]).desired();
+        let (engine, holder, cut) = rig.mortal(batch, true);
+        let (name, stop) = (assembly_name("t"), Stop::default());
+        let ask = Ask::Up(Box::new(desired()));
+        let whole = async { engine.prepare(&name, ask, &holder, &stop).await.unwrap().run(&stop).await };
+        tokio::select! {
+            biased;
+            () = cut.dead() => {}
+            ended = whole => drop(ended.unwrap()),
+        }
+        rig.bury(&holder);
+        let Some(snapshot) = rig.store.load(&assembly_name("t")).await.unwrap() else { continue };
+        let outcomes = snapshot.jobs.iter().filter_map(|job| job.end.as_ref()?.outcome.clone());
+        let outcomes: Vec<_> = outcomes.filter(|outcome| snapshot.secrets.contains_key(outcome)).collect();
+        let mut forged = Batch::new();
+        for outcome in &outcomes {
+            let garbage = Sensitive::new(b"{".to_vec());
+            forged = forged.put_secret(outcome.clone(), assembly_name("t"), garbage);
+        }
+        if outcomes.is_empty() {
+            continue;
+        }
+        damaged += 1;
+        forge(&rig, forged).await;
+        let refused = rig.up(desired()).await.unwrap_err();
+        assert!(matches!(refused, EngineError::NeedsDecision { .. }), "{refused}");
+        assert!(why(&rig, "t__a").await.contains("can't be read"), "{}", why(&rig, "t__a").await);
+        let mut effects = rig.jobs.effects();
+        effects.sort();
+        effects.dedup();
+        assert_eq!(effects.len(), rig.jobs.effects().len(), "killed at batch {batch}");
+    }
+    assert!(damaged > 0, "no outcome was damaged");
+}
+
+/// An answer that found no room is no failure of the script, which has done its work.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_could_not_be_kept_is_lost() {
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.cut_answers_of("a Install");
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!((ended.process.status, ended.tally.undecided), (ProcessStatus::Failed, 1));
+    assert!(why(&rig, "t__a").await.contains("the disk was full"), "{}", why(&rig, "t__a").await);
+    let refused = rig.up(Sketch::new(&["a"]).desired()).await.unwrap_err();
+    assert!(matches!(refused, EngineError::NeedsDecision { .. }), "{refused}");
+    assert_eq!(rig.jobs.effects(), ["a Install"]);
+}
+
+/// Room is there before what must not happen twice begins.
+#[tokio::test(start_paused = true)]
+async fn without_room_for_its_answer_nothing_begins_that_happens_once() {
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.leave_room(Some(1 << 20));
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Failed);
+    assert!(why(&rig, "t__a").await.contains("free some space"), "{}", why(&rig, "t__a").await);
+    assert_eq!(rig.jobs.submitted(), [""; 0]);
+    rig.jobs.leave_room(Some(1 << 30));
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+
+    // Two at a time need twice the room; what may be repeated needs none.
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.leave_room(Some(20 << 20));
+    let ended = rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
+    assert_eq!((ended.process.status, !rig.jobs.submitted().is_empty()), (ProcessStatus::Failed, true));
+    let rig = Rig::new(Effect::Repeatable);
+    rig.jobs.leave_room(Some(0));
+    assert_eq!(rig.up(Sketch::new(&["a"]).desired()).await.unwrap().process.status, ProcessStatus::Completed);
+}
+
+/// No script is given the text that stands for a secret.
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_secret_is_missing_is_refused() {
+    let rig = Rig::new(Effect::Once);
+    let desired = || Sketch::new(&["a"]).secret("a", "password", "hunter2-hunter2").desired();
+    rig.up(desired()).await.unwrap();
+    let mut batch = Batch::new();
+    for secret in rig.look("t").await.secrets.into_keys() {
+        batch = batch.drop_secret(secret);
+    }
+    forge(&rig, batch).await;
+    let ended = rig.ask("t", Ask::Heal(element("t__a"))).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Failed);
+    let message = why(&rig, "t__a").await;
+    assert!(message.contains("`password` needs the secret") && message.contains("`up`"), "{message}");
+    // What is stopped is stopped without it.
+    assert_eq!(rig.jobs.effects().last().map(String::as_str), Some("a Stop"));
+    // Given again, it is there again; and without it, all can be taken down.
+    assert_eq!(rig.up(desired()).await.unwrap().process.status, ProcessStatus::Completed);
+    let mut batch = Batch::new();
+    for secret in rig.look("t").await.secrets.into_keys() {
+        batch = batch.drop_secret(secret);
+    }
+    forge(&rig, batch).await;
+    assert_eq!(rig.down("t").await.unwrap().process.status, ProcessStatus::Completed);
+}
+
+/// Calls that no run has left open are refused, and none makes anybody wait for ever.
+#[tokio::test(start_paused = true)]
+async fn forged_calls_are_errors_and_not_hangs() {
+    let desired = || Sketch::new(&["a", "b"]).desired();
+    for kind in 0..3 {
+        let rig = Rig::new(Effect::Repeatable);
+        assert!(rig.up_until_killed(desired(), Duration::from_millis(5)).await);
+        let open = rig.look("t").await.calls;
+        let mut call = open.first().expect("a call is open").clone();
+        match kind {
+            // A second one of the same step.
+            0 => call.id = CallId::of(rig.store.id(), call.process, call.step, 77),
+            // One of another store.
+            1 => call.id = CallId::of(&"other".parse().unwrap(), call.process, call.step, 0),
+            // One that is on its way for ever.
+            _ => {
+                let deadline = Timestamp::from_millis(i64::MAX / 2);
+                (call.started, call.state) = (deadline, CallState::Converging { deadline });
+            }
+        }
+        forge(&rig, Batch::new().put_call(call)).await;
+        let whole = tokio::time::timeout(Duration::from_secs(3600), rig.up(desired())).await;
+        let result = whole.unwrap_or_else(|_| panic!("forgery {kind} hangs"));
+        match kind {
+            0 | 1 => {
+                let error = result.unwrap_err();
+                assert!(matches!(error, EngineError::DamagedCall { .. }), "{error}");
+            }
+            _ => drop(result),
+        }
+    }
+}
+
+/// What a check leaves that was killed is removed by the next process, and what may still be waited for is not.
+#[tokio::test(start_paused = true)]
+async fn jobs_of_checks_are_swept() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(rig.jobs.left(), 0);
+    let seconds = 1_700_000_000;
+    for (over, random) in [(seconds + 60, "abcdefabcdef"), (seconds + 9000, "ghkmnpghkmnp")] {
+        let id = format!("{}-w{over}-{random}-check", rig.store.id()).parse().unwrap();
+        rig.jobs.submit(&id, &Job::command("check")).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(300)).await;
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(rig.jobs.left(), 1);
+}
+
+/// Who goes on with what was limited to a part does not touch the others either.
+#[tokio::test(start_paused = true)]
+async fn a_retry_of_a_target_is_limited_to_it() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.act("a Configure", Act::Fail);
+    let mut desired = Sketch::new(&["a", "b"]).desired();
+    desired.manner.target = [element("t__a")].into();
+    let ended = rig.up(desired).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Failed);
+    let ended = rig.retry("t", None).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    assert_eq!(rig.states("t").await, "a Active, b Absent");
+}

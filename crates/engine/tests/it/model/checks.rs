@@ -1,0 +1,154 @@
+//! Several assemblies at once: processes, health checks and queries beside each other, some of which are killed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, join_all};
+use proptest::prelude::*;
+use windlass_driver::{Bindings, Package, Placement};
+use windlass_engine::{Ask, Quest};
+use windlass_lifecycle::testing::{few, has_order, versions};
+use windlass_model::Topology;
+use windlass_model::record::{Effect, ProcessStatus};
+use windlass_store::Store as _;
+
+use super::driver::KIND;
+use super::session::{Fate, Session};
+use super::weather::Weather;
+use super::world::Trouble;
+use super::{on_virtual_time, trouble};
+use crate::support::{assembly_name, package_of};
+
+/// How many cases CI tries.
+const CASES: u32 = 20;
+
+/// The names of the assemblies.
+const NAMES: [&str; 4] = ["t", "o", "p", "q"];
+
+/// A question, when it is asked, and after how long the one who asks is killed.
+#[derive(Debug, Clone)]
+struct Question {
+    /// Whether it is looked how an assembly is; else something is looked for.
+    looks: bool,
+    which: usize,
+    after: u64,
+    killed: Option<u64>,
+}
+
+fn question() -> impl Strategy<Value = Question> {
+    let killed = proptest::option::weighted(0.3, 0..400_u64);
+    (any::<bool>(), 0..NAMES.len(), 0..200_u64, killed).prop_map(|(looks, which, after, killed)| Question {
+        looks,
+        which,
+        after,
+        killed,
+    })
+}
+
+impl Question {
+    /// Asks, and sees that what nothing was done to is well.
+    async fn ask(&self, session: &Session, number: usize, still: &[&str]) {
+        tokio::time::sleep(Duration::from_millis(self.after)).await;
+        let (engine, _) = session.rig.engine();
+        let name = NAMES[self.which % NAMES.len()];
+        let asked: BoxFuture<'_, ()> = Box::pin(async {
+            if self.looks {
+                let Ok(seen) = engine.look(&assembly_name(name)).await else { return };
+                let wrong = seen.iter().find(|seen| seen.is_well() != Some(true));
+                assert!(wrong.is_none() || !still.contains(&name), "{wrong:?}");
+                assert!(seen.iter().all(|seen| seen.sight.is_ok()), "a check could not run: {seen:?}");
+                return;
+            }
+            let what = format!("thing {number}");
+            let quest = Quest {
+                package: Arc::new(finder()),
+                placement: Placement { location: None, manager: None },
+                properties: BTreeMap::from([("what".to_owned(), what.clone().into())]),
+                store: Some(session.rig.store.id().clone()),
+            };
+            let found = engine.means.discover(&quest).await.expect("its job runs");
+            assert_eq!(found.iter().map(|found| found.natural.as_str()).collect::<Vec<_>>(), [what]);
+        });
+        match self.killed {
+            Some(after) => drop(tokio::time::timeout(Duration::from_millis(after), asked).await),
+            None => asked.await,
+        }
+    }
+}
+
+/// A resource whose driver finds it.
+fn finder() -> Package {
+    let package = package_of("resource::found::1.0", KIND, &[]);
+    let queries = package.bindings().default.clone();
+    Package::new(package.name().clone(), Bindings { queries, ..package.bindings().clone() }, Vec::new())
+}
+
+proptest! {
+    #![proptest_config(few(CASES))]
+
+    /// Each question is answered by a job of its own; who is killed leaves no job for ever; one assembly whose records can't be
+    /// written is no trouble to the others.
+    #[test]
+    fn checks_and_queries_of_several_assemblies(
+        (a, b) in versions(),
+        (trouble, _) in trouble(),
+        questions in proptest::collection::vec(question(), 4..40),
+        changes in proptest::collection::vec((1..NAMES.len(), any::<bool>()), 0..3),
+        sabotage in proptest::option::weighted(0.4, 0..100_u64),
+    ) {
+        let topologies: Vec<Topology> = NAMES.iter().zip([&a, &b].into_iter().cycle()).map(|(name, spec)| spec.topology_of(name)).collect();
+        prop_assume!(topologies.iter().all(has_order));
+        // A record that is lost is known of where it is written first.
+        let effect = if sabotage.is_some() { Some(Effect::Once) } else { trouble.effect };
+        let trouble = Trouble { effect, observable: true, loses: 0, ..trouble };
+        on_virtual_time(async {
+            let mut session = Session::new(trouble, false);
+            for topology in &topologies {
+                session.settles(topology).await;
+            }
+            // The last one gets worse, and the others are changed while questions are asked.
+            let last = NAMES.len() - 1;
+            let changed: Vec<usize> = changes.iter().map(|(which, _)| *which).chain(sabotage.map(|_| last)).collect();
+            let still: Vec<&str> =
+                NAMES.iter().enumerate().filter(|(at, _)| !changed.contains(at)).map(|(_, name)| *name).collect();
+            session.weather = if sabotage.is_some() { Weather::sabotaged() } else { Weather::default() };
+            let asked = questions.iter().enumerate().map(|(number, question)| question.ask(&session, number, &still));
+            let processes = changed.iter().enumerate().map(|(number, which)| {
+                let (session, topology) = (&session, &topologies[*which]);
+                let down = changes.get(number).is_some_and(|(_, down)| *down);
+                async move {
+                    let ask = if down { Ask::Down } else { Ask::SetState(windlass_model::State::Inactive) };
+                    let fate = session.ask(topology.name().as_str(), ask, None).await;
+                    (*which, fate)
+                }
+            });
+            let sabotaged = async {
+                if let Some(after) = sabotage {
+                    tokio::time::sleep(Duration::from_millis(after)).await;
+                    session.rig.store.sabotage(assembly_name(NAMES[last]));
+                }
+            };
+            let (_, fates, ()) = futures::join!(join_all(asked), join_all(processes), sabotaged);
+            for (which, fate) in fates {
+                let is_first = changed.iter().filter(|other| **other == which).count() == 1;
+                let is_well = matches!(fate, Fate::Ended(ProcessStatus::Completed, _));
+                assert!(is_well || !is_first || which == last, "{}: {fate:?}", NAMES[which]);
+            }
+            if questions.iter().all(|question| question.killed.is_none()) {
+                let [asked, answered] = session.world.asked();
+                assert_eq!(asked, answered, "some shared a job");
+            }
+            session.rig.store.recover();
+            // By then nobody can wait for an answer any more.
+            tokio::time::sleep(Duration::from_secs(700)).await;
+            // The last one first, since its process may have left jobs.
+            for topology in topologies.iter().rev() {
+                session.settles(topology).await;
+            }
+            for topology in &topologies {
+                session.goes(topology.name().as_str()).await;
+            }
+        });
+    }
+}

@@ -1,0 +1,169 @@
+//! Kinds of trouble, each by itself and more of it: stops, stores that are late or fail, clocks that differ, drivers that
+//! panic, and launches that fail.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use windlass_engine::{Ask, EngineError};
+use windlass_lifecycle::testing::{Luck, few, has_order, versions};
+use windlass_model::record::Effect;
+use windlass_store::Store as _;
+
+use super::session::{Fate, Interruption, Session};
+use super::weather::{Weather, weather};
+use super::world::Trouble;
+use super::{Wish, come_true, interruption, on_virtual_time, trouble, wish, wish_cut, wished};
+use crate::support::assembly_name;
+
+/// How many cases of each kind CI tries.
+const CASES: u32 = 20;
+
+/// A stop at any moment: by signals, which may come at once, or by a note in the store.
+fn stop() -> impl Strategy<Value = Option<Interruption>> {
+    let signals = (0..400_u64, proptest::option::of(0..60_u64))
+        .prop_map(|(soon, now)| Interruption::Stop { soon, now });
+    let first = proptest::option::of(0..2_u64).prop_map(|now| Interruption::Stop { soon: 0, now });
+    let note = (0..4000_u64).prop_map(|after| Interruption::Note { after });
+    prop_oneof![5 => signals, 1 => first, 2 => note].prop_map(Some)
+}
+
+/// A driver that panics where a job has failed, and before it has run one.
+fn panics() -> impl Strategy<Value = (Trouble, bool)> {
+    let often = (2..12_u64, 2..12_u64);
+    (trouble(), often).prop_map(|((trouble, moves), (fails, stumbles))| {
+        let luck = Luck { fails, ..trouble.luck };
+        (Trouble { luck, stumbles, panics: true, ..trouble }, moves)
+    })
+}
+
+/// Half of all jobs fail, or a third, or a quarter.
+fn failures() -> impl Strategy<Value = (Trouble, bool)> {
+    (trouble(), 2..5_u64).prop_map(|((trouble, moves), fails)| {
+        (Trouble { luck: Luck { fails, ..trouble.luck }, loses: 0, ..trouble }, moves)
+    })
+}
+
+fn wishes() -> impl Strategy<Value = Vec<Wish>> {
+    proptest::collection::vec(wish(), 1..6)
+}
+
+proptest! {
+    #![proptest_config(few(CASES))]
+
+    /// Whenever it is stopped, and however often: it ends, nothing begins any more, and what comes next puts it right.
+    #[test]
+    fn stops_at_any_moment(
+        (a, b) in versions(),
+        (trouble, moves) in trouble(),
+        wishes in proptest::collection::vec(wish_cut(stop()), 1..6),
+        late in prop_oneof![Just(0), 1..300_u64],
+    ) {
+        let (one, other) = (a.topology(), b.topology());
+        prop_assume!(has_order(&one) && has_order(&other));
+        on_virtual_time(async {
+            let mut session = Session::new(trouble, moves);
+            session.weather = if late == 0 { Weather::default() } else { Weather::late(late) };
+            come_true(&mut session, &wishes, &one, &other).await;
+        });
+    }
+
+    /// A store that is late, or does not answer for a while, ends no process; one that fails loses nothing.
+    #[test]
+    fn late_and_failing_stores(
+        (a, b) in versions(),
+        (trouble, moves) in trouble(),
+        wishes in proptest::collection::vec((wish(), weather()), 1..6),
+    ) {
+        let (one, other) = (a.topology(), b.topology());
+        prop_assume!(has_order(&one) && has_order(&other));
+        on_virtual_time(async {
+            let mut session = Session::new(trouble, moves);
+            session.luck(false);
+            for (wish, weather) in &wishes {
+                // What may be made twice is made before its record is written: with that lost, nobody knows of it.
+                let is_once = trouble.effect == Some(Effect::Once);
+                session.weather = if is_once { weather.clone() } else { weather.clone().taking_all() };
+                wished(&mut session, wish, &one, &other).await;
+            }
+            session.settles(&one).await;
+            session.goes("t").await;
+        });
+    }
+
+    /// Each request comes from another machine, whose clock is wrong by up to a day. Others ask for the lease all the time.
+    #[test]
+    fn clocks_that_differ(
+        (a, b) in versions(),
+        (trouble, _) in trouble(),
+        wishes in proptest::collection::vec((wish(), -86_400_000..86_400_000_i64), 1..6),
+        late in 0..2000_u64,
+    ) {
+        let (one, other) = (a.topology(), b.topology());
+        prop_assume!(has_order(&one) && has_order(&other));
+        on_virtual_time(async {
+            // The jobs of another machine can't be looked for.
+            let mut session = Session::new(Trouble { loses: 0, ..trouble }, true);
+            session.luck(false);
+            for (number, (wish, millis)) in wishes.iter().enumerate() {
+                session.rig.machine = Some((format!("machine {number}"), *millis));
+                session.weather = Weather::late(late);
+                let rival = rivals(&session, -millis);
+                tokio::select! {
+                    biased;
+                    () = rival => unreachable!("they ask for ever"),
+                    () = wished(&mut session, wish, &one, &other) => {}
+                }
+            }
+            session.settles(&one).await;
+            session.goes("t").await;
+        });
+    }
+
+    /// A driver may panic at any call, and ends no process by it.
+    #[test]
+    fn panicking_drivers((a, b) in versions(), (trouble, moves) in panics(), wishes in wishes()) {
+        let (one, other) = (a.topology(), b.topology());
+        prop_assume!(has_order(&one) && has_order(&other));
+        on_virtual_time(async {
+            let mut session = Session::new(trouble, moves);
+            come_true(&mut session, &wishes, &one, &other).await;
+        });
+    }
+
+    /// What a launch that failed has left is gone after the next `down`, whether or not the assembly was ever up.
+    #[test]
+    fn failed_installs((a, b) in versions(), (trouble, moves) in failures(), cuts in proptest::collection::vec(interruption(), 1..5)) {
+        let (one, other) = (a.topology(), b.topology());
+        prop_assume!(has_order(&one) && has_order(&other));
+        on_virtual_time(async {
+            let mut session = Session::new(trouble, moves);
+            session.luck(false);
+            for (round, cut) in cuts.into_iter().enumerate() {
+                let wanted = if round % 2 == 0 { &one } else { &other };
+                let ask = Ask::Up(Box::new(session.desired(wanted)));
+                match session.ask_and_answer("t", &ask, cut).await {
+                    Fate::Refused(EngineError::Stopped) => {}
+                    Fate::Refused(error) if session.lost.is_empty() => panic!("{error}"),
+                    _ => {}
+                }
+            }
+            session.goes("t").await;
+        });
+    }
+}
+
+/// Asks for the lease of an assembly again and again, from a machine with a clock of its own, and hands it back at once: who
+/// gets it while a process has it ends that. Never ends.
+fn rivals(session: &Session, millis: i64) -> impl Future<Output = ()> + use<> {
+    let store = session.rig.store_at(millis);
+    let mut holder = windlass_store::Holder::current("rival");
+    (holder.host, holder.realm) = ("rival".to_owned(), "rival".to_owned());
+    async move {
+        loop {
+            tokio::time::sleep(Duration::from_millis(170)).await;
+            if let Ok(lease) = store.lease(&assembly_name("t"), &holder).await {
+                let _of_nobody_else = store.release(lease).await;
+            }
+        }
+    }
+}

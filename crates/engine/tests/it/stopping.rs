@@ -1,0 +1,273 @@
+//! Stopping ends, from every state and at every moment, and nothing begins after it.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
+use windlass_engine::{Ask, Ended, EngineError, Stop};
+use windlass_executor::{Job, Runtime as _};
+use windlass_model::State;
+use windlass_model::record::{Assumption, CallState, Effect, ProcessStatus};
+use windlass_store::{Store as _, StoreError};
+
+use crate::support::puppet::Act;
+use crate::support::runtime::TAKES;
+use crate::support::{Rig, Sketch, assembly_name, element};
+
+/// More than any process of these tests takes.
+const LONG: Duration = Duration::from_secs(3600);
+
+const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A hub that all others are related to: their operations queue on it.
+fn hub() -> Sketch {
+    let others = ["a", "b", "c", "d"];
+    let all = [["hub"].as_slice(), &others].concat();
+    others.iter().fold(Sketch::new(&all), |sketch, other| sketch.relate(other, "hub"))
+}
+
+fn up(sketch: &Sketch) -> Ask {
+    Ask::Up(Box::new(sketch.desired()))
+}
+
+/// Asks for something that is stopped after a time; the signals come one after the other, so long apart. Returns when it
+/// was stopped, too.
+async fn stopped(
+    rig: &Rig,
+    ask: Ask,
+    after: Duration,
+    apart: &[Duration],
+) -> (Result<Ended, EngineError>, Instant) {
+    let stop = Stop::default();
+    let since = Instant::now() + after;
+    let signals = async {
+        sleep(after).await;
+        stop.soon.cancel();
+        for pause in apart {
+            sleep(*pause).await;
+            stop.now.cancel();
+        }
+        std::future::pending::<()>().await;
+    };
+    let asked = timeout(LONG, rig.ask_until("t", ask, &stop));
+    let ended = tokio::select! {
+        biased;
+        () = signals => unreachable!("they wait for ever"),
+        ended = asked => ended.expect("stopping ends"),
+    };
+    (ended, since)
+}
+
+/// Goes on after a stop, answering as a person who has looked, until all is up.
+async fn arrives(rig: &Rig, sketch: &Sketch) {
+    for _ in 0..20 {
+        match rig.up(sketch.desired()).await {
+            Ok(ended) if ended.process.status == ProcessStatus::Completed => return,
+            Err(EngineError::NeedsDecision { .. }) => {
+                // Jobs that are stopped have done nothing here.
+                rig.retry("t", Some(Assumption::NotDone)).await.expect("there is a question");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    panic!("it does not arrive");
+}
+
+/// `up` is stopped while relationships queue on one of their ends.
+#[tokio::test(start_paused = true)]
+async fn steps_that_are_parked_end_at_a_stop() {
+    let rig = Rig::new(Effect::Once);
+    // Install, Configure, Start of the others, then the relationships.
+    let (ended, since) = stopped(&rig, up(&hub()), millis(35), &[]).await;
+    let ended = ended.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Cancelled);
+    assert_eq!(ended.tally.cancelled, 4, "one that was made half, and three that were parked");
+    assert!(since.elapsed() <= TAKES, "{:?}", since.elapsed());
+    assert!(rig.strings.calls().ends_with(&["hub Join".to_owned()]), "{:?}", rig.strings.calls());
+    arrives(&rig, &hub()).await;
+}
+
+/// Stops all along a process, with one signal, two at once, and three apart.
+#[tokio::test(start_paused = true)]
+async fn every_stop_ends_and_nothing_begins_after_it() {
+    const LATENCY: u64 = 3;
+    let sketch = Sketch::new(&["a", "b", "hub"]).relate("a", "hub").relate("b", "hub");
+    let signals: [&[Duration]; 3] = [&[], &[Duration::ZERO], &[millis(4), millis(1)]];
+    let asks = [up(&sketch), Ask::Down, Ask::Heal(element("t__hub")), Ask::SetState(State::Installed)];
+    for (effect, (number, ask), signals) in combinations(
+        &[Effect::Once, Effect::Repeatable],
+        &asks.iter().enumerate().collect::<Vec<_>>(),
+        &signals,
+    ) {
+        for after in (0..).step_by(if number == 0 { 4 } else { 7 }) {
+            let rig = Rig::new(effect);
+            if number > 0 {
+                rig.up(sketch.desired()).await.unwrap();
+            }
+            rig.store.set_latency(millis(LATENCY));
+            let (ended, since) = stopped(&rig, ask.clone(), millis(after), signals).await;
+            if matches!(&ended, Ok(ended) if ended.process.status == ProcessStatus::Completed) {
+                break;
+            }
+            let what = format!("{effect:?}, {number}, {signals:?}, {after}: {ended:?}");
+            assert!(since.elapsed() <= TAKES + millis(4 * LATENCY), "{:?} after {what}", since.elapsed());
+            assert_eq!(rig.jobs.submitted_after(since), 0, "{what}");
+            rig.store.set_latency(Duration::ZERO);
+            arrives(&rig, &sketch).await;
+            sleep(millis(50)).await;
+            assert_eq!(rig.jobs.left(), 0, "{what}");
+        }
+    }
+}
+
+/// Returns all that can be put together of three lists.
+fn combinations<A: Clone, B: Clone, C: Clone>(one: &[A], two: &[B], three: &[C]) -> Vec<(A, B, C)> {
+    let pairs = one.iter().flat_map(|a| two.iter().map(move |b| (a, b)));
+    pairs.flat_map(|(a, b)| three.iter().map(move |c| (a.clone(), b.clone(), c.clone()))).collect()
+}
+
+/// Who stops before anything has begun finds nothing begun.
+#[tokio::test(start_paused = true)]
+async fn nothing_begins_after_a_stop_before_the_first_step() {
+    let rig = Rig::new(Effect::Repeatable);
+    let stop = Stop::default();
+    let (engine, holder) = rig.engine();
+    let prepared = engine.prepare(&assembly_name("t"), up(&hub()), &holder, &stop).await.unwrap();
+    stop.soon.cancel();
+    let ended = prepared.run(&stop).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Cancelled);
+    assert!(matches!(rig.ask_until("t", up(&hub()), &stop).await, Err(EngineError::Stopped)));
+    assert_eq!((rig.strings.calls(), rig.jobs.submitted()), (vec![], vec![]));
+}
+
+/// A call whose record becomes durable after the stop has done nothing: nobody is asked, and nothing is cleared away.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_may_be_made_after_the_stop_is_not() {
+    let rig = Rig::new(Effect::Once);
+    rig.store.set_latency(millis(10));
+    let sketch = Sketch::new(&["a"]);
+    // The process is durable after 10 ms, the call after 20.
+    let (ended, _) = stopped(&rig, up(&sketch), millis(15), &[]).await;
+    assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
+    assert_eq!(rig.jobs.submitted(), [""; 0]);
+    let history = rig.store.history(&assembly_name("t")).await.unwrap();
+    let CallState::Failed(failure) = &history.processes[0].calls[0].state else { panic!("{history:?}") };
+    assert_eq!(failure.message, "it was stopped on request before it began");
+    let record = rig.look("t").await.elements[&element("t__a")].clone();
+    assert_eq!((record.state, record.failure, record.made), (State::Absent, None, None));
+
+    rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Start"]);
+}
+
+/// What an interrupted process has left open stays open for the next when the one that looks into it is stopped.
+#[tokio::test(start_paused = true)]
+async fn what_is_settled_when_a_stop_comes_is_left_for_the_next() {
+    for effect in [Effect::Once, Effect::Repeatable] {
+        for after in 0..15 {
+            let rig = Rig::new(effect);
+            assert!(rig.up_until_killed(hub().desired(), millis(15)).await);
+            let before = rig.jobs.submitted().len();
+            let (ended, since) = stopped(&rig, Ask::Down, millis(after), &[]).await;
+            assert!(since.elapsed() <= TAKES, "{:?}", since.elapsed());
+            assert_eq!(rig.jobs.submitted_after(since), 0, "{ended:?}");
+            if after == 0 {
+                assert!(matches!(ended, Err(EngineError::Stopped)), "{ended:?}");
+                assert_eq!(rig.jobs.submitted().len(), before);
+            }
+            arrives(&rig, &hub()).await;
+        }
+    }
+}
+
+/// A driver that panics has failed its call, and nobody else's.
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_a_failure_of_its_call() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.act("a Configure", Act::Panic("one that nobody expects"));
+    let ended = rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Failed);
+    assert_eq!(rig.states("t").await, "a Installed, b Active");
+    let failure = rig.look("t").await.elements[&element("t__a")].failure.clone().unwrap();
+    let message = "its driver panicked: one that nobody expects; please report this as a bug of the driver";
+    assert_eq!(failure.message, message);
+    rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+}
+
+/// A driver that hears no stop is waited for as long as its jobs have to end, and a little longer.
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_hears_no_stop_is_not_waited_for_for_ever() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.act("a Configure", Act::Hang);
+    let (ended, since) = stopped(&rig, up(&Sketch::new(&["a", "b"])), millis(100), &[millis(100)]).await;
+    assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
+    assert!(since.elapsed() < rig.options.grace + Duration::from_secs(6), "{:?}", since.elapsed());
+    let error = rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap_err();
+    assert!(matches!(error, EngineError::NeedsDecision { .. }), "{error}");
+}
+
+fn outage() -> StoreError {
+    StoreError::Locked { path: "somewhere".into() }
+}
+
+/// A store that does not answer for less than a term ends no process, and is asked again whether to stop.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_for_less_than_a_term_ends_nothing() {
+    let rig = Rig::new(Effect::Once);
+    let (terms, took) = (rig.store.lease_terms(), Duration::from_secs(60));
+    rig.jobs.last("a Install", took);
+    let troubled = async {
+        sleep(terms.renew_every + millis(1)).await;
+        rig.store.set_outage(Some(outage()));
+        sleep(terms.expire_after.saturating_sub(terms.renew_every + millis(2))).await;
+        rig.store.set_outage(None);
+        std::future::pending::<()>().await;
+    };
+    let began = Instant::now();
+    let ended = tokio::select! {
+        () = troubled => unreachable!("it waits for ever"),
+        ended = rig.up(Sketch::new(&["a"]).desired()) => ended.unwrap(),
+    };
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    assert!(began.elapsed() > took);
+}
+
+/// What can't be renewed for a whole term belongs to somebody else by now.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_for_a_term_ends_the_process() {
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.last("a Install", LONG);
+    let troubled = async {
+        sleep(millis(100)).await;
+        rig.store.set_outage(Some(outage()));
+        std::future::pending::<()>().await;
+    };
+    let began = Instant::now();
+    let error = tokio::select! {
+        () = troubled => unreachable!("it waits for ever"),
+        ended = rig.up(Sketch::new(&["a"]).desired()) => ended.unwrap_err(),
+    };
+    assert!(matches!(error, EngineError::Store(StoreError::Locked { .. })), "{error}");
+    assert_eq!(began.elapsed().as_secs(), rig.store.lease_terms().expire_after.as_secs());
+}
+
+/// A lease is renewed also while its process waits for what an earlier one has left.
+#[tokio::test(start_paused = true)]
+async fn a_lease_is_renewed_while_a_process_is_prepared() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    // One that was handed over, and whose call nobody has written down.
+    let left = format!("{}-p1-s9-c0-a1-run", rig.store.id()).parse().unwrap();
+    rig.jobs.last("left", Duration::from_secs(200));
+    rig.jobs.submit(&left, &Job::command("left")).await.unwrap();
+    let waits = rig.up(Sketch::new(&["a", "b"]).desired());
+    let comes = async {
+        sleep(Duration::from_secs(100)).await;
+        rig.up(Sketch::new(&["a", "b"]).desired()).await
+    };
+    let (waited, came) = futures::join!(waits, comes);
+    assert_eq!(waited.unwrap().process.status, ProcessStatus::Completed);
+    assert!(matches!(came, Err(EngineError::Store(StoreError::Held { .. }))), "{came:?}");
+}

@@ -1,0 +1,140 @@
+//! What a plan with a target may do, said without the planner: by the relationships and values of the desired version.
+
+use std::collections::BTreeSet;
+
+use windlass_lifecycle::{Options, Planned};
+use windlass_model::{ElementName, Modifier, Part, State, Topology, Transition};
+use windlass_plan::{Relate, Work};
+
+use super::world::World;
+
+/// Returns the resources at or below an element.
+fn leaves(topology: &Topology, name: &ElementName) -> BTreeSet<ElementName> {
+    topology.leaves(name).iter().map(|leaf| leaf.name.clone()).collect()
+}
+
+/// Returns what some resources need, whether it is there or not: whom they read, and with whom they are related before they
+/// get to a state.
+fn closure(topology: &Topology, named: &BTreeSet<ElementName>) -> BTreeSet<ElementName> {
+    let mut found = named.clone();
+    let mut open: Vec<ElementName> = named.iter().cloned().collect();
+    while let Some(name) = open.pop() {
+        let mut needs = BTreeSet::new();
+        for property in topology.get(&name).iter().flat_map(|element| element.properties.values()) {
+            property.value.iter().for_each(|value| {
+                value.for_each_part(&mut |part| {
+                    if let Part::Property { element, .. } = part {
+                        needs.extend(leaves(topology, element));
+                    }
+                });
+            });
+        }
+        for tie in topology.relationships() {
+            let all = |ends: &[windlass_model::assembly::Endpoint]| -> BTreeSet<ElementName> {
+                ends.iter().flat_map(|end| leaves(topology, &end.element)).collect()
+            };
+            let (sources, targets) = (all(&tie.sources), all(&tie.targets));
+            let comes_before = tie.target_modifier == Modifier::Pre && targets.contains(&name);
+            if comes_before {
+                needs.extend(sources.clone());
+            }
+            let goes_before = tie.source_modifier == Modifier::Pre && sources.contains(&name);
+            if goes_before {
+                needs.extend(targets);
+            }
+            // What its operations are given.
+            if comes_before || goes_before {
+                needs.extend(sources.iter().flat_map(|source| closure_of_values(topology, source)));
+            }
+        }
+        open.extend(needs.into_iter().filter(|need| found.insert(need.clone())));
+    }
+    found
+}
+
+/// Returns whom the values of a resource are read from.
+fn closure_of_values(topology: &Topology, name: &ElementName) -> BTreeSet<ElementName> {
+    let mut read = BTreeSet::new();
+    for property in topology.get(name).iter().flat_map(|element| element.properties.values()) {
+        property.value.iter().for_each(|value| {
+            value.for_each_part(&mut |part| {
+                if let Part::Property { element, .. } = part {
+                    read.insert(element.clone());
+                }
+            });
+        });
+    }
+    read
+}
+
+/// Tells whether a part reads, through others too, from one of those that are left to change.
+fn follows(topology: &Topology, name: &ElementName, left: &BTreeSet<ElementName>) -> bool {
+    let mut known = BTreeSet::new();
+    let mut open = vec![name.clone()];
+    while let Some(reader) = open.pop() {
+        let read = closure_of_values(topology, &reader);
+        if read.iter().any(|producer| left.contains(producer)) {
+            return true;
+        }
+        open.extend(read.into_iter().filter(|producer| known.insert(producer.clone())));
+    }
+    false
+}
+
+impl World {
+    /// Fails the test where a plan with a target has a step for something else.
+    pub(super) fn check_limited(&self, planned: &Planned, desired: &Topology, target: &ElementName) {
+        let named = leaves(desired, target);
+        let closure = closure(desired, &named);
+        let moves: BTreeSet<&ElementName> = planned
+            .plan
+            .work()
+            .filter_map(|step| match step.work {
+                Work::Transition { element, .. } => Some(element),
+                _ => None,
+            })
+            .collect();
+        for element in &moves {
+            assert!(closure.contains(*element), "{element} is not what {target} needs");
+            let state = self.ground.state(element);
+            let is_there = state == State::Active && self.records[*element].present;
+            assert!(named.contains(*element) || !is_there, "{element} is {state} and is not named");
+        }
+        for step in planned.plan.work() {
+            let Work::Relate(relate) = step.work else { continue };
+            let Relate { target: at, sources, .. } = &**relate;
+            let mut ends = sources.iter().chain([at]).flat_map(|end| leaves(desired, end));
+            let is_gone = desired.get(at).is_none();
+            assert!(
+                is_gone || ends.any(|end| named.contains(&end) || moves.contains(&end)),
+                "{} has nothing to do with {target}",
+                step.work
+            );
+        }
+        for change in &planned.undone.elements {
+            assert!(!moves.contains(&change.element), "{} is not undone", change.element);
+        }
+    }
+
+    /// Fails the test where something is left to do that a plan with a target has not listed, after it was carried out.
+    pub(super) fn check_undone(&self, planned: &Planned, desired: &Topology) {
+        // What publishes something else on the way is a surprise.
+        let reconfigures = planned.plan.work().any(|step| match step.work {
+            Work::Transition { calls, .. } => calls.contains(Transition::Reconfigure),
+            _ => false,
+        });
+        if reconfigures {
+            return;
+        }
+        let left = self.plan(Some(desired), &Options::default()).expect("there is a plan");
+        let names = |planned: &windlass_lifecycle::Diff| -> BTreeSet<ElementName> {
+            planned.elements.iter().map(|change| change.element.clone()).collect()
+        };
+        let (left_over, undone) = (names(&left.diff), names(&planned.undone));
+        // What the plan has made may follow when what it reads is made anew.
+        let unlisted: Vec<&ElementName> =
+            left_over.difference(&undone).filter(|name| !follows(desired, name, &left_over)).collect();
+        assert!(unlisted.is_empty(), "{unlisted:?} is not listed\n{}\n{}", left.diff, planned.undone);
+        assert!(undone.is_subset(&left_over), "{}\n{}", left.diff, planned.undone);
+    }
+}
