@@ -1,52 +1,123 @@
 //! Diagnostics with the lines they are about.
 
-use crate::output::tell;
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use windlass::source::{Diagnostic, Label, Severity};
+use std::borrow::Cow;
+
+use crate::conceal::Seen;
+use crate::output::{marked, tell, visible};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use windlass::source::{Diagnostic, Label, Severity, Source};
 
 /// Prints diagnostics to standard error.
 pub(crate) fn print<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
+    let mut seen = Seen::default();
     for diagnostic in diagnostics {
-        tell!("{}\n", render(diagnostic));
+        tell!("{}\n", render(diagnostic, &mut seen));
     }
 }
 
 /// Draws a diagnostic with its places underlined.
-pub(crate) fn render(diagnostic: &Diagnostic) -> String {
+fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
+    let diagnostic = &seen.without_secrets(diagnostic);
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.as_str());
+    let title = level.primary_title(visible(&diagnostic.message)).id(diagnostic.code.as_str());
     let mut group = Group::with_title(title);
     if let Some(primary) = &diagnostic.primary {
         // Related places of the same file are drawn with the first, others on their own.
-        let same = |label: &&Label| label.place.source().name() == primary.place.source().name();
-        let (near, far): (Vec<&Label>, Vec<&Label>) = diagnostic.related.iter().partition(same);
-        group = group.element(snippet(primary, &near));
+        let (near, far): (Vec<&Label>, Vec<&Label>) =
+            diagnostic.related.iter().partition(|label| is_near(primary, label));
+        group = drawn(group, primary, &near, seen);
         for label in far {
-            group = group.element(snippet(label, &[]));
+            group = drawn(group, label, &[], seen);
         }
     }
     if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(help.as_str()));
+        group = group.element(Level::HELP.message(visible(help)));
     }
-    Renderer::styled().render(&[group])
+    marked(&Renderer::styled().render(&[group]))
 }
 
-fn snippet<'a>(first: &'a Label, others: &[&'a Label]) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
-    let annotation = |kind: AnnotationKind, label: &'a Label| {
-        let annotation = kind.span(label.place.span().range());
-        if label.text.is_empty() { annotation } else { annotation.label(label.text.as_str()) }
-    };
+/// The most bytes of a text that are drawn at once: a file may be one line of megabytes, and what belongs together may be
+/// at its two ends.
+const WINDOW: usize = 16 << 10;
+
+/// Whether two places can be drawn together.
+fn is_near(one: &Label, other: &Label) -> bool {
+    let apart = one.place.span().start.abs_diff(other.place.span().start);
+    one.place.source().name() == other.place.source().name() && (apart as usize) < WINDOW
+}
+
+fn drawn<'a>(group: Group<'a>, first: &'a Label, others: &[&'a Label], seen: &mut Seen) -> Group<'a> {
+    if let Some(snippet) = snippet(first, others, seen) {
+        return group.element(snippet);
+    }
+    let start = first.place.start();
+    let name = visible(first.place.source().name());
+    let origin = Origin::path(name).line(start.line).char_column(start.column);
+    let group = group.element(origin);
+    if first.text.is_empty() { group } else { group.element(Level::NOTE.message(visible(&first.text))) }
+}
+
+/// Draws the lines of some places; nothing where they are too long to be read, or must not be.
+fn snippet<'a>(
+    first: &'a Label,
+    others: &[&'a Label],
+    seen: &mut Seen,
+) -> Option<Snippet<'a, annotate_snippets::Annotation<'a>>> {
     let source = first.place.source();
-    let mut snippet = Snippet::source(source.text())
-        .path(source.name())
+    if source.is_hidden() {
+        return None;
+    }
+    let all = || others.iter().copied().chain([first]);
+    let top = all().map(|label| label.place.start().line).min()?;
+    let begin = source.line(top)?.range().start;
+    let end = all().map(|label| end_of(source, label)).max()?;
+    if end - begin > 4 * WINDOW {
+        return None;
+    }
+    let annotation = |kind: AnnotationKind, label: &'a Label| {
+        let span = label.place.span().range();
+        let annotation = kind.span(span.start - begin..span.end.min(end) - begin);
+        if label.text.is_empty() { annotation } else { annotation.label(visible(&label.text)) }
+    };
+    let text = source.text().get(begin..end)?;
+    let concealed = seen.concealed(source);
+    let text = if concealed.is_empty() {
+        printable(text)
+    } else {
+        Cow::Owned(printable(&concealed.masked(source.text(), begin..end)).into_owned())
+    };
+    let mut snippet = Snippet::source(text)
+        .line_start(top)
+        .path(visible(source.name()))
         .fold(true)
         .annotation(annotation(AnnotationKind::Primary, first));
     for label in others {
         snippet = snippet.annotation(annotation(AnnotationKind::Context, label));
     }
-    snippet
+    Some(snippet)
+}
+
+/// Where what is drawn of a place ends: with the line break behind it. What goes on for pages is cut where it begins.
+fn end_of(source: &Source, label: &Label) -> usize {
+    let span = label.place.span();
+    let last = if span.len() < WINDOW { label.place.end().line } else { label.place.start().line };
+    source.line(last + 1).map_or(source.text().len(), |next| next.range().start)
+}
+
+/// Puts signs in the place of the control characters that the renderer would print, and leaves every byte where it is.
+fn printable(text: &str) -> Cow<'_, str> {
+    let is_printed = |c: char| matches!(c, '\u{80}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}');
+    if !text.contains(is_printed) {
+        return Cow::Borrowed(text);
+    }
+    let sign = |c: char| match c {
+        c if !is_printed(c) => c,
+        c if c.len_utf8() == 2 => '\u{a4}',
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    Cow::Owned(text.chars().map(sign).collect())
 }

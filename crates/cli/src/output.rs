@@ -1,8 +1,10 @@
 //! Text for people.
 
+use std::borrow::Cow;
 use std::fmt::{Arguments, Write as _};
-use std::io::{ErrorKind, Write as _};
-use std::sync::Mutex;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::{Mutex, OnceLock};
 
 use anstyle::{AnsiColor, Style};
 use windlass::model::record::{Event, EventRecord, StepEnd};
@@ -26,17 +28,129 @@ static TROUBLE: Mutex<Option<std::io::Error>> = Mutex::new(None);
 
 /// Prints a line to standard output.
 pub(crate) fn print_line(line: Arguments<'_>) {
-    note(writeln!(anstream::stdout(), "{line}"));
+    note(writeln!(anstream::stdout(), "{}", drawn(&line.to_string())));
 }
 
 /// Prints text that ends with its lines to standard output.
 pub(crate) fn print(text: &str) {
-    note(anstream::stdout().write_all(text.as_bytes()));
+    note(anstream::stdout().write_all(drawn(text).as_bytes()));
+}
+
+/// Prints a document to standard output: as it is, unless a terminal would read it.
+pub(crate) fn print_document(text: &str) {
+    if std::io::stdout().is_terminal() {
+        print(text);
+    } else {
+        note(std::io::stdout().write_all(text.as_bytes()));
+    }
 }
 
 /// Prints a line to standard error. Where that can't be done, there is nobody to tell.
 pub(crate) fn tell_line(line: Arguments<'_>) {
-    let _ = writeln!(anstream::stderr(), "{line}");
+    let _ = writeln!(anstream::stderr(), "{}", drawn(&line.to_string()));
+}
+
+/// Tells whether a terminal may take a character for an order, or for the direction of what follows.
+fn is_control(c: char) -> bool {
+    let is_bidi =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    is_bidi || (c.is_control() && c != '\t' && c != '\n')
+}
+
+/// Shows control characters and marks of direction as JSON would: `\u001b`. Tabs and line ends stay.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\r' => out.push_str("\\r"),
+            c if is_control(c) => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// A stream of bytes on its way to a terminal, piece by piece: [visible], and bytes that are no text as `\x9b`.
+#[derive(Debug, Default)]
+pub(crate) struct VisibleStream {
+    /// The beginning of a character, or a return whose line end may follow.
+    pending: Vec<u8>,
+}
+
+impl VisibleStream {
+    /// Returns what is shown of the next piece.
+    pub(crate) fn next(&mut self, piece: &[u8]) -> String {
+        let mut bytes = std::mem::take(&mut self.pending);
+        bytes.extend_from_slice(piece);
+        let mut out = String::with_capacity(bytes.len());
+        let mut rest = bytes.as_slice();
+        loop {
+            let (text, wrong, is_begun) = match std::str::from_utf8(rest) {
+                Ok(text) => (text, 0, false),
+                Err(error) => {
+                    let (text, after) = rest.split_at(error.valid_up_to());
+                    let text = std::str::from_utf8(text).unwrap_or_default();
+                    (text, error.error_len().unwrap_or(after.len()), error.error_len().is_none())
+                }
+            };
+            let after = &rest[text.len()..];
+            if after.is_empty() || is_begun {
+                let shown = text.strip_suffix('\r').filter(|_| after.is_empty()).unwrap_or(text);
+                out.push_str(&visible(shown));
+                self.pending = rest[shown.len()..].to_vec();
+                return out;
+            }
+            out.push_str(&visible(text));
+            push_bytes(&mut out, &after[..wrong]);
+            rest = &after[wrong..];
+        }
+    }
+
+    /// Returns what is shown of the end, which is not there in full.
+    pub(crate) fn end(self) -> String {
+        let mut out = String::new();
+        match self.pending.as_slice() {
+            b"\r" => out.push_str("\\r"),
+            bytes => push_bytes(&mut out, bytes),
+        }
+        out
+    }
+}
+
+fn push_bytes(out: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        let _ = write!(out, "\\x{byte:02x}");
+    }
+}
+
+/// Returns what stands for `ESC [` in texts of ours until they are printed. Nobody else knows it, so that what scripts and
+/// documents have of such sequences is shown and not obeyed.
+fn mark() -> &'static str {
+    static MARK: OnceLock<String> = OnceLock::new();
+    MARK.get_or_init(|| format!("\u{1b}{:016x}[", RandomState::new().hash_one(0_u8)))
+}
+
+/// Makes the sequences of a text ours: nothing else has put any into it.
+pub(crate) fn marked(text: &str) -> String {
+    text.replace("\u{1b}[", mark())
+}
+
+/// Returns a text as it is printed: [visible] but for our own styles.
+fn drawn(text: &str) -> String {
+    let mut parts = text.split(mark());
+    let mut out = parts.next().map(visible).unwrap_or_default().into_owned();
+    for part in parts {
+        let (codes, rest) = part.split_once('m').unwrap_or(("0", part));
+        let _ = write!(out, "\u{1b}[{codes}m{}", visible(rest));
+    }
+    out
 }
 
 /// Keeps in mind what could not be printed: work goes on, and it is told at the end. That a reader has gone away is no
@@ -64,7 +178,7 @@ pub(crate) const STRONG: Style = Style::new().bold();
 
 /// Puts a text into a style. Who prints it, takes the style off again where it is not wanted.
 pub(crate) fn styled(style: Style, text: impl std::fmt::Display) -> String {
-    format!("{style}{text}{style:#}")
+    format!("{}{text}{}", marked(&style.to_string()), marked(&format!("{style:#}")))
 }
 
 /// Writes how long something took.
@@ -156,5 +270,54 @@ pub(crate) fn ending(detail: &str) -> String {
     match lines.len().checked_sub(LINES) {
         None | Some(0) => detail.to_owned(),
         Some(left_out) => format!("[…]\n{}", lines[left_out..].join("\n")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_and_not_obeyed() {
+        for (text, shown) in [
+            ("a\tb\r\nc\n", "a\tb\nc\n"),
+            ("50 %\rdone", "50 %\\rdone"),
+            ("\u{1b}[2Jx\u{7f}", "\\u001b[2Jx\\u007f"),
+            ("\u{9b}31mx\u{85}", "\\u009b31mx\\u0085"),
+            ("user\u{202e}nimda\u{2069}\u{200f}\u{61c}", "user\\u202enimda\\u2069\\u200f\\u061c"),
+            ("né 日本 👩‍🚀", "né 日本 👩‍🚀"),
+        ] {
+            assert_eq!(visible(text), shown);
+            assert_eq!(drawn(text), shown);
+        }
+    }
+
+    #[test]
+    fn a_stream_is_shown_alike_however_it_is_cut() {
+        let stream = b"a\tb\r\n50 %\rdone \x1b[2J \xc2\x9b31m \x9b31m n\xc3\xa9 \xe6\x97\xa5 \xe2\x80\xae \xff\xe6\x97\r";
+        let shown = "a\tb\n50 %\\rdone \\u001b[2J \\u009b31m \\x9b31m né 日 \\u202e \\xff\\xe6\\x97\\r";
+        for size in 1..=stream.len() {
+            let mut visible = VisibleStream::default();
+            let mut out: String = stream.chunks(size).map(|piece| visible.next(piece)).collect();
+            out += &visible.end();
+            assert_eq!(out, shown, "in pieces of {size}");
+        }
+        let mut begun = VisibleStream::default();
+        assert_eq!((begun.next(b"x\xe6\x97"), begun.end()), ("x".to_owned(), "\\xe6\\x97".to_owned()));
+    }
+
+    #[test]
+    fn our_styles_are_obeyed_alone() {
+        let text = styled(GOOD, "ok \u{1b}[31mred");
+        assert_eq!(drawn(&text), "\u{1b}[32mok \\u001b[31mred\u{1b}[0m");
+        assert_eq!(drawn(&styled(STRONG, styled(BAD, "x"))).matches("\u{1b}[0m").count(), 2);
+    }
+
+    #[test]
+    fn what_is_shown_of_json_is_the_same_json() {
+        let value = serde_json::json!({"a": "\u{1b}\u{9b}\u{202e}\r\n\t"});
+        let shown = drawn(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(shown.is_ascii());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
     }
 }

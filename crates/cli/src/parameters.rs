@@ -1,12 +1,18 @@
 //! `-p key=value` and `--params FILE`.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::Value;
 use windlass::Error;
-use windlass::source::{Diagnostic, LoadOptions, Place, Reading, Source, load_one};
+use windlass::explain::explain;
+use windlass::source::files::{self, ReadError};
+use windlass::source::{Diagnostic, Limits, LoadOptions, Place, Reading, Source, load_one};
+
+use crate::command::{larger, max_size};
+
+/// The most nodes of a file of parameters: as values they take more than as text.
+const MOST_NODES: usize = 500_000;
 
 /// The parameters of an order.
 #[derive(Debug, Default)]
@@ -52,7 +58,7 @@ pub(crate) fn collect(
         }
         let value = match value.strip_prefix('@') {
             Some(file) => read_text(Path::new(file))?,
-            None if value == "-" => read_stdin()?,
+            None if value == "-" => read_stdin(flag, key)?,
             None => {
                 parameters.open.push(key.to_owned());
                 value.to_owned()
@@ -66,13 +72,16 @@ pub(crate) fn collect(
 
 /// Reads a file of parameters: names, values, and where the names stand.
 fn read_file(path: &Path) -> Result<Vec<(String, Value, Place)>, ParameterError> {
-    let bytes = std::fs::read(path).map_err(|source| file(path, source))?;
+    let bytes = files::read(path, max_size()).map_err(|source| file(path, source))?;
     let input = |diagnostics| ParameterError::File(Error::Input(diagnostics));
-    let source = Source::from_bytes(path.display().to_string(), bytes)
-        .map_err(|diagnostic| input(vec![*diagnostic].into()))?;
-    let loaded = load_one(&source, &LoadOptions::default());
+    let source = Source::from_bytes_with_limit(path.display().to_string(), bytes, max_size())
+        .map_err(|diagnostic| input(vec![concealed(&diagnostic)].into()))?;
+    let limits = Limits { nodes: MOST_NODES, ..Limits::default() };
+    let loaded = load_one(&source, &LoadOptions { limits, ..LoadOptions::default() });
+    // No line of the file is shown: any of its values may be a secret.
+    let shape = source.without_text();
     if loaded.diagnostics.has_errors() {
-        return Err(input(loaded.diagnostics));
+        return Err(input(loaded.diagnostics.iter().map(concealed).collect()));
     }
     let Some(root) = loaded.root.filter(|root| !root.is_null()) else { return Ok(Vec::new()) };
     let Some(mapping) = root.as_mapping() else {
@@ -80,26 +89,44 @@ fn read_file(path: &Path) -> Result<Vec<(String, Value, Place)>, ParameterError>
             windlass::descriptor::codes::WRONG_SORT,
             "a file of parameters is a mapping of names to values",
         );
-        return Err(input(vec![diagnostic.at(source.place(root.span()))].into()));
+        return Err(input(vec![diagnostic.at(shape.place(root.span()))].into()));
     };
     let entry = |entry: &windlass::source::Entry| {
         let value = entry.value.to_value(Reading::Text);
-        (entry.key.text().to_owned(), value, source.place(entry.key.span()))
+        (entry.key.text().to_owned(), value, shape.place(entry.key.span()))
     };
     Ok(mapping.iter().map(entry).collect())
 }
 
+/// Takes from a problem all that quotes the file: what is left says what is wrong by its code, and where.
+fn concealed(diagnostic: &Diagnostic) -> Diagnostic {
+    let code = diagnostic.code;
+    let title = explain(code.as_str()).map_or("it can't be read", |info| info.title);
+    let concealed = Diagnostic::new(diagnostic.severity, code, title).help(format!(
+        "`windlass explain {code}` says more; the lines of a file of parameters are not shown"
+    ));
+    match diagnostic.place() {
+        Some(place) => concealed.at(place.source().without_text().place(place.span())),
+        None => concealed,
+    }
+}
+
 /// Reads a value; one line break at the end does not belong to it.
 fn read_text(path: &Path) -> Result<String, ParameterError> {
-    let text = std::fs::read_to_string(path).map_err(|source| file(path, source))?;
+    let text = files::read_text(path, max_size()).map_err(|source| file(path, source))?;
     Ok(without_line_break(text))
 }
 
-fn read_stdin() -> Result<String, ParameterError> {
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| ParameterError::Form(format!("can't read standard input: {error}")))?;
+fn read_stdin(flag: &str, key: &str) -> Result<String, ParameterError> {
+    let read = files::read_from(std::io::stdin(), max_size()).and_then(files::text);
+    let failed = |error: ReadError| format!("can't read standard input: {error}{}", larger(&error));
+    let text = read.map_err(|error| ParameterError::Form(failed(error)))?;
+    if text.is_empty() {
+        let message = format!(
+            "standard input is empty, and `{flag}{key}=-` takes the value of `{key}` from it; `{flag}{key}=` gives an empty one"
+        );
+        return Err(ParameterError::Form(message));
+    }
     Ok(without_line_break(text))
 }
 
@@ -113,6 +140,11 @@ fn without_line_break(mut text: String) -> String {
     text
 }
 
-fn file(path: &Path, source: std::io::Error) -> ParameterError {
-    ParameterError::File(Error::File { path: path.to_owned(), source })
+fn file(path: &Path, source: ReadError) -> ParameterError {
+    match source {
+        ReadError::TooLarge { .. } => {
+            ParameterError::Form(format!("`{}`: {source}{}", path.display(), larger(&source)))
+        }
+        source => ParameterError::File(Error::File { path: path.to_owned(), source: source.into() }),
+    }
 }

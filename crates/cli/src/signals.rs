@@ -9,20 +9,30 @@ use windlass::engine::Stop;
 /// Listens for SIGINT and SIGTERM from now on. The first lets running jobs end for `grace`; the second, or the end of
 /// the grace, stops them.
 pub(crate) fn listen(grace: Duration) -> Stop {
-    listen_and(grace, move || match grace.as_secs() {
-        0 => tell!("\nstopping"),
-        seconds => {
-            tell!("\nstopping: what runs has {seconds} s to end by itself; interrupt again to stop it now");
+    listen_and(grace, move |stop| {
+        // First it is so, and then it is said: nothing begins after the word.
+        stop.soon.cancel();
+        match grace.as_secs() {
+            0 => tell!("\nstopping"),
+            seconds => {
+                tell!(
+                    "\nstopping: what runs has {seconds} s to end by itself; interrupt again to stop it now"
+                );
+            }
         }
     })
 }
 
 /// Listens as [`listen`] does, for a command that may be idle: it says itself what it waits for.
 pub(crate) fn listen_idle(grace: Duration) -> Stop {
-    listen_and(grace, || tell!("\nstopping"))
+    listen_and(grace, |stop| {
+        // What it waits for is said after the word.
+        tell!("\nstopping");
+        stop.soon.cancel();
+    })
 }
 
-fn listen_and(grace: Duration, say_so: impl Fn() + Send + 'static) -> Stop {
+fn listen_and(grace: Duration, begin: impl Fn(&Stop) + Send + 'static) -> Stop {
     let stop = Stop::default();
     let (Ok(mut interrupt), Ok(mut terminate)) =
         (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
@@ -35,8 +45,7 @@ fn listen_and(grace: Duration, say_so: impl Fn() + Send + 'static) -> Stop {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        say_so();
-        told.soon.cancel();
+        begin(&told);
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}

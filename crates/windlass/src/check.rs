@@ -9,10 +9,12 @@ use windlass_descriptor::{Catalog as _, Descriptor, MemoryCatalog, Missing, chec
 use windlass_model::DescriptorName;
 use windlass_model::name::DescriptorKind;
 use windlass_project::{DiskCatalog, Overlay, Project, find_descriptor};
+use windlass_source::files::MAX_SIZE;
 use windlass_source::{Diagnostics, Severity, Source};
 
 use crate::desired::{empty, open, packages};
 use crate::error::Error;
+use crate::nesting;
 use crate::open::drivers;
 use crate::repair::RepairedFile;
 
@@ -79,13 +81,14 @@ pub fn check_over(paths: &[PathBuf], folders: &[PathBuf], overlay: &Overlay) -> 
     Ok(CheckView::new(diagnostics))
 }
 
-/// Checks a text that is in no file, with the descriptors below the given folders.
+/// Checks a text that is in no file, with the descriptors below the given folders. Files may be as large as the text.
 pub fn check_text(name: &str, text: Vec<u8>, folders: &[PathBuf]) -> CheckView {
-    let source = match Source::from_bytes(name, text) {
+    let limit = text.len().max(MAX_SIZE);
+    let source = match Source::from_bytes_with_limit(name, text, limit) {
         Ok(source) => source,
         Err(diagnostic) => return CheckView::new(vec![*diagnostic].into()),
     };
-    let (catalog, mut diagnostics) = DiskCatalog::scan(folders);
+    let (catalog, mut diagnostics) = DiskCatalog::scan_with(folders, &Overlay::default().with_limit(limit));
     let read = read(&source);
     if read.descriptor.is_none() && read.diagnostics.is_empty() {
         diagnostics.push(empty(name));
@@ -106,6 +109,9 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
             diagnostics.extend(opened.diagnostics);
             let assembly = Descriptor::Assembly(opened.assembly);
             diagnostics.extend(check(&assembly, &opened.catalog, Missing::Tolerated));
+            if let Descriptor::Assembly(assembly) = &assembly {
+                nesting::check([assembly.clone()], &opened.catalog, diagnostics);
+            }
             check_parts(project, &assembly, &opened.catalog, diagnostics);
         }
         // A resource by itself is checked too.
@@ -191,6 +197,11 @@ fn check_folder(path: &Path, overlay: &Overlay, diagnostics: &mut Diagnostics) {
             diagnostics.extend(check(&descriptor, &catalog, Missing::Tolerated));
         }
     }
+    let assemblies = names.iter().filter_map(|name| match catalog.find(name)? {
+        Descriptor::Assembly(assembly) => Some(assembly),
+        Descriptor::Resource(_) => None,
+    });
+    nesting::check(assemblies, &catalog, diagnostics);
     let resources = names.iter().filter(|name| name.kind == DescriptorKind::Resource);
     packages(&catalog, resources, &drivers(), diagnostics);
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
+use windlass_descriptor::compose::MAX_NODES;
 use windlass_descriptor::{
     AssemblyDescriptor, Catalog as _, Composed, Descriptor, ReferenceRequest, Request, Search, compose_given,
 };
@@ -142,7 +143,9 @@ async fn referred(
     name: &AssemblyName,
     store: Option<&dyn Store>,
 ) -> Result<Composed, Error> {
-    let request = Request::new(name, asked.parameters, catalog).existing(asked.project.existing());
+    let request = Request::new(name, asked.parameters, catalog)
+        .existing(asked.project.existing())
+        .nodes(asked.project.nodes().unwrap_or(MAX_NODES));
     let first = compose_given(assembly, Request { search: Search::Later, ..request }, asked.places);
     if first.references.is_empty() {
         return Ok(first);
@@ -166,7 +169,8 @@ async fn referred(
             let Some(package) = package.filter(|_| !problems.has_errors()) else {
                 return Err(Error::Input(problems));
             };
-            let things = look_for(asked.means, catalog, reference, package).await;
+            let swept_by = store.map(|store| store.id().clone());
+            let things = look_for(asked.means, catalog, reference, package, swept_by).await;
             found.insert(reference.element.clone(), things);
         }
     }

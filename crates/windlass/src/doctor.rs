@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::Serialize;
 use windlass_executor::docker::{Description, Engine, EngineChoice, EngineKind};
 use windlass_executor::process::{Confinement, ControlGroups};
-use windlass_executor::sandbox::probe;
-use windlass_executor::{Capability, runner};
+use windlass_executor::sandbox::{DEFAULT_BOUNDS, probe};
+use windlass_executor::{Bounds, Capability, runner};
 
 use crate::Windlass;
 
@@ -91,7 +91,7 @@ fn process() -> RuntimeView {
         engine: None,
         ready: true,
         what: "processes of this host".to_owned(),
-        limits: texts(&["time", "output kept"]),
+        limits: texts(&["time", "output kept", "open files"]),
         hardening,
         caveats,
         advice: None,
@@ -133,9 +133,11 @@ fn sandbox() -> RuntimeView {
                 found.bwrap.display()
             );
             let mut view = view(true, what);
-            view.limits = texts(&["time", "output kept", "temporary files"]);
-            with_groups(&mut view, &ControlGroups::probe());
+            view.limits = texts(&["time", "output kept", "temporary files", "open files"]);
+            let groups = ControlGroups::probe();
+            with_groups(&mut view, &groups);
             view.hardening = texts(&["no network", "read-only root", "no capabilities", "own namespaces"]);
+            with_defaults(&mut view, &groups);
             if found.seccomp {
                 view.hardening.push("seccomp".to_owned());
             } else {
@@ -207,12 +209,33 @@ fn described(name: &str, found: &Description) -> RuntimeView {
     }
 }
 
-const LIMITS: [(Capability, &str); 4] = [
+const LIMITS: [(Capability, &str); 5] = [
     (Capability::MemoryLimit, "memory"),
     (Capability::PidsLimit, "processes"),
     (Capability::CpuLimit, "processor time"),
     (Capability::TmpLimit, "temporary files"),
+    (Capability::OpenFilesLimit, "open files"),
 ];
+
+/// Says what a job in a sandbox may use that asks for no limit, and which default is left out here.
+fn with_defaults(view: &mut RuntimeView, groups: &ControlGroups) {
+    let Bounds { memory_bytes, pids, open_files, .. } = DEFAULT_BOUNDS;
+    let defaults = [
+        (Some(Capability::MemoryLimit), memory_bytes.map(|bytes| format!("{} MiB of memory", bytes >> 20))),
+        (Some(Capability::PidsLimit), pids.map(|pids| format!("{pids} processes"))),
+        (None, open_files.map(|files| format!("{files} open files"))),
+    ];
+    let mut enforced = Vec::new();
+    for (capability, default) in defaults {
+        let Some(default) = default else { continue };
+        if capability.is_none_or(|capability| groups.limits.has(capability)) {
+            enforced.push(default);
+        } else {
+            view.caveats.push(format!("the default limit of {default} is left out here"));
+        }
+    }
+    view.hardening.push(format!("by default {}", enforced.join(", ")));
+}
 
 fn limits(found: &Description) -> Vec<String> {
     let enforced = LIMITS.iter().filter(|(limit, _)| found.capabilities.contains(limit));

@@ -2,10 +2,10 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
+use windlass_source::files::MAX_SIZE;
 
 /// The version of all such files.
 const VERSION: u64 = 1;
@@ -39,6 +39,36 @@ struct Envelope {
     kind: String,
     digest: String,
     content: Box<RawValue>,
+}
+
+/// What tells one file of ours from another.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    kind: Option<String>,
+    version: Option<u64>,
+}
+
+/// How much more than its text a file may weigh.
+const MOST_WEIGHT: usize = 12;
+
+/// Returns about how many bytes JSON takes in memory as data: a map of one entry takes a hundred times its text.
+fn weight(text: &str) -> usize {
+    const MAP: usize = 640;
+    const VALUE: usize = 32;
+    let (mut weight, mut quoted, mut escaped) = (0usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => weight += 1,
+            b'{' => weight += MAP,
+            b'[' | b',' => weight += VALUE,
+            _ => {}
+        }
+    }
+    weight
 }
 
 /// Says how such a file is made.
@@ -80,13 +110,17 @@ pub(crate) fn read<T: DeserializeOwned>(kind: &'static str, text: &str) -> Resul
         };
         other(cause)
     };
-    let seen: Value = serde_json::from_str(text).map_err(no_json)?;
-    match seen["kind"].as_str() {
+    if weight(text) > text.len().max(MAX_SIZE).saturating_mul(MOST_WEIGHT) {
+        return Err(other("it has more in it than such a file ever has".to_owned()));
+    }
+    // What else it has is passed over: only the right file is worth the memory.
+    let seen: Head = serde_json::from_str(text).map_err(no_json)?;
+    match seen.kind.as_deref() {
         Some(found) if found == kind => {}
         Some(found) => return Err(other(format!("it is a {found}{}", used_by(found)))),
         None => return Err(other(format!("it does not say `\"kind\": \"{kind}\"`"))),
     }
-    match seen["version"].as_u64() {
+    match seen.version {
         Some(VERSION) => {}
         Some(found) => return Err(DocumentError::Newer { found }),
         None => return Err(other("it has no version".to_owned())),
@@ -105,6 +139,8 @@ pub(crate) fn digest(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]

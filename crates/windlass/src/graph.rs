@@ -55,7 +55,7 @@ impl Windlass {
     pub async fn graph_of(&self, name: &AssemblyName, view: GraphView) -> Result<Drawing, Error> {
         let store = self.store_of(name).await?;
         let Some(snapshot) = store.load(name).await? else {
-            let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
+            let known = store.assembly_names().await?;
             return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
         };
         let topology = &snapshot.assembly.topology;
@@ -63,11 +63,16 @@ impl Windlass {
             GraphView::Topology => draw_topology(topology),
             GraphView::Properties => draw_properties(topology),
             GraphView::Plan => {
-                let title = format!("{name}: plan of the last process");
-                let last = store.history(name).await?.processes.pop().map(|known| known.process);
-                match last.and_then(|process| serde_json::from_str::<Plan>(process.plan.as_str()).ok()) {
-                    Some(plan) => Drawing::of_plan(title, &plan),
-                    None => Drawing::new(title),
+                let last = store.processes_of(name, None, 1).await?.pop();
+                let plan = last
+                    .as_ref()
+                    .and_then(|process| serde_json::from_str::<Plan>(process.plan.as_str()).ok());
+                match (plan.filter(|plan| plan.work().next().is_some()), last) {
+                    (Some(plan), _) => Drawing::of_plan(format!("{name}: plan of the last process"), &plan),
+                    (None, Some(process)) => {
+                        Drawing::new(format!("{name}: {} {} had nothing to do", process.id, process.intent))
+                    }
+                    (None, None) => Drawing::new(format!("{name}: there was no process")),
                 }
             }
         })

@@ -133,7 +133,7 @@ impl Images {
         };
         let write = |path: &Path| {
             let failed = |source| ImagesError::Write { path: path.to_owned(), source };
-            std::fs::write(path, built.archive()).map_err(failed)
+            windlass_project::output::write(path, built.archive(), 0o666).map_err(failed)
         };
         if let Some(file) = file {
             write(file)?;

@@ -181,11 +181,11 @@ impl Started {
 
     /// Returns the plan as it is shown; what changes is known of processes that run here.
     pub fn plan_view(&self) -> PlanView {
-        let changes = match &self.work {
-            Work::Own(prepared) => prepared.diff().clone(),
-            Work::Theirs(_) => Diff::default(),
+        let (changes, undone): (Diff, Diff) = match &self.work {
+            Work::Own(prepared) => (prepared.diff().clone(), prepared.undone().clone()),
+            Work::Theirs(_) => (Diff::default(), Diff::default()),
         };
-        PlanView::new(self.process().assembly.clone(), self.plan(), changes)
+        PlanView::new(self.process().assembly.clone(), self.plan(), changes).undone(undone)
     }
 
     /// Returns the process.
@@ -358,7 +358,7 @@ impl Windlass {
         let (desired, warnings) = self.desired(order).await?;
         let name = desired.topology.name().clone();
         let preview = self.preview_up(&name, Ask::Up(Box::new(desired))).await?;
-        Ok((PlanView::new(name, &preview.plan, preview.diff), warnings))
+        Ok((PlanView::new(name, &preview.plan, preview.diff).undone(preview.undone), warnings))
     }
 
     /// Says what bringing up an assembly would do that may not be there yet.
@@ -391,7 +391,7 @@ impl Windlass {
     pub async fn preview(&self, name: &AssemblyName, ask: Ask) -> Result<PlanView, Error> {
         let store = self.store_of(name).await?;
         let preview = Box::pin(self.engine(store).preview(name, ask)).await?;
-        Ok(PlanView::new(name.clone(), &preview.plan, preview.diff))
+        Ok(PlanView::new(name.clone(), &preview.plan, preview.diff).undone(preview.undone))
     }
 
     /// Asks whoever runs a process to stop it. What runs may end; the rest is not started.
@@ -411,9 +411,8 @@ impl Windlass {
     /// When the assembly has no such process, or it has ended, or nobody runs it.
     pub async fn can_cancel(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
         let store = self.store_of(name).await?;
-        let history = store.history(name).await?;
-        let found = history.processes.iter().find(|known| known.process.id == process);
-        match found.map(|known| known.process.status) {
+        let found = store.process(process).await?.filter(|found| found.assembly == *name);
+        match found.map(|found| found.status) {
             Some(status) if status.is_final() => Err(Error::Ended { process, status }),
             Some(_) if store.holder(name).await?.is_none() => {
                 Err(Error::NobodyRuns { assembly: name.clone(), process })
@@ -432,12 +431,14 @@ impl Windlass {
     pub async fn part(&self, name: &AssemblyName, part: &str) -> Result<ElementName, Error> {
         let store = self.store_of(name).await?;
         let Some(snapshot) = store.load(name).await? else {
-            let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
+            let known = store.assembly_names().await?;
             return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
         };
         let topology = &snapshot.assembly.topology;
         let by_name = |element: &&ElementName| element.local() == part || element.as_str() == part;
-        if let Some(found) = topology.elements().iter().map(|element| &element.name).find(by_name) {
+        // What is to go is on record only.
+        let described = topology.elements().iter().map(|element| &element.name);
+        if let Some(found) = described.chain(snapshot.elements.keys()).find(by_name) {
             return Ok(found.clone());
         }
         let by_id = snapshot.elements.values().find(|record| record.id.as_str() == part).map(|r| &r.name);

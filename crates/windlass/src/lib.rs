@@ -14,6 +14,7 @@
 //! | [`repair`](mod@repair) | repairs of what a check has found |
 //! | [`resolve`](mod@resolve) | a descriptor with what is known filled in |
 //! | [`schema`](mod@schema) | JSON Schemas of the documents that people write |
+//! | [`mod@prune`] | forgetting what was done long ago |
 //! | [`graph`] | pictures of assemblies and plans |
 //! | [`view`] | what can be looked at: status, log, plan; typed, versioned, ready for JSON |
 //! | [`doctor`] | what can run jobs on this machine, and how well it shuts them in |
@@ -28,13 +29,16 @@ pub mod daemon;
 mod desired;
 pub mod doctor;
 pub mod document;
+mod engines;
 pub mod error;
 pub mod explain;
 pub mod graph;
 pub mod images;
 pub mod intent;
+mod nesting;
 pub mod open;
 mod places;
+pub mod prune;
 mod references;
 pub mod repair;
 pub mod request;

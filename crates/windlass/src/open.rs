@@ -1,5 +1,6 @@
 //! [`Windlass`]: a project with its store, drivers and runtimes.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,12 +13,13 @@ use windlass_executor::process::SupervisorCommand;
 use windlass_model::Clock;
 use windlass_model::clock::SystemClock;
 use windlass_model::id::Entropy;
-use windlass_project::Project;
+use windlass_project::{Overlay, Project};
 use windlass_script::Script;
+use windlass_source::files::MAX_SIZE;
 use windlass_store::{Holder, KeySource, SqliteStore, Store, StoreError};
 
 use crate::error::Error;
-use crate::places::ProjectPlaces;
+use crate::places::{ProjectPlaces, Variables};
 use crate::runtimes::Runtimes;
 use crate::system::SystemEntropy;
 
@@ -36,6 +38,9 @@ pub struct Settings {
     entropy: Arc<dyn Entropy>,
     command: String,
     serves: bool,
+    max_size: usize,
+    tell: Arc<dyn Fn(&str) + Send + Sync>,
+    variables: Variables,
 }
 
 impl Settings {
@@ -54,11 +59,29 @@ impl Settings {
             entropy: Arc::new(SystemEntropy),
             command: "windlass".to_owned(),
             serves: false,
+            max_size: MAX_SIZE,
+            tell: Arc::new(|_| {}),
+            variables: Arc::new(|_| None),
         }
     }
 
+    /// Sets the variables that a location's secrets may be read from. The default has none.
+    #[must_use]
+    pub fn variables(mut self, variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.variables = Arc::new(variables);
+        self
+    }
+
+    /// Sets what is done with what the user should know beside the answer to what was asked, as that an interrupted export
+    /// was finished. The default passes it over.
+    #[must_use]
+    pub fn notices(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.tell = Arc::new(tell);
+        self
+    }
+
     /// Sets how jobs are supervised. The default starts the running program again with the argument `supervise`; it
-    /// must pass what follows to [`windlass_executor::process::supervise`].
+    /// must then call [`windlass_executor::process::supervise`].
     #[must_use]
     pub fn supervisor(mut self, supervisor: SupervisorCommand) -> Self {
         self.supervisor = supervisor;
@@ -126,6 +149,13 @@ impl Settings {
         self
     }
 
+    /// Sets the most bytes of a document that is read; else it is 16 MiB.
+    #[must_use]
+    pub fn max_size(mut self, bytes: usize) -> Self {
+        self.max_size = bytes;
+        self
+    }
+
     /// Says that this process carries out what others ask of the assemblies that it holds: it [watches](Windlass::watch).
     #[must_use]
     pub fn serving(mut self, serves: bool) -> Self {
@@ -152,13 +182,14 @@ impl Windlass {
     /// When the start is not there, or its `windlass.yaml` has mistakes: all of them.
     pub fn open(settings: Settings) -> Result<Self, Error> {
         let folder = std::env::current_dir().map_err(Error::WorkingFolder)?;
-        let project = Project::open(&settings.start, &folder).map_err(Error::Input)?;
+        let files = Overlay::default().with_limit(settings.max_size);
+        let project = Project::open_with(&settings.start, &folder, files).map_err(Error::Input)?;
         let state = project.state_dir();
         let images = settings.images.clone().unwrap_or_else(|| state.join("images"));
         let mut runtimes =
             Runtimes::new(state, images, settings.supervisor.clone(), settings.environment.clone());
         settings.runtimes.iter().for_each(|runtime| runtimes.give(runtime.clone()));
-        let places = Arc::new(ProjectPlaces::new(project.clone(), runtimes));
+        let places = Arc::new(ProjectPlaces::new(project.clone(), settings.variables.clone(), runtimes));
         Ok(Self { project, settings, places, drivers: drivers(), store: tokio::sync::Mutex::new(None) })
     }
 
@@ -217,18 +248,26 @@ impl Windlass {
                 Some(address) => Box::pin(self.open_server(address, create)).await?,
                 None => self.open_file(create)?,
             };
+            if let Some(store) = &*opened {
+                Box::pin(self.settle_exports(store)).await?;
+            }
         }
         Ok(opened.clone())
     }
 
+    /// Tells the user something beside the answer.
+    pub(crate) fn tell(&self, what: &str) {
+        (self.settings.tell)(what);
+    }
+
     fn open_file(&self, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
         let path = self.store_path();
-        // A folder that can't be looked into may have a store in it.
-        let there = path.try_exists().map_err(|source| StoreError::Io {
-            action: "look for the store",
-            path: path.clone(),
-            source: Arc::new(source),
-        })?;
+        let there = is_there(&path)?;
+        let folder = self.project.state_dir();
+        // Nothing can be in what is no folder, and nothing was asked to be there instead.
+        if !there && is_there(&folder)? && !folder.is_dir() {
+            return Err(StoreError::NotAStore { path: folder }.into());
+        }
         if !create && !there {
             return Ok(None);
         }
@@ -271,6 +310,11 @@ impl Windlass {
         self.project.state_dir().join("state.db")
     }
 
+    /// Names what keeps the state, for people.
+    pub fn state_kind(&self) -> &'static str {
+        if self.settings.state.is_some() { "PostgreSQL" } else { "the store" }
+    }
+
     pub(crate) fn engine(&self, store: Arc<dyn Store>) -> Engine {
         Engine { store, means: self.means(), options: self.settings.options }
     }
@@ -295,6 +339,18 @@ impl Windlass {
 
     pub(crate) fn holder(&self) -> Holder {
         Holder::current(self.settings.command.clone()).serving(self.settings.serves)
+    }
+}
+
+/// Tells whether something has a path, a link that leads nowhere included. A folder that can't be looked into may have it.
+fn is_there(path: &std::path::Path) -> Result<bool, StoreError> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
+        Err(error) => {
+            let (action, source) = ("look for the store", Arc::new(error));
+            Err(StoreError::Io { action, path: path.to_owned(), source })
+        }
     }
 }
 

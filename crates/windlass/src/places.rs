@@ -13,25 +13,30 @@ use crate::runtimes::Runtimes;
 /// The locations of a project, each with its runtime.
 pub(crate) struct ProjectPlaces {
     project: Project,
+    variables: Variables,
     pub(crate) runtimes: Runtimes,
 }
 
+/// The environment that secrets are read from.
+pub(crate) type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 impl ProjectPlaces {
-    pub(crate) fn new(project: Project, runtimes: Runtimes) -> Self {
-        Self { project, runtimes }
+    pub(crate) fn new(project: Project, variables: Variables, runtimes: Runtimes) -> Self {
+        Self { project, variables, runtimes }
     }
 }
 
 #[async_trait]
 impl Places for ProjectPlaces {
     fn location(&self, placement: &Placement) -> Result<Location, String> {
-        self.project.location(placement).map_err(|error| {
+        let location = self.project.location(placement).map_err(|error| {
             let diagnostic = error.diagnostic();
             match diagnostic.help {
                 Some(help) => format!("{error}; {help}"),
                 None => error.to_string(),
             }
-        })
+        })?;
+        self.project.with_secrets(location, &*self.variables).map_err(|error| error.to_string())
     }
 
     fn check(&self, location: &Location) -> Result<(), String> {
@@ -40,6 +45,15 @@ impl Places for ProjectPlaces {
 
     async fn runtime(&self, location: &Location) -> Result<Arc<dyn Runtime>, String> {
         self.runtimes.of(location).await
+    }
+
+    fn free_space(&self) -> Option<u64> {
+        let state = self.project.state_dir();
+        // Before there is a store, it is the disk of the project.
+        let disk = [state.as_path(), self.project.root()]
+            .into_iter()
+            .find_map(|path| rustix::fs::statvfs(path).ok())?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
     async fn runtimes(&self) -> Result<Vec<Arc<dyn Runtime>>, String> {

@@ -10,32 +10,32 @@ use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
 use windlass_driver::{Found, Package, Placement};
 use windlass_engine::{Means, Offer, Quest};
 use windlass_model::assembly::Referent;
+use windlass_model::id::StoreId;
 use windlass_model::record::AssemblyRecord;
 use windlass_model::resolve::text_of;
 use windlass_model::{AssemblyName, DescriptorName, ElementName};
 use windlass_project::DiskCatalog;
 use windlass_store::{Store, StoreError};
 
-/// The assemblies of a store, as far as references need them.
+/// The assembly that has references, and those of its store that these may mean.
 pub(crate) struct Neighbours {
-    records: Vec<AssemblyRecord>,
-    /// The assembly that has the references.
     own: AssemblyName,
+    /// The assembly as it was last asked for.
+    record: Option<AssemblyRecord>,
 }
 
 impl Neighbours {
     pub(crate) async fn of(store: Option<&dyn Store>, own: &AssemblyName) -> Result<Self, StoreError> {
-        let records = match store {
-            Some(store) => store.assemblies().await?,
-            None => Vec::new(),
+        let record = match store {
+            Some(store) => store.assembly(own).await?,
+            None => None,
         };
-        Ok(Self { records, own: own.clone() })
+        Ok(Self { own: own.clone(), record })
     }
 
     /// Returns what the references of the assembly have resolved to so far.
     pub(crate) fn bound(&self) -> BTreeMap<ElementName, Referent> {
-        let own = self.records.iter().find(|record| record.name == self.own);
-        let elements = own.iter().flat_map(|record| record.topology.elements());
+        let elements = self.record.iter().flat_map(|record| record.topology.elements());
         elements.filter_map(|element| Some((element.name.clone(), element.referent.clone()?))).collect()
     }
 
@@ -45,28 +45,30 @@ impl Neighbours {
         store: Option<&dyn Store>,
         wanted: &[ReferenceRequest],
     ) -> Result<Vec<Existing>, StoreError> {
-        let Some(store) = store else { return Ok(Vec::new()) };
+        // Who asks for nothing needs none of what may be thousands of assemblies.
+        let Some(store) = store.filter(|_| !wanted.is_empty()) else { return Ok(Vec::new()) };
+        let records = store.assemblies().await?;
         let is_wanted = |record: &&AssemblyRecord| {
             let (name, kind) = (&record.descriptor.name, record.descriptor.kind);
             record.name != self.own && wanted.iter().any(|of| of.kind.name == *name && of.kind.kind == kind)
         };
         let bound: BTreeSet<Referent> = self.bound().into_values().collect();
         let mut candidates = Vec::new();
-        for record in self.records.iter().filter(is_wanted) {
+        for record in records.iter().filter(is_wanted) {
             let Some(snapshot) = store.load(&record.name).await? else { continue };
             let offer = windlass_engine::offer(snapshot);
-            let unfit = self.unfit(&offer, bound.contains(&Referent::Assembly(offer.name.clone())));
+            let unfit = self.unfit(&records, &offer, bound.contains(&Referent::Assembly(offer.name.clone())));
             candidates.push(existing(offer, unfit));
         }
         Ok(candidates)
     }
 
     /// Says why an assembly may not be referenced, whatever is asked for. One that has been all along may be unwell.
-    fn unfit(&self, offer: &Offer, is_bound: bool) -> Option<String> {
+    fn unfit(&self, records: &[AssemblyRecord], offer: &Offer, is_bound: bool) -> Option<String> {
         if offer.goes {
             return Some("it is being taken down".to_owned());
         }
-        if let Some(way) = self.way_back(&offer.name) {
+        if let Some(way) = self.way_back(records, &offer.name) {
             return Some(format!("it references this assembly itself: {way}"));
         }
         let state = offer.below.filter(|_| !is_bound)?;
@@ -74,9 +76,9 @@ impl Neighbours {
     }
 
     /// Finds a way of references from an assembly to the one that wants to reference it.
-    fn way_back(&self, from: &AssemblyName) -> Option<String> {
+    fn way_back(&self, records: &[AssemblyRecord], from: &AssemblyName) -> Option<String> {
         let references = |name: &AssemblyName| {
-            let record = self.records.iter().find(|record| record.name == *name);
+            let record = records.iter().find(|record| record.name == *name);
             record.map(|record| record.references.clone()).unwrap_or_default()
         };
         let mut came: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
@@ -128,6 +130,7 @@ pub(crate) async fn look_for(
     catalog: &DiskCatalog,
     reference: &ReferenceRequest,
     package: Package,
+    store: Option<StoreId>,
 ) -> Result<Vec<Existing>, String> {
     let resource = &package.name().clone();
     let asked: BTreeMap<String, Value> = reference
@@ -137,7 +140,7 @@ pub(crate) async fn look_for(
         .collect();
     let place = |name| asked.get(name).map(text_of).filter(|text| !text.is_empty());
     let placement = Placement { location: place(DEPLOYMENT_LOCATION), manager: place(RESOURCE_MANAGER) };
-    let quest = Quest { package: Arc::new(package), placement, properties: asked.clone() };
+    let quest = Quest { package: Arc::new(package), placement, properties: asked.clone(), store };
     let found = match means.discover(&quest).await {
         Ok(found) => found,
         Err(failure) => {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 use windlass_project::Overlay;
-use windlass_project::disk::{replace, shown, source};
+use windlass_project::disk::{replace, shown};
 use windlass_source::{Code, Diagnostic, Diagnostics, Fix, Place, apply_fixes};
 
 use crate::check::{CheckView, check_over};
@@ -65,14 +65,19 @@ pub enum Repair {
 
 /// Repairs files and folders, and checks them again. What is returned is about the repaired texts, also of a dry run.
 ///
-/// A repair that would break the syntax of a file is not made.
+/// A repair that would break the syntax of a file is not made. `disk` says how files are read.
 ///
 /// # Errors
 ///
 /// When the working folder can't be found. What can't be written is found in what is returned.
-pub fn repair_paths(paths: &[PathBuf], folders: &[PathBuf], repair: Repair) -> Result<CheckView, Error> {
+pub fn repair_paths(
+    paths: &[PathBuf],
+    folders: &[PathBuf],
+    repair: Repair,
+    disk: &Overlay,
+) -> Result<CheckView, Error> {
     let mut files: BTreeMap<PathBuf, RepairedFile> = BTreeMap::new();
-    let mut overlay = Overlay::default();
+    let mut overlay = disk.clone();
     let mut view = check_over(paths, folders, &overlay)?;
     for _ in 0..ROUNDS {
         let round = certain(&view.diagnostics);
@@ -93,7 +98,7 @@ pub fn repair_paths(paths: &[PathBuf], folders: &[PathBuf], repair: Repair) -> R
             break;
         }
         for (path, found) in &round {
-            note(&mut files, path, found);
+            note(&mut files, path, found, disk);
         }
         overlay = overlaid(&overlay, files.iter().map(|(path, file)| (path, file.after.clone())));
         view = next;
@@ -112,7 +117,7 @@ pub fn repair_paths(paths: &[PathBuf], folders: &[PathBuf], repair: Repair) -> R
     }
     // What could not be written is as wrong as it was.
     let repaired = std::mem::take(&mut view.repaired);
-    problems.extend(check_over(paths, folders, &Overlay::default())?.diagnostics);
+    problems.extend(check_over(paths, folders, disk)?.diagnostics);
     Ok(CheckView { repaired, ..CheckView::new(problems) })
 }
 
@@ -181,9 +186,9 @@ fn harmless(asked: &Asked<'_>, view: &CheckView, round: Round) -> Result<Round, 
     Ok(kept)
 }
 
-fn note(files: &mut BTreeMap<PathBuf, RepairedFile>, path: &Path, found: &[Diagnostic]) {
+fn note(files: &mut BTreeMap<PathBuf, RepairedFile>, path: &Path, found: &[Diagnostic], disk: &Overlay) {
     let file = files.entry(path.to_owned()).or_insert_with(|| {
-        let before = source(path).map(|source| source.text().to_owned()).unwrap_or_default();
+        let before = disk.source(path).map(|source| source.text().to_owned()).unwrap_or_default();
         RepairedFile { file: shown(path), fixes: Vec::new(), before, after: String::new() }
     });
     file.after = texts_of(found);

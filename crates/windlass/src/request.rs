@@ -210,8 +210,7 @@ pub(crate) struct Theirs {
 
 impl Theirs {
     async fn find(store: Arc<dyn Store>, name: &AssemblyName, process: ProcessId) -> Result<Self, Error> {
-        let known = store.history(name).await?.processes;
-        let found = known.into_iter().map(|known| known.process).find(|known| known.id == process);
+        let found = store.process(process).await?.filter(|found| found.assembly == *name);
         let process = found.ok_or_else(|| StoreError::NoProcess { scope: name.clone(), process })?;
         let plan = serde_json::from_str(process.plan.as_str()).map_err(|error| Error::Refused {
             why: format!("the plan of {} can't be read: {error}", process.id),
@@ -254,8 +253,7 @@ impl Theirs {
     /// Reads how it has ended.
     async fn end(&self) -> Result<Ended, Error> {
         let ProcessRecord { id, assembly, .. } = &self.process;
-        let history = self.store.history(assembly).await?;
-        let found = history.processes.into_iter().find(|known| known.process.id == *id);
+        let found = self.store.process_history(*id).await?;
         let found = found.ok_or_else(|| StoreError::NoProcess { scope: assembly.clone(), process: *id })?;
         let mut tally = Tally::default();
         for step in &found.steps {

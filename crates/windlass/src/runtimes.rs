@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Mutex;
+use tokio::sync::OnceCell;
+use tokio::task::spawn_blocking;
 use windlass_driver::Location;
 use windlass_executor::docker::{
     DockerOptions, DockerRuntime, Engine, EngineChoice, Environment, WarmContainers,
@@ -16,15 +17,13 @@ use windlass_executor::process::{ProcessOptions, ProcessRuntime, SupervisorComma
 use windlass_executor::sandbox::{SandboxOptions, SandboxRuntime};
 use windlass_executor::{Owner, Runtime, RuntimeError};
 
+use crate::engines::{Note, Noted, Notes};
 use crate::places::chain;
 
 /// The engine of a location that names none.
 const USUAL_ENGINE: &str = "docker";
 
-/// The file with the engines that may have jobs of this project.
-const ENGINES: &str = "engines";
-
-/// Opens runtimes and keeps them.
+/// Opens runtimes and keeps them. Each is opened once, and none waits for another: to reach one may take long.
 pub(crate) struct Runtimes {
     state: PathBuf,
     /// The store of images that the user has, for sandboxes.
@@ -32,21 +31,24 @@ pub(crate) struct Runtimes {
     supervisor: SupervisorCommand,
     environment: Environment,
     given: BTreeMap<String, Arc<dyn Runtime>>,
+    notes: Notes,
     opened: Mutex<Opened>,
 }
 
 #[derive(Default)]
 struct Opened {
-    process: Option<Arc<ProcessRuntime>>,
-    sandbox: Option<Arc<SandboxRuntime>>,
-    engines: BTreeMap<String, OpenEngine>,
+    process: Arc<OnceCell<Arc<ProcessRuntime>>>,
+    sandbox: Arc<OnceCell<Arc<SandboxRuntime>>>,
+    engines: BTreeMap<String, Arc<OnceCell<OpenEngine>>>,
 }
 
 /// An engine with its runtimes: fresh containers, and a pool for each size that a location asks for.
 struct OpenEngine {
     engine: Engine,
     fresh: Arc<DockerRuntime>,
-    pools: BTreeMap<u16, Arc<PoolRuntime>>,
+    pools: Mutex<BTreeMap<u16, Arc<PoolRuntime>>>,
+    /// That it is used, until it is closed.
+    note: Mutex<Option<Note>>,
 }
 
 impl Runtimes {
@@ -56,7 +58,9 @@ impl Runtimes {
         supervisor: SupervisorCommand,
         environment: Environment,
     ) -> Self {
-        Self { state, images, supervisor, environment, given: BTreeMap::new(), opened: Mutex::default() }
+        let notes = Notes::new(&state);
+        let (given, opened) = (BTreeMap::new(), Mutex::default());
+        Self { state, images, supervisor, environment, given, notes, opened }
     }
 
     /// Puts a runtime of the embedding program in the place of those of its kind.
@@ -86,36 +90,37 @@ impl Runtimes {
         if let Some(runtime) = self.given.get(&location.runtime) {
             return Ok(runtime.clone());
         }
-        let mut opened = self.opened.lock().await;
-        if location.runtime == "process" {
-            return self.process(&mut opened).map(|it| it as Arc<dyn Runtime>).map_err(|error| chain(&error));
+        match location.runtime.as_str() {
+            "process" => Ok(self.process().await.map_err(|error| chain(&error))?),
+            "sandbox" => Ok(self.sandbox().await.map_err(|error| chain(&error))?),
+            _ => {
+                let name = location.engine.as_deref().unwrap_or(USUAL_ENGINE);
+                let cell = self.cell(name);
+                let engine = self.engine(&cell, name).await?;
+                let Some(size) = location.pool else { return Ok(engine.fresh.clone()) };
+                let folder = self.state.join("pool").join(folder_name(name));
+                Ok(engine.pool(size, &folder).map_err(|error| chain(&error))?)
+            }
         }
-        if location.runtime == "sandbox" {
-            return self.sandbox(&mut opened).map(|it| it as Arc<dyn Runtime>).map_err(|error| chain(&error));
-        }
-        let name = location.engine.as_deref().unwrap_or(USUAL_ENGINE);
-        let engine = self.engine(&mut opened, name).await?;
-        let Some(size) = location.pool else { return Ok(engine.fresh.clone()) };
-        let folder = self.state.join("pool").join(folder_name(name));
-        Ok(engine.pool(size, &folder).map_err(|error| chain(&error))?)
     }
 
     /// Returns all runtimes that may have jobs of earlier lives.
     pub(crate) async fn all(&self) -> Result<Vec<Arc<dyn Runtime>>, String> {
         let mut all: Vec<_> = self.given.values().cloned().collect();
-        let mut opened = self.opened.lock().await;
         if self.jobs().exists() {
-            all.push(self.process(&mut opened).map_err(|error| chain(&error))?);
+            all.push(self.process().await.map_err(|error| chain(&error))?);
         }
         if self.rooms().exists() {
-            all.push(self.sandbox(&mut opened).map_err(|error| chain(&error))?);
+            all.push(self.sandbox().await.map_err(|error| chain(&error))?);
         }
-        for name in self.remembered().map_err(|error| error.to_string())? {
-            let engine = self.engine(&mut opened, &name).await.map_err(|why| {
-                let file = self.state.join(ENGINES);
+        let noted = self.noted().await.map_err(|error| self.unnoted(&error))?;
+        for name in noted.into_iter().map(|noted| noted.engine).collect::<BTreeSet<_>>() {
+            let cell = self.cell(&name);
+            let engine = self.engine(&cell, &name).await.map_err(|why| {
                 format!(
-                    "{why}; it may still run jobs of this project. If it is gone for good, remove `{name}` from `{}`",
-                    file.display()
+                    "{why}; it may still run jobs of this project. If `{name}` is gone for good, remove the file that names it \
+                     from `{}`",
+                    self.notes.folder().display()
                 )
             })?;
             all.push(engine.fresh.clone());
@@ -123,19 +128,24 @@ impl Runtimes {
         Ok(all)
     }
 
+    fn opened(&self) -> MutexGuard<'_, Opened> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn jobs(&self) -> PathBuf {
         self.state.join("jobs")
     }
 
-    fn process(&self, opened: &mut Opened) -> Result<Arc<ProcessRuntime>, RuntimeError> {
-        if let Some(runtime) = &opened.process {
-            return Ok(runtime.clone());
-        }
-        let options =
-            ProcessOptions::new(self.jobs(), self.supervisor.clone()).volumes_dir(self.state.join("volumes"));
-        let runtime = Arc::new(ProcessRuntime::open_with(options)?);
-        opened.process = Some(runtime.clone());
-        Ok(runtime)
+    async fn process(&self) -> Result<Arc<ProcessRuntime>, RuntimeError> {
+        let cell = self.opened().process.clone();
+        let options = || {
+            ProcessOptions::new(self.jobs(), self.supervisor.clone()).volumes_dir(self.state.join("volumes"))
+        };
+        let open = async || {
+            let options = options();
+            aside(move || ProcessRuntime::open_with(options)).await.map(Arc::new)
+        };
+        cell.get_or_try_init(open).await.cloned()
     }
 
     /// Where the jobs of the sandbox runtime are.
@@ -143,95 +153,165 @@ impl Runtimes {
         self.state.join("rooms")
     }
 
-    fn sandbox(&self, opened: &mut Opened) -> Result<Arc<SandboxRuntime>, RuntimeError> {
-        if let Some(runtime) = &opened.sandbox {
-            return Ok(runtime.clone());
-        }
-        let options = SandboxOptions::new(self.rooms(), &self.images, self.supervisor.clone())
-            .volumes_dir(self.state.join("volumes"));
-        let runtime = Arc::new(SandboxRuntime::open(options)?);
-        opened.sandbox = Some(runtime.clone());
-        Ok(runtime)
+    async fn sandbox(&self) -> Result<Arc<SandboxRuntime>, RuntimeError> {
+        let cell = self.opened().sandbox.clone();
+        let open = async || {
+            let options = SandboxOptions::new(self.rooms(), &self.images, self.supervisor.clone())
+                .volumes_dir(self.state.join("volumes"));
+            aside(move || SandboxRuntime::open(options)).await.map(Arc::new)
+        };
+        cell.get_or_try_init(open).await.cloned()
     }
 
-    async fn engine<'a>(&self, opened: &'a mut Opened, name: &str) -> Result<&'a mut OpenEngine, String> {
-        if !opened.engines.contains_key(name) {
+    /// Returns the place of an engine, whether it is open or not.
+    fn cell(&self, name: &str) -> Arc<OnceCell<OpenEngine>> {
+        self.opened().engines.entry(name.to_owned()).or_default().clone()
+    }
+
+    async fn engine<'c>(&self, cell: &'c OnceCell<OpenEngine>, name: &str) -> Result<&'c OpenEngine, String> {
+        cell.get_or_try_init(async || {
             let choice: EngineChoice = name.parse().map_err(|error| chain(&error))?;
             let engine = Engine::connect(&choice, &self.environment).await.map_err(|error| chain(&error))?;
             let options = DockerOptions::new().environment(self.environment.clone());
             let fresh = DockerRuntime::open(engine.clone(), options).await.map_err(|error| chain(&error))?;
             // Known before the first job is there: after a crash somebody has to look.
-            self.remember(name)
-                .map_err(|error| format!("can't write to `{}`: {error}", self.state.display()))?;
+            let (notes, engine_name, client) =
+                (self.notes.clone(), name.to_owned(), fresh.client().to_owned());
+            let note = blocking(move || notes.add(&engine_name, &client)).await;
+            let note = note.map_err(|error| self.unnoted(&error))?;
             // What dead clients have left that is no job. Jobs are taken over by their ids.
-            if let Err(error) = fresh.reap(&Owner::default(), |_| true).await {
-                return Err(chain(&error));
-            }
-            let opening = OpenEngine { engine, fresh: Arc::new(fresh), pools: BTreeMap::new() };
-            opened.engines.insert(name.to_owned(), opening);
-        }
-        Ok(opened.engines.get_mut(name).expect("it was just inserted"))
+            fresh.reap(&Owner::default(), |_| true).await.map_err(|error| chain(&error))?;
+            Ok(OpenEngine {
+                engine,
+                fresh: Arc::new(fresh),
+                pools: Mutex::default(),
+                note: Mutex::new(Some(note)),
+            })
+        })
+        .await
     }
 
-    fn remembered(&self) -> io::Result<BTreeSet<String>> {
-        match fs::read_to_string(self.state.join(ENGINES)) {
-            Ok(text) => {
-                Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
-            Err(error) => Err(error),
-        }
+    async fn noted(&self) -> io::Result<Vec<Noted>> {
+        let notes = self.notes.clone();
+        blocking(move || notes.all()).await
     }
 
-    fn remember(&self, name: &str) -> io::Result<()> {
-        if self.remembered()?.contains(name) {
-            return Ok(());
-        }
-        fs::create_dir_all(&self.state)?;
-        let mut file = fs::File::options().append(true).create(true).open(self.state.join(ENGINES))?;
-        io::Write::write_all(&mut file, format!("{name}\n").as_bytes())
+    fn unnoted(&self, error: &io::Error) -> String {
+        format!(
+            "the notes of the engines that are used can't be kept in `{}`: {error}",
+            self.notes.folder().display()
+        )
     }
 
     /// Parts with the runtimes and removes the empty folders that they leave, also those of owners that were killed.
     pub(crate) async fn close(&self) -> Result<(), RuntimeError> {
-        let mut opened = self.opened.lock().await;
         if self.jobs().exists() {
-            self.process(&mut opened)?;
+            self.process().await?;
         }
         if self.rooms().exists() {
-            self.sandbox(&mut opened)?;
+            self.sandbox().await?;
         }
-        let Opened { process, sandbox, engines } = std::mem::take(&mut *opened);
-        for engine in engines.into_values() {
-            for pool in engine.pools.values() {
-                pool.close().await;
+        let Opened { process, sandbox, engines } = std::mem::take(&mut *self.opened());
+        let noted = self.noted().await.unwrap_or_default();
+        for (name, cell) in &engines {
+            let Some(engine) = cell.get() else { continue };
+            engine.close().await;
+            for noted in noted.iter().filter(|noted| noted.engine == *name) {
+                self.forget(engine, noted).await;
             }
-            engine.fresh.close().await;
         }
+        // A pool removes its folder when it goes.
+        drop(engines);
         let _in_use = fs::remove_dir(self.state.join("pool"));
-        if let Some(sandbox) = sandbox {
+        let folder = self.notes.clone();
+        let _left_for_the_next = blocking(move || folder.tidy()).await;
+        if let Some(sandbox) = sandbox.get() {
+            remove_jobs_by_hand(&**sandbox).await;
             sandbox.close().await?;
         }
-        if let Some(process) = process {
+        if let Some(process) = process.get() {
+            remove_jobs_by_hand(&**process).await;
             process.close().await?;
         }
+        // Folders that a runtime works in go with it.
+        drop((process, sandbox));
         // Where there is no store either, nothing has been done here but to look.
         let _in_use = fs::remove_dir(&self.state);
         Ok(())
     }
+
+    /// Forgets a client that has left nothing on an engine. One of which that is not known is asked for again by the next
+    /// command.
+    async fn forget(&self, engine: &OpenEngine, noted: &Noted) {
+        if !matches!(engine.fresh.has_left(noted.client.as_deref()).await, Ok(false)) {
+            return;
+        }
+        let own = engine
+            .note
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take_if(|_| noted.client.as_deref() == Some(engine.fresh.client()));
+        let (folder, noted) = (self.notes.clone(), noted.clone());
+        let forgotten = blocking(move || match own {
+            Some(note) => note.remove(),
+            None => folder.remove(&noted),
+        });
+        let _asked_for_again = forgotten.await;
+    }
+}
+
+/// Removes what `windlass exec` has left that was killed: `exec-<process>-<time>`. Nobody else asks for such a job.
+async fn remove_jobs_by_hand(runtime: &dyn Runtime) {
+    for id in runtime.list(&Owner::default()).await.unwrap_or_default() {
+        let process = id.as_str().strip_prefix("exec-").and_then(|rest| rest.split('-').next());
+        let is_dead =
+            process.is_some_and(|process| !process.is_empty() && !Path::new("/proc").join(process).exists());
+        if is_dead {
+            // One that still runs is left to itself.
+            let _swept_later = runtime.remove(&id).await;
+        }
+    }
+}
+
+/// Does what may wait for the disk.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+/// The same for a runtime that is opened.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, RuntimeError> + Send + 'static,
+) -> Result<T, RuntimeError> {
+    spawn_blocking(work).await.unwrap_or_else(|_| {
+        let problem = "the tokio runtime is shutting down".to_owned();
+        Err(RuntimeError::Unavailable { runtime: "process".to_owned(), problem })
+    })
 }
 
 impl OpenEngine {
-    fn pool(&mut self, size: u16, folder: &Path) -> Result<Arc<PoolRuntime>, RuntimeError> {
-        if let Some(pool) = self.pools.get(&size) {
+    fn pools(&self) -> MutexGuard<'_, BTreeMap<u16, Arc<PoolRuntime>>> {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pool(&self, size: u16, folder: &Path) -> Result<Arc<PoolRuntime>, RuntimeError> {
+        let mut pools = self.pools();
+        if let Some(pool) = pools.get(&size) {
             return Ok(pool.clone());
         }
         let warm = Arc::new(WarmContainers::open(self.engine.clone(), folder)?);
         let pool =
             PoolRuntime::new(self.fresh.clone(), warm, size.into(), folder.join(format!("output-{size}")));
         let pool = Arc::new(pool);
-        self.pools.insert(size, pool.clone());
+        pools.insert(size, pool.clone());
         Ok(pool)
+    }
+
+    async fn close(&self) {
+        let pools: Vec<_> = self.pools().values().cloned().collect();
+        for pool in pools {
+            pool.close().await;
+        }
+        self.fresh.close().await;
     }
 }
 

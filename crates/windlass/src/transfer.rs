@@ -1,16 +1,21 @@
 //! Moving an assembly to another store: export writes it to a file and lets the store forget it, import takes it over.
 //!
-//! An assembly has one owner. It is the store, then the file, then the other store: the file is on the disk, under a
-//! name of its own (`….part`), before the store forgets the assembly, and gets its name after that. So a machine that
-//! dies in the middle leaves a store that owns it and a part that nobody asked for, or a part that owns it.
+//! An assembly has one owner. Four steps hand it over, each durable before the next:
+//!
+//! 1. The content is on the disk as a draft beside the file.
+//! 2. A note below `.windlass/exports` names the assembly, the file and the draft.
+//! 3. The draft gets the file's name.
+//! 4. The store forgets the assembly; then the note goes.
+//!
+//! Where a machine dies between two of them, the next command finds the note. It finishes the export if the file is
+//! complete and the assembly is as the file says; else it takes the export back, and the store owns the assembly.
 //!
 //! Secrets are sealed one by one, by the key of the project or by one that is made for the file.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,9 +24,11 @@ use windlass_engine::{Bundle, EngineError, HandOver, Stop};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::id::Entropy as _;
 use windlass_model::record::{PackageFile, PackageRecord};
-use windlass_model::{AssemblyName, DescriptorName, Timestamp};
+use windlass_model::{AssemblyName, DescriptorName, Timestamp, TransferId};
+use windlass_project::output::{self, Draft, Mode};
 use windlass_secret::{Nonce, Sealed, SealingKey, SecretRef};
-use windlass_store::{KeyError, KeySource, StoreError};
+use windlass_source::files;
+use windlass_store::{KeyError, KeySource, Store, StoreError};
 
 use crate::document::{self, DocumentError};
 use crate::error::Error;
@@ -30,6 +37,12 @@ use crate::system::SystemEntropy;
 
 /// The kind of the document.
 const KIND: &str = "windlass assembly";
+
+/// The kind of the note that an export is under way.
+const NOTE_KIND: &str = "windlass export under way";
+
+/// The folder of these notes, below that of the state.
+const NOTES: &str = "exports";
 
 /// Why an exported assembly can't be written or read. Nothing has been changed then.
 #[derive(Debug, Clone, Error)]
@@ -63,6 +76,16 @@ struct Exported {
     packages: Vec<Packed>,
     /// Sealed, in hexadecimal digits, by name.
     secrets: BTreeMap<String, String>,
+}
+
+/// An export that is under way, or was when its process ended.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnderWay {
+    assembly: AssemblyName,
+    transfer: TransferId,
+    file: PathBuf,
+    draft: PathBuf,
 }
 
 /// A package with its files in hexadecimal digits.
@@ -120,13 +143,16 @@ impl Windlass {
         let store = self.store_of(name).await?;
         is_free(file)?;
         let hand_over = self.engine(store).hand_over(name, &self.holder()).await?;
-        let part = PathBuf::from(format!("{}.part", file.display()));
-        if let Err(error) = self.write_down(&hand_over, &part, key) {
-            hand_over.abandon().await;
-            return Err(error);
-        }
+        let note = match self.write_down(&hand_over, file, key) {
+            Ok(note) => note,
+            Err(error) => {
+                hand_over.abandon().await;
+                return Err(error);
+            }
+        };
+        // Where this fails, the next command sees what the store has done, and settles it.
         hand_over.complete(&file.display().to_string()).await?;
-        std::fs::rename(&part, file).map_err(|source| Error::Write { path: file.to_owned(), source })
+        self.remove_note(&note)
     }
 
     /// Looks whether an assembly can be [exported](Self::export) to a file, and changes nothing.
@@ -140,8 +166,34 @@ impl Windlass {
         Ok(self.engine(store).can_hand_over(name).await?)
     }
 
-    fn write_down(&self, hand_over: &HandOver, part: &Path, key: Option<&Path>) -> Result<(), Error> {
+    /// Writes the file, and a note before it has its name. Returns the note; there is neither after an error.
+    fn write_down(&self, hand_over: &HandOver, file: &Path, key: Option<&Path>) -> Result<PathBuf, Error> {
         let bundle = hand_over.bundle();
+        let failed = |source| Error::Write { path: file.to_owned(), source };
+        let text = self.written(bundle, file, key)?;
+        let file = std::path::absolute(file).map_err(failed)?;
+        let draft = Draft::new(&file, text.as_bytes(), Mode::LessUmask(0o600)).map_err(failed)?;
+        let transfer =
+            bundle.transfer.clone().ok_or_else(|| failed(std::io::Error::other("it has no id")))?;
+        let under_way = UnderWay {
+            assembly: bundle.assembly.name.clone(),
+            transfer,
+            file: file.clone(),
+            draft: draft.path().to_owned(),
+        };
+        let note = self.write_note(&under_way)?;
+        if let Err(error) = draft.name(&file) {
+            self.remove_note(&note)?;
+            return Err(match error.kind() {
+                std::io::ErrorKind::AlreadyExists => TransferError::Exists(file).into(),
+                _ => failed(error),
+            });
+        }
+        Ok(note)
+    }
+
+    /// Returns the text of the file.
+    fn written(&self, bundle: &Bundle, file: &Path, key: Option<&Path>) -> Result<String, Error> {
         let mut secrets = BTreeMap::new();
         if !bundle.secrets.is_empty() {
             let key = self.sealing_key(key, true)?;
@@ -161,14 +213,100 @@ impl Windlass {
             packages: bundle.packages.iter().map(Packed::of).collect(),
             secrets,
         };
-        let failed = |source| Error::Write { path: part.to_owned(), source };
-        let text = document::write(KIND, &exported).map_err(|error| failed(error.into()))?;
-        let mut options = OpenOptions::new();
-        let mut file =
-            options.write(true).create(true).truncate(true).mode(0o600).open(part).map_err(failed)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        let folder = part.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+        let failed = |error: serde_json::Error| Error::Write { path: file.to_owned(), source: error.into() };
+        document::write(KIND, &exported).map_err(failed)
+    }
+
+    fn write_note(&self, under_way: &UnderWay) -> Result<PathBuf, Error> {
+        let folder = self.project.state_dir().join(NOTES);
+        let note = folder.join(under_way.assembly.as_str());
+        let failed = |source| Error::Write { path: note.clone(), source };
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
+        output::sync_folder(&folder).map_err(failed)?;
+        let text = document::write(NOTE_KIND, under_way).map_err(|error| failed(error.into()))?;
+        output::write(&note, text.as_bytes(), 0o600).map_err(failed)?;
+        Ok(note)
+    }
+
+    fn remove_note(&self, note: &Path) -> Result<(), Error> {
+        let removed = std::fs::remove_file(note).and_then(|()| output::sync_folder(note));
+        removed.map_err(|source| Error::Write { path: note.to_owned(), source })?;
+        let _others_are_there = std::fs::remove_dir(self.project.state_dir().join(NOTES));
+        Ok(())
+    }
+
+    /// Finishes the exports that were interrupted, or takes them back, and says so. Those under way are left alone.
+    pub(crate) async fn settle_exports(&self, store: &Arc<dyn Store>) -> Result<(), Error> {
+        let Ok(entries) = std::fs::read_dir(self.project.state_dir().join(NOTES)) else { return Ok(()) };
+        let mut notes: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        notes.retain(|note| note.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b".")));
+        notes.sort();
+        for note in notes {
+            self.settle_export(store, &note).await?;
+        }
+        Ok(())
+    }
+
+    async fn settle_export(&self, store: &Arc<dyn Store>, note: &Path) -> Result<(), Error> {
+        let text = match files::read_text(note, files::MAX_SIZE) {
+            Ok(text) => text,
+            // Whoever was at it has finished.
+            Err(error) if error.is_missing() => return Ok(()),
+            Err(error) => return Err(Error::File { path: note.to_owned(), source: error.into() }),
+        };
+        let wrong = |cause| TransferError::File { file: note.to_owned(), cause };
+        let under_way: UnderWay = document::read(NOTE_KIND, &text).map_err(wrong)?;
+        let UnderWay { assembly, transfer, file, draft } = &under_way;
+        let mut engine = self.engine(store.clone());
+        engine.options.force = true;
+        let is_finished = match engine.hand_over(assembly, &self.holder()).await {
+            Ok(hand_over) if Self::is_written(&under_way, hand_over.bundle()) => {
+                hand_over.of(transfer.clone()).complete(&file.display().to_string()).await?;
+                true
+            }
+            Ok(hand_over) => {
+                hand_over.abandon().await;
+                false
+            }
+            // The store had forgotten it.
+            Err(EngineError::Unknown { .. }) => true,
+            // It has been changed since.
+            Err(EngineError::Unfinished(_)) => false,
+            // It is under way.
+            Err(EngineError::Store(StoreError::Held { .. })) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let shown = file.display();
+        let said = if is_finished {
+            format!(
+                "the export of `{assembly}` to `{shown}` was interrupted, and is finished now: it is in the file, and here no longer"
+            )
+        } else {
+            if Self::transfer_of(file).as_ref() == Some(transfer) {
+                let removed = std::fs::remove_file(file).and_then(|()| output::sync_folder(file));
+                removed.map_err(|source| Error::Write { path: file.clone(), source })?;
+            }
+            format!(
+                "the export of `{assembly}` to `{shown}` was interrupted, and is taken back: it is here, and in no file"
+            )
+        };
+        let _gone_already = std::fs::remove_file(draft);
+        self.remove_note(note)?;
+        self.tell(&said);
+        Ok(())
+    }
+
+    /// Tells whether the file of an export is there, and says what there is of its assembly now.
+    fn is_written(under_way: &UnderWay, bundle: &Bundle) -> bool {
+        let Some(Exported { records, .. }) = exported_in(&under_way.file) else { return false };
+        let now = Bundle { transfer: records.transfer.clone(), ..bundle.clone() };
+        let as_value = |bundle: &Bundle| serde_json::to_value(bundle).ok();
+        records.transfer.as_ref() == Some(&under_way.transfer) && as_value(&records) == as_value(&now)
+    }
+
+    /// Returns the id of the export that a file is of.
+    fn transfer_of(file: &Path) -> Option<TransferId> {
+        exported_in(file)?.records.transfer
     }
 
     /// Takes over an assembly from a file that [`export`](Self::export) has written.
@@ -203,8 +341,8 @@ impl Windlass {
 
     /// Reads an assembly from a file.
     fn exported(&self, file: &Path, key: Option<&Path>) -> Result<Bundle, Error> {
-        let text =
-            std::fs::read_to_string(file).map_err(|source| Error::File { path: file.to_owned(), source })?;
+        let text = files::read_text(file, self.project.overlay().limit())
+            .map_err(|source| Error::File { path: file.to_owned(), source: source.into() })?;
         let wrong = |cause| TransferError::File { file: file.to_owned(), cause };
         let Exported { mut records, packages, secrets, .. } = document::read(KIND, &text).map_err(wrong)?;
         let packages: Result<Vec<_>, _> = packages.into_iter().map(Packed::unpack).collect();
@@ -229,6 +367,14 @@ impl Windlass {
             other => Ok(other.map_err(StoreError::from)?),
         }
     }
+}
+
+/// The largest export that is looked at again. It was written here, so its size is no attack.
+const LARGEST: usize = 1 << 31;
+
+/// Reads an export, if there is one in the file.
+fn exported_in(file: &Path) -> Option<Exported> {
+    document::read(KIND, &files::read_text(file, LARGEST).ok()?).ok()
 }
 
 fn is_free(file: &Path) -> Result<(), TransferError> {

@@ -98,6 +98,7 @@ Examples:
   windlass retry h_bta
   windlass retry h_bta --assume not-done
   windlass retry h_bta --assume failed --of B__1
+  windlass retry shop --assume done --of db --natural i-0f3a
   windlass retry shop --assume done --of db --published address=10.0.0.5 --published password=@FILE")]
 pub(crate) struct RetryArgs {
     /// The assembly
@@ -110,6 +111,10 @@ pub(crate) struct RetryArgs {
     /// Say it of this part only; what else is undecided is asked about again
     #[arg(long, value_name = "PART", requires = "assume")]
     pub(crate) of: Vec<String>,
+
+    /// Say under which id the part was launched, where its script chose one and its answer is lost
+    #[arg(long, value_name = "ID", requires = "assume")]
+    pub(crate) natural: Option<String>,
 
     /// Say what the part publishes that was done; @FILE takes a value from a file, - from standard input
     #[arg(long, value_name = "KEY=VALUE", requires = "assume")]

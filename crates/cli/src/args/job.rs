@@ -7,7 +7,8 @@ use super::flags::PrintArgs;
 /// Run one job by hand, as a driver would run a script.
 ///
 /// What is piped in is its standard input, and what it writes comes out as it is written. It gets a working folder of its
-/// own and no variable of this shell. Exit code 0 if it exits with 0, else 1, and a message says how it ended.
+/// own and no variable of this shell. Exit code 0 if it exits with 0, else 1, and a message says how it ended. A pipe or a file
+/// gets its output byte for byte; a terminal shows control characters escaped.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

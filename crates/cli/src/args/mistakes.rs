@@ -4,14 +4,16 @@
 //! that other tools have for the same.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::ffi::OsString;
+
 use clap::{CommandFactory as _, Error, Parser as _};
 
-use super::Cli;
+use super::{Cli, Command, TemplateCommand, Templates};
 
 /// Commands by what other tools call them.
 const COMMANDS: [(&[&str], &str); 16] = [
     (&["start", "create", "install", "deploy", "launch", "upgrade", "update", "converge"], "up"),
-    (&["stop", "delete", "destroy", "remove", "rm", "uninstall", "teardown"], "down"),
+    (&["delete", "destroy", "remove", "rm", "uninstall", "teardown"], "down"),
     (&["list", "ls", "get", "show", "describe", "state", "info"], "status"),
     (&["logs", "events"], "log"),
     (&["validate", "lint", "test", "verify"], "check"),
@@ -38,12 +40,39 @@ const VALUES: [(&[&str], &str); 6] = [
     (&["components", "relationships", "deps"], "topology"),
 ];
 
+/// Reads a number of bytes: `1000`, `64KiB`, `64MiB`, `1GiB`.
+pub(crate) fn size(text: &str) -> Result<usize, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("K", 10), ("M", 20), ("G", 30)];
+    let unit = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
+    let (number, shift) = unit.unwrap_or((text, 0));
+    // Places in a text have 32 bits.
+    let bytes = number.trim().parse::<u32>().ok().and_then(|number| number.checked_mul(1 << shift));
+    match bytes {
+        Some(bytes @ 1..) => Ok(bytes as usize),
+        _ => Err("it is a number of bytes below 4GiB, as `64MiB`".to_owned()),
+    }
+}
+
 /// Reads the arguments of the program, or says what is wrong with them and ends it.
 pub(crate) fn parse() -> Cli {
+    if let Some(cli) = short(std::env::args_os()) {
+        return cli;
+    }
     Cli::try_parse().unwrap_or_else(|mut error| {
         complete(&mut error, std::env::args().skip(1));
         error.exit()
     })
+}
+
+/// Reads the arguments of `windlass spiff` without those of all other commands, whose making is most of what a small template
+/// takes. What is wrong or asks for help is left to the whole.
+fn short(arguments: impl Iterator<Item = OsString>) -> Option<Cli> {
+    let mut arguments = arguments.peekable();
+    let program = arguments.next()?;
+    arguments.peek().filter(|first| *first == "spiff")?;
+    let Templates { command: TemplateCommand::Spiff(args) } =
+        Templates::try_parse_from(std::iter::once(program).chain(arguments)).ok()?;
+    Some(Cli { command: Command::Spiff(args), state: None, max_size: None })
 }
 
 /// Adds to an error what was meant perhaps.
@@ -51,7 +80,12 @@ fn complete(error: &mut Error, mut given: impl Iterator<Item = String>) {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
-            if let Some(meant) = command(word, given) {
+            if word == "stop" {
+                // To be taken down for a word that means to rest is no small surprise.
+                let tip = "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME stops what runs on it";
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+                error.remove(ContextKind::SuggestedSubcommand);
+            } else if let Some(meant) = command(word, given) {
                 let meant = ContextValue::Strings(vec![meant]);
                 error.insert(ContextKind::SuggestedSubcommand, meant);
             }
@@ -169,6 +203,12 @@ mod tests {
             let said = said(line);
             assert!(said.contains(&format!("exists: {meant}")), "{line}: {said}");
         }
+    }
+
+    #[test]
+    fn to_stop_is_not_to_take_down() {
+        let said = said("stop shop");
+        assert!(said.contains("windlass set-state NAME Inactive") && !said.contains("'down'"), "{said}");
     }
 
     #[test]

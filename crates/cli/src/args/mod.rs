@@ -25,7 +25,7 @@ pub(crate) use image::{ImageArgs, ImageBuildArgs, ImageCommand};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs, RuntimeName};
 pub(crate) use mistakes::parse;
-pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, PsArgs, PsCommand, StatusArgs};
+pub(crate) use show::{DiffArgs, HistoryArgs, LogArgs, PruneArgs, PsArgs, PsCommand, StatusArgs};
 pub(crate) use watch::{MetricArgs, MetricCommand, WatchArgs};
 
 use crate::command::spiff::SpiffArgs;
@@ -46,6 +46,10 @@ pub(crate) struct Cli {
     /// Keep the state in this PostgreSQL database, as postgres://USER@HOST/DATABASE, instead of .windlass
     #[arg(long, value_name = "ADDRESS", global = true)]
     pub(crate) state: Option<String>,
+
+    /// Read documents of up to this many bytes, as 64MiB [default: 16MiB]
+    #[arg(long, value_name = "SIZE", global = true, value_parser = mistakes::size)]
+    pub(crate) max_size: Option<usize>,
 }
 
 const AFTER_HELP: &str = "\
@@ -71,6 +75,19 @@ Examples:
   windlass status
   windlass down h_bta";
 
+/// The arguments of `windlass spiff` alone.
+#[derive(Debug, Parser)]
+#[command(name = "windlass")]
+struct Templates {
+    #[command(subcommand)]
+    command: TemplateCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum TemplateCommand {
+    Spiff(SpiffArgs),
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Up(UpArgs),
@@ -84,6 +101,7 @@ pub(crate) enum Command {
     Cancel(CancelArgs),
     Export(ExportArgs),
     Import(ImportArgs),
+    Prune(PruneArgs),
     Ps(PsArgs),
     Run(WatchArgs),
     Metric(MetricArgs),

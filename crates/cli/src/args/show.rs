@@ -1,6 +1,7 @@
 //! Commands that show what is kept of assemblies.
 
 use clap::{Args, Subcommand};
+use windlass::model::retention::Age;
 use windlass::model::{AssemblyName, ProcessId};
 
 use super::change::AskedFor;
@@ -54,6 +55,42 @@ Examples:
 pub(crate) struct HistoryArgs {
     /// The assembly, also one that is gone
     pub(crate) name: AssemblyName,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+}
+
+/// Remove old processes and versions from the state.
+///
+/// A process goes with its steps, calls, jobs, logs and events when it has ended, is not among the newest N of its assembly,
+/// and ended longer ago than the age. So does a version, which nobody can roll back to afterwards. Open processes, calls that
+/// wait for a decision, and the versions that describe what is there now always stay. `windlass run` does this once a day.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+`retention:` in `windlass.yaml` sets both limits:
+
+  retention:
+    keep: 50
+    older: 90d
+
+Examples:
+  windlass prune --dry-run
+  windlass prune h_bta --keep 10 --older 30d")]
+pub(crate) struct PruneArgs {
+    /// The assembly, also one that is gone (default: all)
+    pub(crate) name: Option<AssemblyName>,
+
+    /// Keep the newest N processes and versions of each assembly (default: `retention`, else 50)
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<usize>,
+
+    /// Keep what is younger, as 90d, 12h or 30m (default: `retention`, else 90d)
+    #[arg(long, value_name = "AGE")]
+    pub(crate) older: Option<Age>,
+
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 
     #[command(flatten)]
     pub(crate) print: PrintArgs,

@@ -82,7 +82,7 @@ pub(crate) async fn down(args: DownArgs) -> ExitCode {
 }
 
 pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
-    let RetryArgs { name, assume, of, published, published_from, how } = &args;
+    let RetryArgs { name, assume, of, natural, published, published_from, how } = &args;
     let given = match collected("--published ", published, published_from) {
         Ok(given) => given,
         Err(code) => return code,
@@ -91,6 +91,7 @@ pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
     let ask = async |windlass: &Windlass| {
         let Some(assume) = *assume else { return Ok(Ask::Retry { assume: None }) };
         let mut answer = Answer::of_all(assume.into());
+        answer.natural.clone_from(natural);
         for part in of {
             answer.of.push(windlass.part(name, part).await?);
         }

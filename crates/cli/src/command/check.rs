@@ -1,15 +1,17 @@
 //! `windlass check`.
 
-use std::io::Read as _;
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use similar::TextDiff;
-use windlass::check::{CheckView, check_paths, check_text};
+use similar::{ChangeTag, TextDiff};
+use windlass::check::{CheckView, check_over, check_text};
 use windlass::repair::{Repair, RepairedFile, repair_paths};
+use windlass::source::{Source, files};
 use windlass::view::sarif::sarif;
 
-use super::{explain, fail, plural, print_json};
+use super::{disk, explain, fail, larger, max_size, plural, print_json};
 use crate::args::{CheckArgs, CheckFormat, Deny, ExplainArgs};
+use crate::conceal::Seen;
 use crate::output::{print, say, tell};
 use crate::{diagnostics, exit, github};
 
@@ -21,9 +23,9 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
         return from_stdin(args);
     }
     let checked = match (args.fix, args.dry_run) {
-        (true, true) => repair_paths(&args.paths, &args.catalog, Repair::DryRun),
-        (true, false) => repair_paths(&args.paths, &args.catalog, Repair::Write),
-        _ => check_paths(&args.paths, &args.catalog),
+        (true, true) => repair_paths(&args.paths, &args.catalog, Repair::DryRun, &disk()),
+        (true, false) => repair_paths(&args.paths, &args.catalog, Repair::Write, &disk()),
+        _ => check_over(&args.paths, &args.catalog, &disk()),
     };
     let view = match checked {
         Ok(view) => view,
@@ -40,15 +42,19 @@ fn from_stdin(args: &CheckArgs) -> ExitCode {
         );
         return exit::wrong_input();
     }
-    let mut text = Vec::new();
-    if let Err(error) = std::io::stdin().read_to_end(&mut text) {
-        tell!("error: can't read standard input: {error}");
-        return exit::wrong_input();
-    }
+    let text = match files::read_from(std::io::stdin(), max_size()) {
+        Ok(text) => text,
+        Err(error) => {
+            tell!("error: can't read standard input: {error}{}", larger(&error));
+            return exit::wrong_input();
+        }
+    };
     report(args, &check_text("<stdin>", text, &args.catalog))
 }
 
 fn report(args: &CheckArgs, view: &CheckView) -> ExitCode {
+    // All forms quote lines.
+    let view = &Seen::default().checked(view);
     match args.format {
         CheckFormat::Human => human(args, view),
         CheckFormat::Json => drop(print_json(view)),
@@ -87,7 +93,28 @@ fn say_fixes(file: &RepairedFile) {
     }
 }
 
+/// Returns the difference that the repairs of a file make, without the secrets that stand on its lines.
 fn diff(file: &RepairedFile) -> String {
-    let (before, after) = (format!("a/{}", file.file), format!("b/{}", file.file));
-    TextDiff::from_lines(&file.before, &file.after).unified_diff().header(&before, &after).to_string()
+    let shown = |text: &String| {
+        let source = Source::new(file.file.clone(), text.clone());
+        Seen::default().concealed(&source).masked(source.text(), 0..source.text().len())
+    };
+    let (before, after) = (shown(&file.before), shown(&file.after));
+    let (before, after): (Vec<&str>, Vec<&str>) =
+        (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
+    let lines = TextDiff::from_lines(&file.before, &file.after);
+    let mut out = format!("--- a/{0}\n+++ b/{0}\n", file.file);
+    for hunk in lines.unified_diff().iter_hunks() {
+        let _ = writeln!(out, "{}", hunk.header());
+        for change in hunk.iter_changes() {
+            let line = match change.tag() {
+                ChangeTag::Insert => change.new_index().and_then(|at| after.get(at)),
+                _ => change.old_index().and_then(|at| before.get(at)),
+            };
+            let line = line.copied().unwrap_or_default();
+            let end = if line.ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
+            let _ = write!(out, "{}{line}{end}", change.tag());
+        }
+    }
+    out
 }

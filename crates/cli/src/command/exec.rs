@@ -1,6 +1,6 @@
 //! `windlass exec`.
 
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use windlass::{Error, Windlass};
 use super::{complain, fail, open};
 use crate::args::{ExecArgs, RuntimeName};
 use crate::exit;
-use crate::output::tell;
+use crate::output::{VisibleStream, tell};
 
 /// The most that is read from standard input: a job is given its input as a whole.
 const INPUT_LIMIT: u64 = 256 << 20;
@@ -158,23 +158,50 @@ async fn cancel_when_interrupted(runtime: Arc<dyn Runtime>, id: JobId) -> Result
     Ok(())
 }
 
-/// Writes what the job writes, as it comes.
+/// Writes what the job writes, as it comes: to a pipe or a file byte for byte, to a terminal with control characters escaped.
 async fn follow(mut events: Events) -> io::Result<()> {
-    let (mut stdout, mut stderr) = (io::stdout(), io::stderr());
+    let mut stdout = Printer::new(io::stdout(), io::stdout().is_terminal());
+    let mut stderr = Printer::new(io::stderr(), io::stderr().is_terminal());
     while let Some(event) = events.next().await {
         match event {
-            JobEvent::Output { stream: Stream::Stdout, chunk, .. } => {
-                stdout.write_all(&chunk)?;
-                stdout.flush()?;
-            }
-            JobEvent::Output { stream: Stream::Stderr, chunk, .. } => stderr.write_all(&chunk)?,
+            JobEvent::Output { stream: Stream::Stdout, chunk, .. } => stdout.print(&chunk)?,
+            JobEvent::Output { stream: Stream::Stderr, chunk, .. } => stderr.print(&chunk)?,
             JobEvent::Omitted { stream, bytes } => {
                 tell!("windlass: {bytes} bytes of {stream:?} were not kept");
             }
             _ => {}
         }
     }
-    Ok(())
+    stdout.end()?;
+    stderr.end()
+}
+
+/// One stream of the job, and where it goes.
+struct Printer<W> {
+    out: W,
+    /// How a terminal sees it.
+    visible: Option<VisibleStream>,
+}
+
+impl<W: io::Write> Printer<W> {
+    fn new(out: W, is_terminal: bool) -> Self {
+        Self { out, visible: is_terminal.then(VisibleStream::default) }
+    }
+
+    fn print(&mut self, chunk: &[u8]) -> io::Result<()> {
+        match &mut self.visible {
+            Some(visible) => self.out.write_all(visible.next(chunk).as_bytes())?,
+            None => self.out.write_all(chunk)?,
+        }
+        self.out.flush()
+    }
+
+    fn end(mut self) -> io::Result<()> {
+        match self.visible.take() {
+            Some(visible) => self.out.write_all(visible.end().as_bytes()),
+            None => Ok(()),
+        }
+    }
 }
 
 fn ended(outcome: &Outcome, job: &Job) -> ExitCode {

@@ -9,7 +9,7 @@ use windlass::plan::draw::Format;
 
 use super::{fail, open, order};
 use crate::args::{GraphArgs, GraphFormat, GraphKind};
-use crate::output::{print, tell};
+use crate::output::{print_document, tell};
 use crate::{diagnostics, exit};
 
 pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
@@ -50,7 +50,7 @@ pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
     };
     match drawing {
         Ok(drawing) => {
-            print(&drawing.render(format));
+            print_document(&drawing.render(format));
             exit::DONE
         }
         Err(error) => fail(&error),

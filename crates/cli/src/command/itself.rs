@@ -8,7 +8,7 @@ use clap_complete::Shell;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::exit;
-use crate::output::{print, tell};
+use crate::output::{print_document, tell};
 
 /// The function that a shell calls, in the scripts that are generated.
 const WORDS: &str = "_windlass() {";
@@ -17,7 +17,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> ExitCode {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "windlass", &mut script);
     let script = String::from_utf8_lossy(&script);
-    print(&match args.shell {
+    print_document(&match args.shell {
         Shell::Bash => with_names(&script, include_str!("names/bash.sh"), "\nif [[ \"${BASH_VERSINFO"),
         Shell::Zsh => with_names(&script, include_str!("names/zsh.zsh"), "if [ \"$funcstack[1]\""),
         _ => script.into_owned(),

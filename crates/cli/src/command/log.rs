@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use windlass::model::record::FailureKind;
 use windlass::view::log::{ActivityLog, JobLog, LogView, MoveLog, MoveWay, ProcessLog, StepLog};
 
 use super::{fail, open, plural, print_json};
@@ -88,6 +89,12 @@ fn print_step(step: &StepLog) {
     say!("  {} {}{took}", styled(style, &step.state), step.title);
     if let Some(failure) = &step.failure {
         say!("    {failure}");
+        // What is wrong with an answer; what else a script has written stands below its job.
+        let detail = failure.detail.as_deref().filter(|_| failure.kind == FailureKind::Protocol);
+        if let Some(detail) = detail {
+            let detail = detail.split("\nstderr:\n").next().unwrap_or_default();
+            crate::output::print(&indent(detail, "      | "));
+        }
     }
     for job in &step.jobs {
         print_job(job);

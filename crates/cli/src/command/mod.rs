@@ -13,6 +13,7 @@ mod log;
 pub(crate) mod names;
 mod plan;
 mod process;
+mod prune;
 mod ps;
 mod resolve;
 mod schema;
@@ -32,7 +33,9 @@ use serde::Serialize;
 use windlass::engine::{EngineError, Options};
 use windlass::executor::docker::Environment;
 use windlass::model::{AssemblyName, ProcessId};
+use windlass::project::Overlay;
 use windlass::source::Diagnostics;
+use windlass::source::files::{MAX_SIZE, ReadError};
 use windlass::{Error, Order, Settings, Windlass};
 
 use crate::args::{AssemblyArgs, Cli, Command, RunArgs};
@@ -43,6 +46,7 @@ use crate::{diagnostics, exit};
 /// Runs a command.
 pub(crate) fn run(cli: Cli) -> ExitCode {
     STATE.get_or_init(|| cli.state.or_else(|| environment("WINDLASS_STATE")?.into_string().ok()));
+    LIMIT.get_or_init(|| cli.max_size.unwrap_or(MAX_SIZE));
     match cli.command {
         Command::Up(args) => wait_for(up::run(args)),
         Command::Apply(args) => wait_for(up::apply(args)),
@@ -56,6 +60,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Export(args) => wait_for(transfer::export(args)),
         Command::Import(args) => wait_for(transfer::import(args)),
         Command::Cancel(args) => wait_for(change::cancel(args)),
+        Command::Prune(args) => wait_for(prune::run(args)),
         Command::Ps(args) => wait_for(ps::run(args)),
         Command::Run(args) => wait_for(watch::run(args)),
         Command::Metric(args) => wait_for(watch::metric(args)),
@@ -193,6 +198,24 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Where the state is kept, for all commands alike: told once, before any of them runs.
 static STATE: OnceLock<Option<String>> = OnceLock::new();
 
+/// The most bytes of a document, for all commands alike.
+static LIMIT: OnceLock<usize> = OnceLock::new();
+
+/// Returns the most bytes of a document that is read.
+pub(crate) fn max_size() -> usize {
+    LIMIT.get().copied().unwrap_or(MAX_SIZE)
+}
+
+/// Says what can be done about a text that is too long.
+pub(crate) fn larger(error: &ReadError) -> &'static str {
+    if matches!(error, ReadError::TooLarge { .. }) { "; `--max-size` allows more" } else { "" }
+}
+
+/// Returns how files are read.
+fn disk() -> Overlay {
+    Overlay::default().with_limit(max_size())
+}
+
 /// Reads a variable of the environment; one that is empty is not set.
 #[expect(clippy::disallowed_methods, reason = "the one home of the environment")]
 fn environment(name: &str) -> Option<OsString> {
@@ -232,7 +255,10 @@ fn open_against(
         .environment(engine_environment())
         .images(images())
         .state(STATE.get().cloned().flatten())
+        .max_size(max_size())
         .serving(command == "run")
+        .variables(|name| environment(name)?.into_string().ok())
+        .notices(|notice| tell!("note: {notice}"))
         .command(format!("windlass {command}"));
     Windlass::open(settings)
 }

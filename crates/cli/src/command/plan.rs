@@ -5,7 +5,7 @@ pub(crate) mod listing;
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass::lifecycle::{Diff, ElementChange, ElementChangeKind, RelationshipChangeKind};
+use windlass::lifecycle::{Diff, Effect, ElementChange};
 use windlass::model::{AssemblyName, StepId};
 use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
@@ -86,48 +86,82 @@ fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> E
     if detailed && changes && code == exit::DONE { exit::changes() } else { code }
 }
 
-/// Prints what is different afterwards, unless all parts just come, go or climb, and no relationship is made anew: then the
-/// steps say the same.
-pub(crate) fn print_changes(changes: &Diff) {
-    use ElementChangeKind::{Added, Adopted, Lowered, Raised, Removed};
-    let plain = |kind| matches!(kind, Added | Adopted | Removed | Raised | Lowered);
-    let mut kinds = changes.elements.iter().map(|change| change.kind);
-    let first = kinds.next();
-    let renews = changes.relationships.iter().any(|change| change.kind == RelationshipChangeKind::Renewed);
-    if !renews && first.is_none_or(plain) && kinds.all(|kind| Some(kind) == first) {
-        return;
+/// How many lines a listing may have that nobody asked for, and how many of a longer one are printed.
+pub(crate) const MOST_LISTED: usize = 100;
+pub(crate) const FEW_LISTED: usize = 20;
+
+/// Prints the beginning of what is different afterwards, and how much that is. All that is lost is told of.
+pub(crate) fn print_first_changes(plan: &PlanView) {
+    let lines = lines(&plan.changes);
+    let lost = lines.iter().filter(|(effect, _)| effect.is_destructive()).count();
+    let listed = if lines.len() > MOST_LISTED { lost.max(FEW_LISTED) } else { lines.len() };
+    print_lines(&lines[..listed]);
+    if listed < lines.len() {
+        say!("  … and {} more", lines.len() - listed);
     }
-    print_all_changes(changes);
+    print_counts(plan);
 }
 
-/// Prints what is different.
+/// Prints what is different afterwards, and how much that is.
+fn print_changes(plan: &PlanView) {
+    print_all_changes(&plan.changes);
+    print_counts(plan);
+}
+
+fn print_counts(plan: &PlanView) {
+    if !plan.counts.is_empty() {
+        say!("{}", plan.counts);
+    }
+}
+
+/// Prints what a plan leaves as it is, since it is limited to some parts.
+pub(crate) fn print_undone(undone: &Diff) {
+    if undone.is_empty() {
+        return;
+    }
+    say!("left as it is, because of `--target`; `up` without it would do this:");
+    for (_, line) in lines(undone) {
+        say!("{}", styled(DIM, crate::output::indent(&line, "  ").trim_end()));
+    }
+}
+
+/// Prints what is different, what is lost first.
 pub(crate) fn print_all_changes(changes: &Diff) {
+    print_lines(&lines(changes));
+}
+
+fn print_lines(lines: &[(Effect, String)]) {
+    for (effect, text) in lines {
+        let style = match effect {
+            Effect::Added => GOOD,
+            effect if effect.is_destructive() => BAD,
+            _ => ODD,
+        };
+        for line in text.lines() {
+            say!("  {}", styled(style, line));
+        }
+    }
+}
+
+/// Returns the lines that tell of changes, what is lost first. Parts that change alike are told of in one.
+fn lines(changes: &Diff) -> Vec<(Effect, String)> {
     let text = |change: &ElementChange| alike::nameless(&change.to_string(), &change.element);
     let key = |change: &ElementChange| alike::is_numbered(change.element.local()).then(|| text(change));
+    let mut lines = Vec::new();
     for alike in alike::put_together(&changes.elements, |change| key(change)) {
         let first = alike[0];
         if alike.len() == 1 {
-            print_change(&first.to_string());
+            lines.push((first.effect(), first.to_string()));
             continue;
         }
         let names = alike::named(alike.iter().map(|change| &change.element));
         // The first mention is the part that changes, the others are what is said of it.
-        print_change(&text(first).replacen(&alike::pattern(first.element.local()), &names, 1));
+        let line = text(first).replacen(&alike::pattern(first.element.local()), &names, 1);
+        lines.push((first.effect(), line));
     }
-    for change in &changes.relationships {
-        print_change(&change.to_string());
-    }
-}
-
-fn print_change(change: &str) {
-    for line in change.lines() {
-        let style = match line.trim_start().chars().next() {
-            Some('+') => GOOD,
-            Some('-') => BAD,
-            _ => ODD,
-        };
-        say!("  {}", styled(style, line));
-    }
+    lines.extend(changes.relationships.iter().map(|change| (change.effect(), change.to_string())));
+    lines.sort_by_key(|(effect, _)| *effect);
+    lines
 }
 
 /// Prints the parts that are not as their records say, or that nobody can tell of.
@@ -199,10 +233,11 @@ fn print(plan: &PlanView, whole: bool) -> ExitCode {
     let calling: Vec<&StepView> = plan.calling().collect();
     if calling.is_empty() {
         say!("{name}: nothing to {}", if plan.changes.is_empty() { "do" } else { "call" });
-        print_changes(&plan.changes);
+        print_changes(plan);
+        print_undone(&plan.undone);
         return exit::DONE;
     }
-    print_changes(&plan.changes);
+    print_changes(plan);
     say!("{name}: {}, up to {} at once", plural(calling.len(), "step"), plan.widest);
     Listing::new(&calling, Waits::Told, whole).print();
     let silent = plan.steps.len() - calling.len();
@@ -210,6 +245,7 @@ fn print(plan: &PlanView, whole: bool) -> ExitCode {
         say!("and {} in which only a state moves on", plural(silent, "step"));
     }
     say!("longest chain: {}", chain(&plan.critical_path, whole));
+    print_undone(&plan.undone);
     exit::DONE
 }
 

@@ -7,18 +7,20 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 use windlass::engine::{Ask, Ended, Stale, Stop};
+use windlass::lifecycle::Diff;
 use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
 use windlass::model::request::RequestRecord;
 use windlass::model::{AssemblyName, ElementName, ProcessId, RequestId, StepId};
 use windlass::store::Holder;
-use windlass::view::plan::PlanView;
+use windlass::view::plan::{PlanView, StepView};
 use windlass::{Following, Pending, Started, Windlass};
 
 use super::plan::listing::{Listing, Waits};
+use super::plan::{FEW_LISTED, MOST_LISTED};
 use super::{fail, plural, print_json};
 use crate::alike;
 use crate::args::Format;
-use crate::output::{BAD, GOOD, STRONG, print_event, say, styled, tell};
+use crate::output::{BAD, DIM, GOOD, STRONG, print_event, say, styled, tell};
 use crate::progress::Progress;
 use crate::{diagnostics, exit};
 
@@ -34,6 +36,7 @@ struct EndedView {
     failed: u32,
     skipped: u32,
     outputs: BTreeMap<String, Value>,
+    undone: Diff,
 }
 
 /// What is left to the long-running mode, as JSON.
@@ -107,7 +110,8 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
 
 /// Runs an intent, and goes on with it until all parts have the values that there are.
 async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
-    let mut ended = run_one(started, stop, format).await;
+    let undone = started.plan_view().undone;
+    let mut ended = run_one(windlass, started, stop, format).await;
     let mut left = Stale::default();
     while let Ok(before) = &ended
         && before.goes_on(&left)
@@ -118,7 +122,7 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
         }
         left.clone_from(&before.stale);
         ended = match windlass.change(assembly, Ask::Retry { assume: None }, stop).await {
-            Ok(started) => run_one(started, stop, format).await,
+            Ok(started) => run_one(windlass, started, stop, format).await,
             Err(error) => Err(error),
         };
     }
@@ -129,7 +133,7 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
             }
             code(ended.process.status)
         }
-        Ok(ended) => print_ended_json(&ended),
+        Ok(ended) => print_ended_json(&ended, undone),
         Err(error) => fail(&error),
     };
     close(windlass, code).await
@@ -151,7 +155,12 @@ fn reads_anew(ended: &Ended) -> String {
 }
 
 /// Prints the plan, runs it, and prints how it ended.
-async fn run_one(started: Started, stop: &Stop, format: Format) -> Result<Ended, windlass::Error> {
+async fn run_one(
+    windlass: &Windlass,
+    started: Started,
+    stop: &Stop,
+    format: Format,
+) -> Result<Ended, windlass::Error> {
     let human = format == Format::Human;
     diagnostics::print(started.warnings().iter());
     let mut following = started.follow();
@@ -164,28 +173,72 @@ async fn run_one(started: Started, stop: &Stop, format: Format) -> Result<Ended,
         print_plan(&started, &plan);
     }
     let silent: Vec<StepId> = plan.steps.iter().filter(|step| !step.calls).map(|step| step.id).collect();
+    // Those that end without a word: their driver has nothing to do for them.
+    let mut quiet: BTreeSet<StepId> =
+        plan.steps.iter().filter(|step| step.calls).map(|step| step.id).collect();
     let progress = human.then(|| Progress::of(plan.steps.len() - silent.len()));
     let mut running = Box::pin(started.run(stop));
-    let mut follows = human;
+    let mut trouble = Trouble { store: windlass.state_kind(), is_told: false };
     let ended = loop {
         tokio::select! {
             biased;
-            events = following.next(), if follows => match events {
-                Ok(events) => print_events(&events, &silent, progress.as_ref()),
-                // The run itself says what is wrong with the store, when it has ended.
-                Err(_) => follows = false,
-            },
+            events = trouble.next(&mut following), if human => {
+                let told = print_events(&events, &silent, progress.as_ref());
+                quiet.retain(|step| !told.contains(step));
+            }
             ended = &mut running => break ended,
         }
     };
     if human {
-        print_new(&mut following, &silent, progress.as_ref()).await;
+        match print_new(&mut following, &silent, progress.as_ref()).await {
+            Some(told) => quiet.retain(|step| !told.contains(step)),
+            None => quiet.clear(),
+        }
     }
     drop(progress);
+    if let (true, Ok(ended)) = (human, &ended)
+        && ended.process.status == ProcessStatus::Completed
+    {
+        print_quiet(&plan, &quiet);
+    }
     if let (true, Ok(ended)) = (human, &ended) {
         print_ended(ended);
+        super::plan::print_undone(&plan.undone);
     }
     ended
+}
+
+/// A store that does not answer while a process is followed. The process itself says what is wrong when it has ended of it.
+struct Trouble {
+    store: &'static str,
+    is_told: bool,
+}
+
+impl Trouble {
+    /// Waits for more to happen. Says that the store does not answer, and that it does again.
+    async fn next(&mut self, following: &mut Following) -> Vec<EventRecord> {
+        const PAUSE: Duration = Duration::from_secs(1);
+        loop {
+            // That the store answers again is told at once, and not when something has happened.
+            let heard = if self.is_told { following.ready().await } else { following.next().await };
+            match heard {
+                Ok(events) => {
+                    if std::mem::take(&mut self.is_told) {
+                        tell!("{} is back", self.store);
+                    }
+                    if !events.is_empty() {
+                        return events;
+                    }
+                }
+                Err(error) => {
+                    if !std::mem::replace(&mut self.is_told, true) {
+                        tell!("{error}; it is tried again");
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
 }
 
 /// Waits for a process to be prepared, and says what it waits for when that takes long.
@@ -199,21 +252,46 @@ async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
     preparing.await
 }
 
-async fn print_new(following: &mut Following, silent: &[StepId], progress: Option<&Progress>) {
-    if let Ok(events) = following.ready().await {
-        print_events(&events, silent, progress);
+async fn print_new(
+    following: &mut Following,
+    silent: &[StepId],
+    progress: Option<&Progress>,
+) -> Option<BTreeSet<StepId>> {
+    let events = following.ready().await.ok()?;
+    Some(print_events(&events, silent, progress))
+}
+
+/// Prints that steps have ended of which no event tells, since nothing was called for them.
+fn print_quiet(plan: &PlanView, quiet: &BTreeSet<StepId>) {
+    let steps = plan.steps.iter().filter(|step| quiet.contains(&step.id));
+    let key = |step: &&StepView| {
+        let name = step.element.local();
+        alike::is_numbered(name).then(|| (alike::pattern(name), step.action.clone()))
+    };
+    for steps in alike::put_together(steps, key) {
+        let names = alike::named(steps.iter().map(|step| &step.element));
+        say!("{} {names} {} {}", styled(GOOD, "ok       "), steps[0].action, styled(DIM, "nothing to call"));
     }
 }
 
 /// Prints events, but not that a step was skipped in which only a state would have moved on: it is not in the plan that
-/// was printed.
-fn print_events(events: &[EventRecord], silent: &[StepId], progress: Option<&Progress>) {
+/// was printed. Returns the steps that have ended.
+fn print_events(events: &[EventRecord], silent: &[StepId], progress: Option<&Progress>) -> BTreeSet<StepId> {
+    let told = events.iter().filter_map(|event| match &event.draft.body {
+        Event::StepEnded { step, .. } => Some(*step),
+        _ => None,
+    });
+    let told: BTreeSet<StepId> = told.collect();
     let is_silent = |event: &&EventRecord| matches!(&event.draft.body, Event::StepEnded { step, end: StepEnd::Skipped { .. }, .. } if silent.contains(step));
     let print = || events.iter().filter(|event| !is_silent(event)).for_each(print_event);
-    let Some(progress) = progress else { return print() };
+    let Some(progress) = progress else {
+        print();
+        return told;
+    };
     progress.aside(print);
     let ended = |event: &&EventRecord| matches!(&event.draft.body, Event::StepEnded { step, .. } if !silent.contains(step));
     progress.add(events.iter().filter(ended).count());
+    told
 }
 
 /// Prints why nothing was started.
@@ -228,19 +306,17 @@ async fn close(windlass: &Windlass, code: ExitCode) -> ExitCode {
     }
 }
 
-/// How many lines of steps are listed before they are carried out. Of more than that, the first few are.
-const MOST_LISTED: usize = 100;
-const FEW_LISTED: usize = 20;
-
+/// Prints what is about to be done. Of a long list of changes or of steps, the first few are printed.
 fn print_plan(started: &Started, plan: &PlanView) {
     let process = started.process();
     let calling: Vec<_> = plan.calling().collect();
     let name = styled(STRONG, &process.assembly);
     if calling.is_empty() {
         say!("{name}: nothing to call ({} {})", process.id, process.intent);
+        super::plan::print_first_changes(plan);
         return;
     }
-    super::plan::print_changes(&plan.changes);
+    super::plan::print_first_changes(plan);
     let steps = plural(calling.len(), "step");
     let continues = process.continues.map(|id| format!(", goes on from {id}")).unwrap_or_default();
     say!("{name}: {steps}, up to {} at once ({} {}{continues})", plan.widest, process.id, process.intent);
@@ -302,7 +378,7 @@ fn hint(ended: &Ended) -> String {
     went
 }
 
-fn print_ended_json(ended: &Ended) -> ExitCode {
+fn print_ended_json(ended: &Ended, undone: Diff) -> ExitCode {
     let view = EndedView {
         version: 1,
         assembly: ended.process.assembly.clone(),
@@ -313,6 +389,7 @@ fn print_ended_json(ended: &Ended) -> ExitCode {
         failed: ended.tally.failed,
         skipped: ended.tally.skipped,
         outputs: ended.outputs.iter().map(|(name, value)| (name.to_string(), value.shown())).collect(),
+        undone,
     };
     print_json(&view);
     code(ended.process.status)

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::{fail, open, order, print_json};
 use crate::args::{Format, ResolveArgs};
-use crate::output::print;
+use crate::output::print_document;
 use crate::{diagnostics, exit};
 
 pub(crate) fn run(args: &ResolveArgs) -> ExitCode {
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ResolveArgs) -> ExitCode {
             if args.print.format == Format::Json {
                 return print_json(&view);
             }
-            print(view.descriptor.text());
+            print_document(view.descriptor.text());
             exit::DONE
         }
         Err(error) => fail(&error),

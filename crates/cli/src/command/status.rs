@@ -6,7 +6,9 @@ mod tree;
 use std::process::ExitCode;
 
 use windlass::model::{AssemblyName, State, Timestamp};
-use windlass::view::status::{AssemblyView, LeavingView, PartsView, StatusView, UndecidedView};
+use windlass::view::status::{
+    AssemblyView, LeavingView, PairView, PartsView, RelationshipView, StatusView, UndecidedView,
+};
 
 use self::tree::Tree;
 use super::process::text;
@@ -84,10 +86,18 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
 }
 
 fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedView], whole: bool) {
-    let key = |call: &&UndecidedView| Some((alike::pattern(call.element.local()), call.action.clone()));
+    // Of an operation, who is asked must know which relationship it is about.
+    let key = |call: &&UndecidedView| {
+        let alone = call.relationship.is_none();
+        alone.then(|| (alike::pattern(call.element.local()), call.action.clone()))
+    };
     for calls in alike::put_together_unless(whole, undecided, key) {
         let (names, action) = (alike::named(calls.iter().map(|call| &call.element)), &calls[0].action);
-        say!("  {}", styled(BAD, format!("{names} {action}: not known whether it was done")));
+        let of = match (&calls[0].relationship, &calls[0].pair) {
+            (Some(relationship), Some(pair)) => format!(" of {relationship}, {}", between(pair)),
+            _ => String::new(),
+        };
+        say!("  {}", styled(BAD, format!("{names} {action}{of}: not known whether it was done")));
         say!("    look, then `windlass retry {assembly} --assume done`, `not-done` or `failed`");
     }
 }
@@ -114,9 +124,31 @@ fn print_leaving(now: Timestamp, leaving: &[LeavingView], whole: bool) {
     }
 }
 
+/// Names two nodes that are related.
+fn between(pair: &PairView) -> String {
+    format!("{} → {}", pair.source.local(), pair.target.local())
+}
+
+/// Names the first of some pairs, and says how many more there are; none where there are none.
+fn named(pairs: &[PairView]) -> Option<String> {
+    const MOST: usize = 5;
+    let mut named: Vec<String> = pairs.iter().take(MOST).map(between).collect();
+    if pairs.len() > MOST {
+        named.push(format!("{} more", pairs.len() - MOST));
+    }
+    (!named.is_empty()).then(|| named.join(", "))
+}
+
 fn print_foot(assembly: &AssemblyView) {
-    for relationship in assembly.relationships.iter().filter(|relationship| relationship.made > 0) {
-        say!("  {} made × {}", relationship.name, relationship.made);
+    for RelationshipView { name, made, half_made, half_ended, missing } in &assembly.relationships {
+        if *made > 0 {
+            say!("  {name} made × {made}");
+        }
+        for (word, pairs) in [("half-made", half_made), ("half-ended", half_ended), ("missing", missing)] {
+            if let Some(named) = named(pairs) {
+                say!("  {}", styled(ODD, format!("{name} {word}: {named}")));
+            }
+        }
     }
     if !assembly.referenced_by.is_empty() {
         let names: Vec<&str> = assembly.referenced_by.iter().map(AssemblyName::as_str).collect();

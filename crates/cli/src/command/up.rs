@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use windlass::{Order, SavedPlan};
 
-use super::{fail, fail_of_file, grace, open_against, order, plan, process, with_parameters};
+use super::{fail, fail_of_file, grace, max_size, open_against, order, plan, process, with_parameters};
 use crate::args::{AdoptArgs, ApplyArgs, AssemblyArgs, HowArgs, UpArgs};
 use crate::{diagnostics, signals};
 
@@ -62,7 +62,7 @@ pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
         Ok(given) => given,
         Err(code) => return code,
     };
-    let saved = match SavedPlan::read(&args.plan) {
+    let saved = match SavedPlan::read_within(&args.plan, max_size()) {
         Ok(saved) => saved,
         Err(error) => return fail(&error),
     };

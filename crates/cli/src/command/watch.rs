@@ -44,9 +44,11 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
     let ended = tokio::select! {
         ended = watched => ended,
         broken = socket.serve(sender) => broken,
+        never = windlass.keep_pruned(&tell_it) => match never {},
     };
     let code = match ended {
-        Ok(()) => exit::interrupted(),
+        // It was asked to stop, and has: nothing else ends it.
+        Ok(()) => exit::DONE,
         Err(error) => fail(&error),
     };
     match windlass.close().await {
@@ -79,6 +81,7 @@ fn print(notice: &Notice, human: bool, grace: u32) {
             }
             Notice::Stopping { at_work } => ("stopping", None, list(at_work)),
             Notice::Trouble(trouble) => ("trouble", None, trouble.clone()),
+            Notice::Back { store } => ("back", None, format!("{store} is back")),
             _ => return,
         };
         say!("{}", json!({"version": 1, "event": event, "assembly": assembly, "text": text}));
@@ -121,6 +124,7 @@ fn print(notice: &Notice, human: bool, grace: u32) {
             list(at_work)
         ),
         Notice::Trouble(trouble) => tell!("{trouble}; it is tried again"),
+        Notice::Back { store } => tell!("{store} is back"),
         _ => {}
     }
 }

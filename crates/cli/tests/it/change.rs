@@ -18,10 +18,11 @@ fn another_value_makes_parts_anew() {
     let env = up();
     let plan = ["up", "h_bta", "-p", "data=other", "--dry-run"];
     assert_snapshot!(env.ok(&plan).out(), @"
-      ~ A reinstalled
+      -/+ A replaced
           data: data → other
-      ~ B__1 reinstalled
+      -/+ B__1 replaced
           data: data → other
+    2 to replace
     h_bta: 12 steps, up to 2 at once
        s1 B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
        s2 B__1 Stop
@@ -83,10 +84,76 @@ fn a_part_is_replaced_or_left_alone_on_demand() {
     assert_snapshot!(env.refuses(&["up", "h_bta", "--target", "C"]), @"error: `h_bta` has no part `C`; there are `internal-network`, `public-network`, `xenial-image`, `A`, `B`, `B__1`");
 }
 
+/// What a target leaves as it is, is listed before and after.
+#[test]
+fn a_target_lists_what_stays_undone() {
+    let env = TestEnv::with("h_bta");
+    env.ok(&["up", "h_bta", "-p", "numOfServers=2"]);
+    env.clear_trace();
+    let target = ["h_bta", "-p", "data=other", "-p", "numOfServers=1", "--target", "B__1"];
+    let plan = env.ok(&[&["plan"], &target[..]].concat());
+    let run = env.ok(&[&["up"], &target[..]].concat());
+    for (kind, run) in [("plan", &plan), ("up", &run)] {
+        assert!(run.stdout.contains("  -/+ B__1 replaced\n"), "{kind}: {run}");
+        assert!(run.stdout.contains("1 to replace\n"), "{kind}: {run}");
+        let (_, undone) = run.stdout.split_once("left as it is, because of `--target`").unwrap();
+        assert!(
+            undone.contains("  -/+ A replaced\n") && undone.contains("  - B__2 removed\n"),
+            "{kind}: {run}"
+        );
+        assert!(!undone.contains("B__1"), "{kind}: {run}");
+    }
+    let trace = env.trace();
+    let others = ["Stop h_bta__A", "Uninstall h_bta__A", "h_bta__B__2"];
+    assert!(!trace.iter().any(|line| others.iter().any(|other| line.starts_with(other))), "{trace:?}");
+    let json = env.ok(&[&["plan"], &target[..], &["--format", "json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["counts"]["removed"], 0, "{json:#}");
+    assert_eq!(json["undone"]["elements"].as_array().map(Vec::len), Some(2), "{json:#}");
+}
+
+/// What is lost comes first, and whatever else a plan has, nothing is left out.
+#[test]
+fn a_plan_tells_of_all_changes_those_that_destroy_first() {
+    let env = TestEnv::with("h_bta");
+    assert!(env.ok(&["plan", "h_bta"]).stdout.contains("+ B__1 added (resource::t_simple::1.0)\n2 to add\n"));
+    env.ok(&["up", "h_bta", "-p", "numOfServers=3"]);
+    let run = env.ok(&["plan", "h_bta", "-p", "data=other"]);
+    let changes: Vec<&str> = run.stdout.lines().take_while(|line| !line.contains(" steps")).collect();
+    let heads: Vec<&str> = changes.iter().copied().filter(|line| !line.starts_with("      ")).collect();
+    assert_eq!(
+        heads,
+        [
+            "  -/+ A replaced",
+            "  -/+ B__1 replaced",
+            "  - B__2 removed",
+            "  - B__3 removed",
+            "2 to replace, 2 to remove"
+        ],
+        "{run}"
+    );
+    let down = env.ok(&["down", "h_bta", "--dry-run"]);
+    assert!(down.stdout.contains("  - A removed\n") && down.stdout.contains("4 to remove, "), "{down}");
+    let json = env.ok(&["plan", "h_bta", "-p", "data=other", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!((&json["counts"]["replaced"], &json["counts"]["removed"]), (&2.into(), &2.into()), "{json:#}");
+    let parts = json["parts"].as_array().unwrap();
+    let kinds: Vec<&str> = parts.iter().filter_map(|part| part["kind"].as_str()).collect();
+    assert_eq!(kinds, ["replaced", "replaced", "removed", "removed"], "{json:#}");
+    // Red where colours are shown.
+    let mut forced = env.command(&["plan", "h_bta", "-p", "data=other"]);
+    forced.env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1");
+    let forced = env.start(forced).end();
+    let red = forced.stdout.lines().filter(|line| line.contains("\u{1b}[31m")).count();
+    assert!(red >= 4, "{forced}");
+}
+
 #[test]
 fn a_cluster_grows_and_shrinks_within_its_bounds() {
     let env = up();
     assert_snapshot!(env.ok(&["scale", "out", "h_bta", "B"]).out(), @"
+      + B__2 added (resource::t_simple::1.0)
+    1 to add
     h_bta: 4 steps, up to 1 at once (p2 scale out B)
        s1 B__2 Install
        s2 B__2 Configure
@@ -122,7 +189,8 @@ fn a_cluster_grows_and_shrinks_within_its_bounds() {
 fn a_part_is_healed() {
     let env = up();
     assert_snapshot!(env.ok(&["heal", "h_bta", "B__1"]).out(), @"
-      ~ B__1 healed
+      ↻ B__1 restarted
+    1 to restart
     h_bta: 4 steps, up to 1 at once (p2 heal B__1)
        s1 B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
        s2 B__1 Stop
@@ -143,7 +211,7 @@ fn a_part_is_healed() {
     let parts = status["assemblies"][0]["components"].as_array().unwrap();
     let cluster = parts.iter().find(|part| part["name"] == "h_bta__B").unwrap();
     let id = cluster["components"][0]["id"].as_str().unwrap();
-    assert!(env.ok(&["heal", "h_bta", id, "--dry-run"]).stdout.contains("B__1 healed"), "{status:#}");
+    assert!(env.ok(&["heal", "h_bta", id, "--dry-run"]).stdout.contains("B__1 restarted"), "{status:#}");
     assert_snapshot!(env.refuses(&["heal", "h_bta", "B"]), @"error: `h_bta__B` is not a resource, and only resources break: heal `B__1`");
 }
 
@@ -179,9 +247,9 @@ fn it_goes_back_and_its_history_is_told() {
     assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` was never anything else than it is; `windlass history h_bta` lists what it was");
     env.ok(&["up", "h_bta", "-p", "data=other"]);
     assert_snapshot!(env.ok(&["diff", "h_bta@p1", "h_bta@p2"]).out(), @"
-    ~ A reinstalled
+    -/+ A replaced
         data: data → other
-    ~ B__1 reinstalled
+    -/+ B__1 replaced
         data: data → other
     ");
     env.ok(&["rollback", "h_bta"]);
@@ -192,15 +260,15 @@ fn it_goes_back_and_its_history_is_told() {
 
     p2 up, completed WHEN assembly::h_bta::1.0, 2 resources
       data: other
-      ~ A reinstalled
+      -/+ A replaced
           data: data → other
-      ~ B__1 reinstalled
+      -/+ B__1 replaced
           data: data → other
 
     p3 rollback to p1, completed WHEN assembly::h_bta::1.0, 2 resources
-      ~ A reinstalled
+      -/+ A replaced
           data: other → data
-      ~ B__1 reinstalled
+      -/+ B__1 replaced
           data: other → data
     ");
     let again = env.run(&["up", "h_bta", "--dry-run", "--detailed-exitcode"]);
@@ -229,16 +297,16 @@ fn a_state_is_gone_back_from() {
       + B__1 added (resource::t_simple::1.0)
 
     p2 set-state Inactive, completed WHEN assembly::h_bta::1.0, 2 resources
-      ~ A lowered Active → Inactive
-      ~ B__1 lowered Active → Inactive
+      ~ A changed, Active → Inactive
+      ~ B__1 changed, Active → Inactive
 
     p3 rollback to p1, completed WHEN assembly::h_bta::1.0, 2 resources
-      ~ A raised Inactive → Active
-      ~ B__1 raised Inactive → Active
+      ~ A changed, Inactive → Active
+      ~ B__1 changed, Inactive → Active
     ");
     assert_snapshot!(env.ok(&["diff", "h_bta@p2", "h_bta@p3"]).out(), @"
-    ~ A raised Inactive → Active
-    ~ B__1 raised Inactive → Active
+    ~ A changed, Inactive → Active
+    ~ B__1 changed, Inactive → Active
     ");
 }
 
@@ -295,9 +363,9 @@ composition:
     p3 up, completed WHEN assembly::three::1.0, 4 resources
       key: b
       nodes: 2
-      ~ giver reinstalled
+      -/+ giver replaced
           given: a → b
-      ~ reader reinstalled
+      -/+ reader replaced
           read: (known once giver is installed)
     ");
 }
@@ -373,6 +441,8 @@ fn what_exists_is_adopted() {
         [("Adopt", "answer"), ("Install", "answer"), ("Stop", ""), ("Start", ""), ("Uninstall", "")];
     let env = TestEnv::small("effect: repeatable", &scripts);
     assert_snapshot!(env.ok(&["adopt", "small"]).out(), @"
+      + box adopted
+    1 to add
     small: 1 step, up to 1 at once (p1 adopt)
        s1 box Adopt
 

@@ -14,16 +14,16 @@ use crate::env::{TestEnv, say, until};
 use crate::kill::life::{Act, Checks, Kills, Life, Random, seed};
 use crate::kill::servers;
 
-const IMAGE: &str = "windlass-test/cli-busybox:1";
+pub(crate) const IMAGE: &str = "windlass-test/cli-busybox:1";
 
 /// Asks the engine by its own client program.
-fn docker(args: &[&str]) -> Option<String> {
+pub(crate) fn docker(args: &[&str]) -> Option<String> {
     let output = Command::new("docker").args(args).output().ok()?;
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }
 
 /// Sees to it that an engine with the image of these tests is there; if not, the test can't run.
-fn engine(test: &str) -> bool {
+pub(crate) fn engine(test: &str) -> bool {
     static LOADED: Once = Once::new();
     let busybox = ["/bin/busybox", "/usr/bin/busybox"].map(Path::new).into_iter().find(|path| path.exists());
     let answers = docker(&["version", "--format", "{{.Server.Version}}"]).is_some();
@@ -87,12 +87,22 @@ fn up_and_down_in_sandboxes(#[case] assembly: &str) {
 }
 
 /// The jobs' containers of a project, by the id of its store.
-fn containers(env: &TestEnv) -> Vec<String> {
-    let store = rusqlite::Connection::open(env.path(".windlass/state.db")).unwrap();
-    let id: String = store.query_row("SELECT id FROM store", [], |row| row.get(0)).unwrap();
-    let label = format!("label=io.windlass.owner={id}");
+pub(crate) fn containers(env: &TestEnv) -> Vec<String> {
+    let label = format!("label=io.windlass.owner={}", store(env));
     let listed = docker(&["ps", "--all", "--filter", &label, "--format", "{{.Names}}"]).unwrap();
     listed.lines().map(str::to_owned).collect()
+}
+
+/// The id of a project's store.
+fn store(env: &TestEnv) -> String {
+    made_store(env).unwrap()
+}
+
+/// The id of a project's store, if it has been made.
+pub(crate) fn made_store(env: &TestEnv) -> Option<String> {
+    let file = Some(env.path(".windlass/state.db")).filter(|file| file.exists())?;
+    let store = rusqlite::Connection::open(file).unwrap();
+    store.query_row("SELECT id FROM store", [], |row| row.get(0)).ok()
 }
 
 /// The command that brings an assembly up, with its parameters if it has any.
@@ -119,7 +129,7 @@ fn up_and_down_in_containers(#[case] assembly: &str, #[case] pool: &str) {
     assert!(!env.path(".windlass/jobs").exists(), "nothing ran on the host");
     env.ok(&["down", "demo"]);
     assert_eq!(containers(&env), [""; 0]);
-    assert_eq!(env.read(".windlass/engines"), "docker\n");
+    assert!(!env.path(".windlass/clients").exists(), "no engine has to be asked any more");
     assert!(!env.path(".windlass/pool").exists(), "nothing is left of the pool");
 }
 
@@ -138,8 +148,7 @@ const LIFE: [Act; 4] = [
     Act { args: &["down", "h_bta"], kills: 2 },
 ];
 
-/// The lines of a location whose scripts write their trace into the volume, which is all that they can write to: projects
-/// share it, so each has a file of its own.
+/// The lines of a location whose scripts write their trace into the volume, which is all that they can write to.
 fn traced(env: &TestEnv, runtime: &str) {
     let trace = format!("  trace: /state/{}", trace_of(env));
     env.runtime(&[&format!("runtime: {runtime}"), &format!("image: {IMAGE}"), "properties:", &trace]);
@@ -161,10 +170,10 @@ fn killed(what: &str, env: TestEnv, checks: Checks, usual: u32) {
     say(&format!("kill {what}: {} times: up, scale out, scale in, down {by_act:?}", killed.all()));
 }
 
-/// Runs a program on the files of the volume of all projects.
-fn on_volume(command: &[&str]) -> Vec<String> {
-    let mount = "type=volume,source=windlass-volume-state,target=/state";
-    let said = docker(&[&["run", "--rm", "--network=none", "--mount", mount, IMAGE], command].concat());
+/// Runs a program on the files of a project's volume.
+fn on_volume(env: &TestEnv, command: &[&str]) -> Vec<String> {
+    let mount = format!("type=volume,source=windlass-volume-{}-state,target=/state", store(env));
+    let said = docker(&[&["run", "--rm", "--network=none", "--mount", &mount, IMAGE], command].concat());
     said.unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
@@ -176,15 +185,15 @@ fn killed_it_takes_its_containers_over() {
     }
     let env = TestEnv::with("h_bta");
     traced(&env, "docker");
-    let trace = |env: &TestEnv| on_volume(&["cat", &format!("/state/{}", trace_of(env))]);
+    let trace = |env: &TestEnv| on_volume(env, &["cat", &format!("/state/{}", trace_of(env))]);
     let up = |env: &TestEnv| {
-        let folders: BTreeSet<String> = on_volume(&["ls", "/state"]).into_iter().collect();
+        let folders: BTreeSet<String> = on_volume(env, &["ls", "/state"]).into_iter().collect();
         let missing: Vec<String> = servers(env).into_iter().filter(|id| !folders.contains(id)).collect();
         assert_eq!(missing, [""; 0], "each instance has a folder: {folders:?}");
     };
     let down = |env: &TestEnv| {
         until("its containers are gone", || containers(env).is_empty());
-        on_volume(&["rm", &format!("/state/{}", trace_of(env))]);
+        docker(&["volume", "rm", &format!("windlass-volume-{}-state", store(env))]).unwrap();
     };
     killed("containers", env, Checks { trace, up, down }, 6);
 }

@@ -13,6 +13,11 @@ fn down_leaves_nothing_but_the_store() {
     assert_snapshot!(env.ok(&["down", "h_bta", "--parallelism", "1"]), @"
     exit 0
     ----- stdout -----
+      - A removed
+      - B__1 removed
+      - B__2 removed
+      - relationship third-relationship removed (A to B)
+    3 to remove, 1 relationship to change
     h_bta: 8 steps, up to 3 at once (p2 down)
        s1 B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
        s2 B__1 Stop

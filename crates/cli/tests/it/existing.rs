@@ -79,12 +79,16 @@ fn operations_run_on_what_the_project_lists() {
     let env = lab("");
     list(&env, "    package: nets\n");
     assert_snapshot!(env.ok(&["up", "lab"]).out(), @"
+      + box added (resource::box::1.0)
+    1 to add
     lab: 3 steps, up to 1 at once (p1 up)
        s1 box Install
        s3 box Create port: source.Attach
        s4 box Start
 
     ok        box Create port: source.Attach LONG
+    ok        box Install nothing to call
+    ok        box Start nothing to call
 
     done: lab is Active (LONG)
     ");

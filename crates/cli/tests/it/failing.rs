@@ -13,6 +13,12 @@ fn one_of_four_nodes_fails_and_is_repaired_alone() {
     assert_snapshot!(run, @"
     exit 1
     ----- stdout -----
+      + A added (resource::h_simple::1.0)
+      + B__1 added (resource::t_simple::1.0)
+      + B__2 added (resource::t_simple::1.0)
+      + B__3 added (resource::t_simple::1.0)
+      + B__4 added (resource::t_simple::1.0)
+    5 to add
     h_bta: 19 steps, up to 5 at once (p1 up)
        s1 A    Install
        s2 B__1 Install
@@ -105,6 +111,8 @@ fn one_of_four_nodes_fails_and_is_repaired_alone() {
     env.location("");
     env.clear_trace();
     assert_snapshot!(env.ok(&up).out(), @"
+      ~ B__1 changed, Installed → Active
+    1 to change
     h_bta: 3 steps, up to 1 at once (p2 up)
        s1 B__1 Configure
        s2 B__1 Create third-relationship: target.CreateRelationship3, source.CreateRelationship3
@@ -147,6 +155,9 @@ fn what_needs_a_failed_part_waits_for_it() {
     let env = TestEnv::with("h_bta");
     let run = env.run(&["up", "h_bta", "-p", "fail=Start:A", "--parallelism", "1"]);
     assert_snapshot!(run.out(), @"
+      + A added (resource::h_simple::1.0)
+      + B__1 added (resource::t_simple::1.0)
+    2 to add
     h_bta: 7 steps, up to 2 at once (p1 up)
        s1 A    Install
        s2 B__1 Install
@@ -175,11 +186,14 @@ fn what_needs_a_failed_part_waits_for_it() {
 }
 
 #[test]
-fn an_operation_that_fails_is_made_again() {
+fn an_operation_that_fails_is_undone_and_made_again() {
     let env = TestEnv::with("h_bta");
     env.location("fail: CreateRelationship3:A");
     let run = env.run(&["up", "h_bta", "--parallelism", "1"]);
     assert_snapshot!(run.out(), @"
+      + A added (resource::h_simple::1.0)
+      + B__1 added (resource::t_simple::1.0)
+    2 to add
     h_bta: 7 steps, up to 2 at once (p1 up)
        s1 A    Install
        s2 B__1 Install
@@ -202,11 +216,14 @@ fn an_operation_that_fails_is_made_again() {
     not done: up of h_bta failed: 1 step failed, and 1 that needs it was not started
       `windlass log h_bta` shows what ran; the same command again goes on from here
     ");
+    assert!(env.ok(&["status"]).stdout.contains("\n  third-relationship half-made: A → B__1\n"));
     env.location("");
     env.clear_trace();
+    let plan = env.ok(&["up", "h_bta", "--dry-run"]);
+    assert!(plan.stdout.contains("s1 B__1 Undo third-relationship: source.CeaseRelationship3"), "{plan}");
     env.ok(&["up", "h_bta"]);
     assert_snapshot!(env.trace().join("\n"), @"
-    CreateRelationship3 h_bta__B__1 source=h_bta__A target=h_bta__B__1
+    CeaseRelationship3 h_bta__A source=h_bta__A target=h_bta__B__1
     CreateRelationship3 h_bta__A source=h_bta__A target=h_bta__B__1
     Start h_bta__B__1
     Integrity h_bta__B__1
@@ -222,6 +239,10 @@ fn a_down_that_fails_goes_on_from_there() {
     assert_snapshot!(run, @"
     exit 1
     ----- stdout -----
+      - A removed
+      - B__1 removed
+      - relationship third-relationship removed (A to B)
+    2 to remove, 1 relationship to change
     h_bta: 5 steps, up to 2 at once (p2 down)
        s1 B__1 Cease third-relationship: target.CeaseRelationship3, source.CeaseRelationship3
        s2 B__1 Stop
@@ -274,21 +295,21 @@ fn a_value_that_a_part_was_not_given_is_given_by_the_next_up() {
     };
     let again = [&fails[..], &["--dry-run"]].concat();
     assert_snapshot!(changes(&again), @r#"
-      ~ B__1 reconfigured
+      ~ B__1 changed
           fail: "" → Reconfigure:1
     "#);
     assert_snapshot!(changes(&["up", "h_bta"]), @r#"
-      ~ A reconfigured
+      ~ A changed
           fail: Reconfigure:1 → ""
     "#);
     let other = ["up", "h_bta", "-p", "pause=0.1"];
     env.ok(&[&other[..], &["--target", "A"]].concat());
     assert_snapshot!(changes(&[&other[..], &["--dry-run"]].concat()), @"
-      ~ B__1 reconfigured
+      ~ B__1 changed
           pause: 0 → 0.1
     ");
     assert_snapshot!(changes(&["up", "h_bta", "--dry-run"]), @"
-      ~ A reconfigured
+      ~ A changed
           pause: 0.1 → 0
     ");
 }

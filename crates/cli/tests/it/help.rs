@@ -25,6 +25,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       cancel       Ask a process to stop, as Ctrl-C does where it runs
       export       Write an assembly to a file and let this store forget it, to import it into another
       import       Take over an assembly that was exported from another store
+      prune        Remove old processes and versions from the state
       ps           List processes, or show one step by step
       run          Watch assemblies: apply policies, look at health, do what is queued
       metric       Send a metric to `windlass run`
@@ -50,6 +51,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
     Options:
           --state <ADDRESS>  Keep the state in this PostgreSQL database, as
                              postgres://USER@HOST/DATABASE, instead of .windlass
+          --max-size <SIZE>  Read documents of up to this many bytes, as 64MiB [default: 16MiB]
       -h, --help             Print help
       -V, --version          Print version
 
@@ -91,6 +93,7 @@ fn each_command_has_examples(
         "cancel",
         "export",
         "import",
+        "prune",
         "ps",
         "history",
         "diff",
@@ -141,6 +144,7 @@ fn every_command_has_a_help_that_was_tested() {
             "cancel",
             "export",
             "import",
+            "prune",
             "ps",
             "run",
             "metric",

@@ -466,30 +466,19 @@ fn parameters() {
     env.write("params.yaml", "- data\n");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "params.yaml"]), @"
     error[WL0104]: a file of parameters is a mapping of names to values
-     --> params.yaml:1:1
-      |
-    1 | - data
-      | ^^^^^^
+    --> params.yaml:1:1
 
     1 error; nothing was changed
     ");
     env.write("params.yaml", "dta: x\nnumOfservers: 3\n");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "params.yaml"]), @"
     error[WL0150]: the assembly has no property `dta`
-     --> params.yaml:1:1
-      |
-    1 | dta: x
-      | ^^^
-      |
-      = help: did you mean `data`?
+    --> params.yaml:1:1
+     = help: did you mean `data`?
 
     error[WL0150]: the assembly has no property `numOfservers`
-     --> params.yaml:2:1
-      |
-    2 | numOfservers: 3
-      | ^^^^^^^^^^^^
-      |
-      = help: did you mean `numOfServers`?
+    --> params.yaml:2:1
+     = help: did you mean `numOfServers`?
 
     2 errors; nothing was changed
     ");
@@ -577,7 +566,7 @@ fn what_is_missing_of_a_package() {
     1 | name: resource::box::1.0
       |       ^^^^^^^^^^^^^^^^^^
       |
-      = help: it is ignored; the properties are `effect` and `timeout`
+      = help: it is ignored; the properties are `effect`, `timeout` and `limits`
 
     2 errors; nothing was changed
     ");
@@ -677,13 +666,9 @@ fn a_parameter_of_a_file_is_shown_where_it_stands() {
     let env = small();
     env.write("params.yaml", "# what differs here\nregoin: eu-1\n");
     assert_snapshot!(env.refuses(&["up", "small", "--params", "params.yaml"]), @"
-    error[WL0150]: the assembly has no property `regoin`
-     --> params.yaml:2:1
-      |
-    2 | regoin: eu-1
-      | ^^^^^^
-      |
-      = help: it has none that can be set
+    error[WL0150]: the assembly has no property of the name that stands here
+    --> params.yaml:2:1
+     = help: it has none that can be set
 
     1 error; nothing was changed
     ");
@@ -696,4 +681,93 @@ fn an_assembly_is_not_called_like_a_root_of_references() {
 
     For more information, try '--help'.
     ");
+}
+
+/// What has no end, or whose end nobody knows, is refused wherever a file is named: no command waits for it.
+#[test]
+fn what_is_no_file_is_refused_and_not_waited_for() {
+    let env = small();
+    assert!(std::process::Command::new("mkfifo").arg(env.path("pipe")).status().unwrap().success());
+    std::os::unix::fs::symlink("nowhere", env.path("dangling")).unwrap();
+    let what = [("/dev/zero", "a device"), ("pipe", "a named pipe"), ("dangling", "which is not there")];
+    for (file, why) in what {
+        let at = format!("a=@{file}");
+        let commands: [&[&str]; 7] = [
+            &["check", file],
+            &["up", file],
+            &["resolve", "small", "--params", file],
+            &["plan", "small", "-p", &at],
+            &["apply", file],
+            &["import", file],
+            &["spiff", "merge", file],
+        ];
+        for command in commands {
+            let run = env.run(command);
+            assert_eq!(run.code(), Some(2), "{command:?}\n{run}");
+            assert!(run.stderr.contains(why), "{command:?}\n{run}");
+        }
+    }
+}
+
+#[test]
+fn what_is_too_large_is_refused_unless_that_is_allowed() {
+    let env = small();
+    let large = env.read("small/assembly.yaml") + &"#".repeat(2000);
+    env.write("small/assembly.yaml", &large);
+    for args in [["check", "small"], ["resolve", "small"]] {
+        let refused = env.run(&[&["--max-size", "1000"], &args[..]].concat());
+        assert_eq!(refused.code(), Some(2), "{refused}");
+        assert!(refused.stderr.contains("has more than 1000 bytes"), "{refused}");
+        assert!(refused.stderr.contains("--max-size"), "{refused}");
+        env.ok(&[&args[..], &["--max-size", "1MiB"]].concat());
+    }
+    let from_stdin = env.run_with(&["check", "-", "--max-size", "1KiB"], &large);
+    assert_eq!(from_stdin.code(), Some(2), "{from_stdin}");
+    assert!(from_stdin.stderr.contains("it has more than 1 KiB; `--max-size` allows more"), "{from_stdin}");
+}
+
+#[test]
+fn a_key_and_a_store_that_are_no_files_are_errors() {
+    for (name, make) in
+        [("key", "pipe"), ("state.db", "pipe"), ("state.db", "link"), ("key", "link"), ("", "link")]
+    {
+        let env = small();
+        if !name.is_empty() {
+            std::fs::create_dir(env.path(".windlass")).unwrap();
+        }
+        let path = env.path(".windlass").join(name);
+        let path = std::path::PathBuf::from(path.to_str().unwrap().trim_end_matches('/'));
+        if make == "pipe" {
+            assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        } else {
+            std::os::unix::fs::symlink("nowhere", &path).unwrap();
+        }
+        let run = env.run(&["up", "small"]);
+        assert_ne!(run.code(), Some(0), "{name} {make}\n{run}");
+        if name != "key" {
+            // Nothing is up, as far as anybody can know: that is not said in silence.
+            let status = env.run(&["status"]);
+            assert_ne!(status.code(), Some(0), "{name} {make}\n{status}");
+        }
+    }
+}
+
+/// A thousand mistakes are a hundred, and a count.
+#[test]
+fn messages_end_after_a_hundred() {
+    let env = small();
+    let many: Vec<String> = (0..1000).map(|n| format!("  c{n}: {{}}\n")).collect();
+    let many = many.concat();
+    env.write("small/assembly.yaml", format!("name: assembly::small::1.0\ncomposition:\n{many}"));
+    let refused = env.refuses(&["up", "small"]);
+    assert_eq!(refused.matches("error[WL").count(), 100, "{refused}");
+    assert!(refused.contains("900 more errors are not shown"), "{refused}");
+    assert!(refused.contains("1000 errors; nothing was changed"), "{refused}");
+    // A file that is one line is not drawn for each of them.
+    let line: Vec<String> = (0..20_000).map(|n| format!("c{n}: {{}}, ")).collect();
+    let line = line.concat();
+    env.write("small/assembly.yaml", format!("{{name: 'assembly::small::1.0', composition: {{{line}}}}}\n"));
+    let refused = env.refuses(&["up", "small"]);
+    assert!(refused.len() < 50_000, "{} bytes", refused.len());
+    assert!(refused.contains("--> small/assembly.yaml:1:"), "{refused}");
 }

@@ -38,6 +38,8 @@ fn what_runs_may_end_and_nothing_new_starts() {
             assert_snapshot!(run, @"
             exit 130
             ----- stdout -----
+              + box added (resource::box::1.0)
+            1 to add
             small: 2 steps, up to 1 at once (p1 up)
                s1 box Install
                s3 box Start
@@ -70,6 +72,8 @@ fn what_does_not_end_within_the_grace_is_stopped() {
     assert_snapshot!(run, @"
     exit 130
     ----- stdout -----
+      + box added (resource::box::1.0)
+    1 to add
     small: 2 steps, up to 1 at once (p1 up)
        s1 box Install
        s3 box Start
@@ -116,6 +120,8 @@ fn stopping_what_must_not_be_done_twice_leaves_a_question() {
     assert_snapshot!(run, @"
     exit 130
     ----- stdout -----
+      + box added (resource::box::1.0)
+    1 to add
     small: 1 step, up to 1 at once (p1 up)
        s1 box Install
 
@@ -128,7 +134,7 @@ fn stopping_what_must_not_be_done_twice_leaves_a_question() {
     stopping
     ");
     assert_eq!(env.run(&["up", "small"]).code(), Some(1));
-    env.ok(&["retry", "small", "--assume", "done"]);
+    env.ok(&["retry", "small", "--assume", "done", "--natural", "b-1"]);
 }
 
 #[test]
@@ -144,6 +150,8 @@ fn down_can_be_interrupted_too() {
     assert_snapshot!(down.end(), @"
     exit 130
     ----- stdout -----
+      - box removed
+    1 to remove
     small: 2 steps, up to 1 at once (p2 down)
        s1 box Stop
        s2 box Uninstall
@@ -204,4 +212,44 @@ fn what_was_stopped_while_it_stopped_is_started_again() {
     env.write(".windlass/volumes/state/go", "");
     env.ok(&["up", "small"]);
     assert_eq!(env.trace(), ["Install", "Start", "Stop", "Stop", "Start"]);
+}
+
+/// Four relationships queue on one server: those that wait for it end with the stop, and so does the command.
+#[test]
+fn what_waits_for_its_turn_ends_with_the_stop() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let env = TestEnv::with("h_bta");
+        let up = ["up", "h_bta", "-p", "numOfServers=4", "-p", "pause=0.3"];
+        let first = env.spawn(&[up.as_slice(), &["--grace", "60"]].concat());
+        until("the relationships queue", || first.stdout().contains("A Start"));
+        first.signal(signal);
+        let run = first.end();
+        assert_eq!(run.code(), Some(130), "{run}");
+        env.is_quiet();
+        env.ok(&up);
+        let status = env.ok(&["status"]).stdout;
+        assert!(status.contains("third-relationship made × 4"), "{status}");
+    }
+}
+
+/// However early it is stopped: what has begun ends, and nothing else begins.
+#[test]
+fn a_stop_at_any_time_ends_soon_and_the_same_command_goes_on() {
+    for millis in [0, 20, 60, 120, 250, 500] {
+        let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", "")]);
+        let up = env.spawn(&["up", "small", "--grace", "60"]);
+        let began = std::time::Instant::now();
+        until("its time has come", || began.elapsed().as_millis() >= millis);
+        up.signal(Signal::INT);
+        let run = up.end();
+        // Whoever is stopped before it listens is ended by the signal.
+        assert!(matches!(run.code(), None | Some(0 | 130)), "{run}");
+        if let Some((_, after)) = run.stderr.split_once("stopping") {
+            assert!(!after.contains("error: "), "{run}");
+        }
+        env.is_quiet();
+        env.ok(&["up", "small"]);
+        // What had begun was let end: each script has run once.
+        assert_eq!(env.trace(), ["Install", "Start"]);
+    }
 }

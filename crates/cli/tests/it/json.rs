@@ -88,6 +88,25 @@ fn plan() {
         ],
         "relationships": []
       },
+      "parts": [
+        {
+          "part": "small__box",
+          "kind": "added",
+          "text": "+ box added (resource::box::1.0)"
+        }
+      ],
+      "counts": {
+        "added": 1,
+        "changed": 0,
+        "restarted": 0,
+        "replaced": 0,
+        "removed": 0,
+        "relationships": 0
+      },
+      "undone": {
+        "elements": [],
+        "relationships": []
+      },
       "drift": null
     }
     "#);
@@ -108,7 +127,11 @@ fn up_status_log_and_down() {
       "succeeded": 3,
       "failed": 0,
       "skipped": 0,
-      "outputs": {}
+      "outputs": {},
+      "undone": {
+        "elements": [],
+        "relationships": []
+      }
     }
     "#);
     assert_snapshot!(env.ok(&["status", "--format", "json"]), @r#"
@@ -245,7 +268,11 @@ fn up_status_log_and_down() {
       "succeeded": 2,
       "failed": 0,
       "skipped": 0,
-      "outputs": {}
+      "outputs": {},
+      "undone": {
+        "elements": [],
+        "relationships": []
+      }
     }
     "#);
     assert_snapshot!(env.ok(&["status", "--format", "json"]), @r#"

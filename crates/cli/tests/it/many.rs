@@ -102,6 +102,9 @@ fn of_a_large_cluster_what_is_odd_is_seen() {
 fn steps_that_are_alike_are_one_line() {
     let env = thirty();
     assert_snapshot!(env.ok(&["plan", "small"]).out(), @"
+      + head added (resource::head::1.0)
+      + box__1–30 (30) added (resource::box::1.0)
+    31 to add
     small: 31 steps, up to 31 at once
         s1 head           Install
     s2–s31 box__1–30 (30) Install
@@ -112,38 +115,51 @@ fn steps_that_are_alike_are_one_line() {
     assert!(all.contains("   s2 box__1  Install\n") && all.contains("  s31 box__30 Install\n"), "{all}");
     assert_eq!(env.json(&["plan", "small"])["steps"].as_array().unwrap().len(), 93);
     assert_snapshot!(env.run(&["up", "small", "-p", "fail=12"]).out().split("\n\n").next().unwrap(), @"
+      + head added (resource::head::1.0)
+      + box__1–30 (30) added (resource::box::1.0)
+    31 to add
     small: 31 steps, up to 31 at once (p1 up)
         s1 head           Install
     s2–s31 box__1–30 (30) Install
     ");
     // The one that differs has its own lines, in the steps and in what changes.
     assert_snapshot!(env.ok(&["plan", "small", "-p", "fail=30"]).out(), @"
-      ~ box__1–11,13–30 (29) reinstalled
+      -/+ box__1–11,13–30 (29) replaced
           fail: 12 → 30
-      + box__12 added (resource::box::1.0)
-    small: 59 steps, up to 29 at once
-         s1 box__12              Install
-    s33–s61 box__1–11,13–30 (29) Uninstall
+      -/+ box__12 replaced, it has failed
+          fail: 12 → 30
+    30 to replace
+    small: 60 steps, up to 29 at once
+         s1 box__12              Uninstall
+         s2 box__12              Install
+            needs box__12 is Absent first
+            after what was not well is cleared away
+    s34–s62 box__1–11,13–30 (29) Uninstall
             needs box__* is Inactive first
             after all parts that change are stopped
-    s62–s90 box__1–11,13–30 (29) Install
+    s63–s91 box__1–11,13–30 (29) Install
             needs box__* is Absent first
             after all parts that change are uninstalled
     and 89 steps in which only a state moves on
-    longest chain: s1 → s2 → s3 → s4 → s33 → s62 → s91 → s120
+    longest chain: s1 → s2 → s3 → s4 → s5 → s34 → s63 → s92 → s121
     ");
     let changes = env.json(&["plan", "small", "-p", "fail=30"]);
     assert_eq!(changes["changes"]["elements"].as_array().unwrap().len(), 30, "{changes:#}");
     assert_snapshot!(env.ok(&["down", "small", "--dry-run"]).out(), @"
-    small: 30 steps, up to 30 at once
+      - head removed
+      - box__1–30 (30) removed
+    31 to remove
+    small: 31 steps, up to 31 at once
         s31 head                 Uninstall
             needs head is Inactive first
             after all parts are stopped
-    s32–s60 box__1–11,13–30 (29) Uninstall
+    s32…s61 box__1–11,13–30 (29) Uninstall
             needs box__* is Inactive first
             after all parts are stopped
-    and 31 steps in which only a state moves on
-    longest chain: s1 → s31 → s61
+        s43 box__12              Uninstall
+            after all parts are stopped
+    and 30 steps in which only a state moves on
+    longest chain: s1 → s31
     ");
     assert_snapshot!(env.ok(&["history", "small"]).out(), @"
     p1 up, failed WHEN assembly::small::1.0, 31 resources
@@ -168,6 +184,9 @@ fn clusters_of_clusters_are_few_lines_too() {
         "name: resource::node::1.0\nlifecycle: [Install, Uninstall]\ndefault-driver: {noop: {properties: {effect: repeatable}}}\n",
     );
     assert_snapshot!(env.ok(&["plan", "nest"]).out(), @"
+      + cell__1–12__lb (12) added (resource::node::1.0)
+      + cell__1–12__node__1–12 (144) added (resource::node::1.0)
+    156 to add
     nest: 156 steps, up to 156 at once
     s1…s144 cell__1–12__lb (12)          Install
     s2…s156 cell__1–12__node__1–12 (144) Install
@@ -209,7 +228,10 @@ fn of_a_long_plan_the_beginning_is_listed() {
     );
     let out = env.ok(&["up", "farm"]).stdout;
     let (plan, _) = out.split_once("\n\n").unwrap();
-    assert!(plan.starts_with("farm: 110 steps") && plan.lines().count() == 22, "{out}");
+    // Twenty of the changes, how many there are, twenty of the steps, and twice what is left out.
+    assert!(plan.starts_with("  + node1 added (resource::node::1.0)\n"), "{out}");
+    assert!(plan.contains("  … and 90 more\n110 to add\nfarm: 110 steps"), "{out}");
+    assert_eq!(plan.lines().count(), 20 + 1 + 1 + 1 + 20 + 1, "{out}");
     assert!(plan.ends_with("      and 90 more; `windlass ps show p1` tells of those that ran"), "{out}");
     let told = env.ok(&["ps", "show", "p1"]).stdout;
     assert!(told.ends_with("steps in which no script ran\n"), "{told}");

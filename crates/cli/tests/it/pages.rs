@@ -19,6 +19,61 @@ fn files(page: &str) -> Vec<(&str, String)> {
     files
 }
 
+/// Returns the words in backticks that may be names of tests.
+fn names_of_tests(text: &str) -> Vec<&str> {
+    let is_name = |word: &&str| {
+        word.matches('_').count() >= 2
+            && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    text.split('`').skip(1).step_by(2).filter(is_name).collect()
+}
+
+/// Returns the texts of all tests of the workspace.
+fn tests() -> String {
+    let mut open = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))];
+    let mut texts = String::new();
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            match entry.path() {
+                path if path.is_dir() => open.push(path),
+                path if path.extension().is_some_and(|kind| kind == "rs") => {
+                    texts += &std::fs::read_to_string(path).unwrap();
+                }
+                _ => {}
+            }
+        }
+    }
+    texts
+}
+
+/// Each table has a line with tests behind it, and each point names some, but for those of which the page says that nothing
+/// is promised.
+#[test]
+fn each_claim_about_security_names_its_tests() {
+    let page = include_str!("../../../../docs/security.md");
+    let tests = tests();
+    let parts: Vec<&str> = page.split("\n\n").collect();
+    let mut claims = 0;
+    for (at, part) in parts.iter().enumerate() {
+        let points: Vec<String> = if part.starts_with('|') {
+            vec![parts.get(at + 1).filter(|next| next.starts_with("Tests: ")).unwrap_or(&"").to_string()]
+        } else if part.starts_with("- ") && !parts[at - 1].contains("nothing is promised") {
+            format!("\n{part}").split("\n- ").skip(1).map(str::to_owned).collect()
+        } else {
+            Vec::new()
+        };
+        for point in &points {
+            claims += 1;
+            assert!(!names_of_tests(point).is_empty(), "this names no test: {part}: {point}");
+        }
+    }
+    assert!(claims > 15, "{claims}");
+    for name in names_of_tests(page) {
+        let is_there = [format!("fn {name}("), format!(" {name} "), format!(" {name}\n")];
+        assert!(is_there.iter().any(|form| tests.contains(form)), "there is no test `{name}`");
+    }
+}
+
 #[test]
 fn the_example_of_the_page_of_descriptors_works() {
     let env = TestEnv::bare();

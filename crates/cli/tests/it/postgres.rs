@@ -70,6 +70,8 @@ fn two_machines_share_the_work() {
     ");
     assert_snapshot!(there.ok(&["retry", "small", "--assume", "not-done"]).out(), @"
     info      box: it is assumed that Install was not done
+      + box added (resource::box::1.0)
+    1 to add
     small: 1 step, up to 1 at once (p3 up)
        s1 box Install
 
@@ -108,4 +110,43 @@ fn one_machine_does_what_another_asks() {
     assert!(here.ok(&["status", "small"]).stdout.starts_with("small Active"));
     keeper.signal(rustix::process::Signal::INT);
     keeper.end();
+}
+
+/// A server that fails while a script runs, and comes back: both commands say so, nothing is lost, and nothing is done twice.
+#[test]
+fn a_server_that_is_back_is_reported() {
+    let Some(server) = Server::own() else {
+        println!("SKIPPED postgres::a_server_that_is_back_is_reported: PostgreSQL is not installed");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let env = TestEnv::small("effect: once", &[("Install", gate), ("Start", ""), ("Uninstall", "")]);
+    let machine = Machine { env, state: server.url(), key: &key };
+    // Once `run` has done something, it has found the server.
+    let go = ".windlass/volumes/state/go";
+    machine.env.write(go, "");
+    machine.ok(&["up", "small", "--name", "other", "--queue"]);
+    let daemon = machine.env.start(machine.command(&["run", "--health", "0"]));
+    until("the other is up", || daemon.stdout().contains("completed"));
+    std::fs::remove_file(machine.env.path(go)).unwrap();
+    machine.env.clear_trace();
+    let up = machine.env.start(machine.command(&["up", "small"]));
+    until("the script has begun", || machine.env.trace() == ["Install"]);
+
+    server.stop();
+    until("`up` says that it is gone", || up.stderr().contains("; it is tried again"));
+    until("`run` says that it is gone", || daemon.stderr().contains("; it is tried again"));
+    assert!(!up.stderr().contains("is back") && !daemon.stderr().contains("is back"));
+    server.start_again();
+    until("`up` says that it is back", || up.stderr().contains("PostgreSQL is back\n"));
+    until("`run` says that it is back", || daemon.stderr().contains("PostgreSQL is back\n"));
+
+    machine.env.write(go, "");
+    let ended = up.end();
+    assert_eq!(ended.code(), Some(0), "{ended}");
+    assert_eq!(machine.env.trace(), ["Install", "Start"]);
+    daemon.signal(rustix::process::Signal::INT);
+    assert_eq!(daemon.end().code(), Some(0));
 }

@@ -34,14 +34,41 @@ impl Process {
     }
 }
 
-/// Lists the processes that name a folder in their arguments or environment, or run in it.
-pub(crate) fn below(folder: &Path) -> Vec<Process> {
-    let numbers =
-        fs::read_dir("/proc").unwrap().flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
-    numbers.filter_map(|pid| process(pid, folder.as_os_str().as_bytes())).collect()
+/// Returns the words that start a command in a shell as somebody who may read nothing but what is of the same user: root may
+/// read all.
+pub(crate) fn plainly() -> &'static str {
+    if rustix::process::geteuid().is_root() {
+        "setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all"
+    } else {
+        ""
+    }
 }
 
-fn process(pid: i32, folder: &[u8]) -> Option<Process> {
+/// Lists the processes that name a folder in their arguments or environment, or run in it, and the supervisors of jobs in it,
+/// which show nothing of that.
+pub(crate) fn below(folder: &Path) -> Vec<Process> {
+    let supervisors = supervisors(folder);
+    let numbers =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
+    numbers.filter_map(|pid| process(pid, folder.as_os_str().as_bytes(), &supervisors)).collect()
+}
+
+/// Returns the numbers of the supervisors that have a pipe below a folder.
+fn supervisors(folder: &Path) -> Vec<i32> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if folder.ends_with(".control") {
+            found.extend(
+                entry.file_name().to_str().and_then(|name| name.split('-').next()?.parse::<i32>().ok()),
+            );
+        } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(supervisors(&entry.path()));
+        }
+    }
+    found
+}
+
+fn process(pid: i32, folder: &[u8], supervisors: &[i32]) -> Option<Process> {
     if pid == std::process::id().cast_signed() {
         return None;
     }
@@ -53,7 +80,9 @@ fn process(pid: i32, folder: &[u8]) -> Option<Process> {
     };
     let environment = || names(&fs::read(format!("/proc/{pid}/environ")).unwrap_or_default());
     // What has ended and only waits to be noticed has neither arguments nor environment.
-    (names(&arguments) || environment() || within()).then(|| Process {
+    // The number of one that was killed may be somebody else's by now.
+    let supervises = || supervisors.contains(&pid) && arguments.starts_with(b"windlass-supervisor\0");
+    (names(&arguments) || environment() || within() || supervises()).then(|| Process {
         pid,
         command: String::from_utf8_lossy(&arguments).trim_end_matches('\0').replace('\0', " "),
     })

@@ -27,6 +27,20 @@ fn a_terminal_shows_how_far_it_is() {
     assert!(!seen.contains("\u{1b}[3"), "{seen}");
 }
 
+/// What a job writes is not obeyed by the terminal; a pipe gets its bytes.
+#[test]
+fn a_job_that_is_run_by_hand_gives_no_orders_to_the_terminal() {
+    let env = TestEnv::new();
+    let job = r"printf 'a\033]0;title\007\tb\302\233m\233m\342\200\256c\n'; printf 'e\033[2Jf\n' >&2";
+    env.write("job.sh", job);
+    let seen = on_a_terminal(&env, "exec -- sh < job.sh");
+    assert!(seen.contains("a\\u001b]0;title\\u0007\tb\\u009bm\\x9bm\\u202ec"), "{seen:?}");
+    assert!(seen.contains("e\\u001b[2Jf"), "{seen:?}");
+    assert!(!seen.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{seen:?}");
+    let piped = env.run_with(&["exec", "--", "sh"], r"printf 'a\033\tb\302\233\r\n'; printf '\033[2J' >&2");
+    assert_eq!((piped.stdout.as_str(), piped.stderr.as_str()), ("a\u{1b}\tb\u{9b}\r\n", "\u{1b}[2J"));
+}
+
 #[test]
 fn without_a_terminal_there_is_nothing() {
     let env = TestEnv::with("h_bta");

@@ -388,6 +388,8 @@ ANSWER
 ";
     env.script(&format!("{}/discover.sh", crate::small::SCRIPTS), found);
     assert_snapshot!(env.ok(&["adopt", "small"]).out(), @"
+      + box adopted
+    1 to add
     small: 1 step, up to 1 at once (p1 adopt)
        s1 box Adopt
 
@@ -505,6 +507,8 @@ fn operations_run_on_parts_of_the_other_assembly() {
     let env = pool("");
     env.ok(&["up", "pool"]);
     assert_snapshot!(env.ok(&["up", "user"]).out(), @"
+      + app added (resource::app::1.0)
+    1 to add
     user: 3 steps, up to 1 at once (p2 up)
        s1 app Install
        s3 app Create access: source.Admit
@@ -512,6 +516,8 @@ fn operations_run_on_parts_of_the_other_assembly() {
 
     info      pool__inner__gate: ann has access
     ok        app Create access: source.Admit LONG
+    ok        app Install nothing to call
+    ok        app Start nothing to call
 
     done: user is Active (LONG)
     ");

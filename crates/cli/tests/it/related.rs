@@ -96,8 +96,9 @@ fn one_up_makes_it_anew_with_what_its_end_publishes() {
     assert_eq!(made, ["Join at host:1", "Join shop__db"]);
     env.clear_trace();
     assert_snapshot!(env.ok(&["up", "shop", "-p", "port=2"]).out(), @"
-      ~ db reconfigured
+      ~ db changed
           port: 1 → 2
+    1 to change
     shop: 1 step, up to 1 at once (p2 up)
        s1 db Reconfigure
 
@@ -107,6 +108,7 @@ fn one_up_makes_it_anew_with_what_its_end_publishes() {
     going on: serves was made with what has changed since
       ~ relationship serves made anew (db to app)
           peer: at host:1 → at host:2
+    1 relationship to change
     shop: 2 steps, up to 1 at once (p3 up)
        s1 app Cease serves: target.Leave
        s2 app Create serves: target.Join
@@ -136,7 +138,8 @@ fn what_is_found_by_another_intent_is_told_of() {
     env.clear_trace();
     env.write(".windlass/volumes/state/start", "7");
     assert_snapshot!(env.ok(&["heal", "shop", "db"]).out(), @"
-      ~ db healed
+      ↻ db restarted
+    1 to restart
     shop: 2 steps, up to 1 at once (p2 heal db)
        s1 db Stop
        s2 db Start
@@ -151,6 +154,7 @@ fn what_is_found_by_another_intent_is_told_of() {
     assert_snapshot!(env.ok(&["plan", "shop"]).out(), @"
       ~ relationship serves made anew (db to app)
           peer: at host:1 → at host:7
+    1 relationship to change
     shop: 2 steps, up to 1 at once
        s1 app Cease serves: target.Leave
        s2 app Create serves: target.Join
@@ -210,7 +214,7 @@ fn what_is_found_by_another_intent_is_told_of() {
     is_settled(&env, &[]);
 }
 
-/// What can't be ended or made is tried again with the same values.
+/// What can't be ended is tried again with the same values; what can't be made is undone first.
 #[test]
 fn what_fails_on_the_way_is_gone_on_with() {
     let env = shop("");
@@ -230,7 +234,7 @@ fn what_fails_on_the_way_is_gone_on_with() {
     }
     env.clear_trace();
     env.ok(&["up", "shop", "-p", "port=2"]);
-    assert_eq!(env.trace(), ["Join at host:2"]);
+    assert_eq!(env.trace(), ["Leave at host:2", "Join at host:2"]);
     is_settled(&env, &["-p", "port=2"]);
 }
 

@@ -70,7 +70,7 @@ fn who_comes_second_is_served_in_turn() {
     ");
     keeper.signal(Signal::INT);
     assert_snapshot!(keeper.end(), @"
-    exit 130
+    exit 0
     ----- stdout -----
     metrics are taken at PROJECT/.windlass/metrics.sock
     small: heal box (q2), asked by `windlass heal small box` (process PID on HOST)

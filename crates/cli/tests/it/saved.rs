@@ -37,6 +37,8 @@ fn a_saved_plan_is_carried_out_once() {
     assert_snapshot!(plan, @"
     exit 0
     ----- stdout -----
+      + web__1 added (resource::web::1.0)
+    1 to add
     shop: 2 steps, up to 1 at once
        s1 web__1 Install
        s3 web__1 Start
@@ -49,11 +51,14 @@ fn a_saved_plan_is_carried_out_once() {
     ");
     assert!(!env.path(".windlass").exists(), "planning makes no store");
     assert_snapshot!(env.ok(&["apply", "shop.plan"]).out(), @"
+      + web__1 added (resource::web::1.0)
+    1 to add
     shop: 2 steps, up to 1 at once (p1 up)
        s1 web__1 Install
        s3 web__1 Start
 
     ok        web__1 Install LONG
+    ok        web__1 Start nothing to call
 
     done: shop is Active (LONG)
     ");
@@ -81,8 +86,9 @@ fn a_saved_plan_is_refused_when_the_state_has_moved_on() {
     env.edit("shop/assembly.yaml", "default: tiny", "default: small");
     env.edit("shop/assembly.yaml", "maximum-nodes: 4", "maximum-nodes: 3");
     assert_snapshot!(env.ok(&["apply", "shop.plan"]).out(), @"
-      ~ web__1 reinstalled
+      -/+ web__1 replaced
           size: small → large
+    1 to replace
     shop: 4 steps, up to 1 at once (p3 up)
        s1 web__1 Stop
        s2 web__1 Uninstall
@@ -90,8 +96,14 @@ fn a_saved_plan_is_refused_when_the_state_has_moved_on() {
        s5 web__1 Start
 
     ok        web__1 Install LONG
+    ok        web__1 Stop nothing to call
+    ok        web__1 Uninstall nothing to call
+    ok        web__1 Start nothing to call
 
     done: shop is Active (LONG)
+    left as it is, because of `--target`; `up` without it would do this:
+      -/+ web__2 replaced
+          size: small → large
     ");
 }
 
@@ -195,7 +207,7 @@ fn a_change_of_a_secret_is_masked_in_every_form() {
     env.ok(&["up", "shop", "-p", "password=@first"]);
     let change = ["shop", "-p", "password=@second", "-p", "size=large"];
     assert_snapshot!(env.ok(&[&["plan"], &change[..]].concat()).out().lines().take(3).collect::<Vec<_>>().join("\n"), @"
-    ~ web__1 reinstalled
+    -/+ web__1 replaced
         size: small → large
         password: *** → ***
     ");
@@ -209,7 +221,7 @@ fn a_change_of_a_secret_is_masked_in_every_form() {
     assert!(diff.to_string().contains("masked") && !diff.to_string().contains("hunter"), "{diff:#}");
     let replaced =
         env.ok(&["plan", "shop", "-p", "password=@second", "-p", "size=large", "--replace", "web__1"]);
-    assert!(replaced.stdout.contains("web__1 reinstalled"), "{replaced}");
+    assert!(replaced.stdout.contains("-/+ web__1 replaced"), "{replaced}");
 }
 
 /// Whatever can be tried can be saved, and is done later as it was shown, once.

@@ -225,7 +225,7 @@ fn what_a_resource_can_not_say(#[case] text: &str) {
 #[case::nothing("version: 1\n")]
 #[case::a_location_that_says_nothing("version: 1\nlocations: {here: {}, there: }\n")]
 #[case::all_keys(
-    "version: 1\nlocations: {here: {resource-manager: a, infrastructure-type: b, runtime: docker, engine: 'unix:///run/x.sock', pool: 2, volumes: {v: /v}, image: i, network: none, properties: {a: [1]}}}\nexisting: [{type: resource::a::1.0, name: 7, properties: {b: c}}]\n"
+    "version: 1\nlocations: {here: {resource-manager: a, infrastructure-type: b, runtime: docker, engine: 'unix:///run/x.sock', pool: 2, image: i, network: none, properties: {a: [1]}}, there: {image: i, volumes: {v: /v}, limits: {memory: 512M, processes: 9, cpu: 1.5, open-files: 99}}}\nexisting: [{type: resource::a::1.0, name: 7, properties: {b: c}}]\n"
 )]
 fn what_a_project_can_say(#[case] text: &str) {
     let env = TestEnv::bare();
@@ -236,6 +236,8 @@ fn what_a_project_can_say(#[case] text: &str) {
 }
 
 #[rstest]
+#[case::limit_of_nothing("version: 1\nlocations: {here: {limits: {processes: 0}}}\n")]
+#[case::limit_of_what("version: 1\nlocations: {here: {limits: {swap: 1G}}}\n")]
 #[case::pool_of_nothing("version: 1\nlocations: {here: {runtime: docker, pool: 0}}\n")]
 #[case::engine_of_no_kind("version: 1\nlocations: {here: {runtime: docker, engine: qemu}}\n")]
 #[case::no_version("locations: {}\n")]

@@ -2,7 +2,10 @@
 
 use insta::assert_snapshot;
 
-use crate::{env::TestEnv, small::SCRIPTS};
+use crate::{
+    env::TestEnv,
+    small::{RESOURCE, SCRIPTS},
+};
 
 /// Runs `up` with an `Install` that does this, and returns what it says of the step.
 fn up_with(install: &str) -> String {
@@ -27,6 +30,20 @@ fn failed(env: &TestEnv) -> String {
     format!("{step}\n({state})")
 }
 
+/// A package can't take more than its location gives.
+#[test]
+fn the_stricter_limit_of_location_and_package_counts() {
+    for (location, package, counts) in [("90", "60", "60\n"), ("60", "90", "60\n")] {
+        let ask = r#"ulimit -n >"$WINDLASS_VOLUME_STATE/files"; answer"#;
+        let driver = format!("effect: repeatable, limits: {{open-files: {package}}}");
+        let env = TestEnv::small(&driver, &[("Install", ask)]);
+        let limits = format!("    runtime: process\n    limits: {{open-files: {location}}}\n");
+        env.edit("windlass.yaml", "    runtime: process\n", &limits);
+        env.ok(&["up", "small"]);
+        assert_eq!(env.read(".windlass/volumes/state/files"), counts);
+    }
+}
+
 #[test]
 fn output_that_is_no_answer() {
     assert_snapshot!(up_with("echo hello"), @"
@@ -43,10 +60,10 @@ fn output_that_is_no_answer() {
               |     help: close it with `}`, or quote the text
     (Failed)
     ");
-    assert_snapshot!(up_with(r"printf '\377\376\000'"), @"
+    assert_snapshot!(up_with(r"printf '\377\376\000'"), @r"
     failed    box Install: the output of `Install.sh` can't be used: the text is not UTF-8: byte 0xff at offset 0
               | stdout of Install.sh:1:1: error[WL0002]: the text is not UTF-8: byte 0xff at offset 0
-              |     | ��
+              |     | ��\u0000
               |     help: print UTF-8 only
     (Failed)
     ");
@@ -136,4 +153,73 @@ fn a_script_that_never_stops_talking() {
     let said = failed(&env);
     assert!(said.len() < 2000, "{said}");
     assert!(said.starts_with("failed    box Install: "), "{said}");
+}
+
+/// What a script writes is shown, and not obeyed by the terminal: not its stderr, messages, outputs, nor names.
+#[test]
+fn control_characters_of_scripts_are_shown() {
+    let shout = r#"
+printf 'a\033[2J\033]0;t\007b\rc \302\233 \342\200\256d\342\201\251\n' >&2
+answer
+printf '    name: "x\\e[31m\\u202e"\n    status: {flags: {active: true}, message: "m\\e[2J\\u009b\\r\\u2066"}\n'
+printf '    interfaces: {properties: {signals: {url: "u\\e[2J\\u202e"}}}\n'
+printf '    $pushAll: {activityLog: [{severity: INFO, message: "l\\e[2J\\u009b\\u200f"}]}\n'
+[ -e "$WINDLASS_VOLUME_STATE/well" ]
+"#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", shout), ("Uninstall", "")]);
+    env.edit(RESOURCE, "lifecycle:\n", "properties: {url: {read-only: true}}\nlifecycle:\n");
+    env.edit(
+        "small/assembly.yaml",
+        "composition:",
+        "properties: {url: {read-only: true, value: '${box.url}'}}\ncomposition:",
+    );
+    let failed = env.run(&["up", "small"]);
+    assert_eq!(failed.code(), Some(1), "{failed}");
+    assert!(failed.stdout.contains(r"a\u001b[2J\u001b]0;t\u0007b\rc \u009b \u202ed\u2069"), "{failed}");
+    env.write(".windlass/volumes/state/well", "");
+    let mut said = vec![failed, env.ok(&["up", "small"])];
+    for args in [
+        &["status"][..],
+        &["status", "small", "box"],
+        &["log", "small"],
+        &["log", "small", "--format", "json"],
+        &["history", "small"],
+    ] {
+        said.push(env.ok(args));
+    }
+    env.edit("small/assembly.yaml", "quantity: 1", "quantity: \"1\u{202e}\"\n    \"typ\u{9b}\": x");
+    said.push(env.run(&["check", "small"]));
+    let mut shown = 0;
+    for run in said {
+        let is_odd = |c: &char| {
+            (c.is_control() && !"\n\t".contains(*c))
+                || ('\u{200e}'..='\u{200f}').contains(c)
+                || ('\u{202a}'..='\u{202e}').contains(c)
+                || ('\u{2066}'..='\u{2069}').contains(c)
+        };
+        let text = format!("{}{}", run.stdout, run.stderr);
+        assert_eq!(text.chars().find(is_odd), None, "{run}");
+        shown += usize::from(text.contains("\\u001b"));
+    }
+    assert!(shown >= 4, "{shown}");
+}
+
+/// What nobody can read is no output, and mostly a slip.
+#[test]
+fn an_output_that_is_not_declared_is_warned_of_once() {
+    let publish = r#"answer
+printf '    interfaces: {properties: {signals: {ulr: "http://here", url: x, a: 1, b: 2, c: 3}}}\n'"#;
+    let again = r#"printf 'instances:\n  "%s":\n    interfaces: {properties: {signals: {ulr: "http://there", d: 1}}}\n' "$(printf '%s\n' "$input" | sed -n '/^instances:$/{n;s/^ *\([a-z0-9]*\):.*/\1/p;}')""#;
+    let env =
+        TestEnv::small("effect: repeatable", &[("Install", publish), ("Start", again), ("Uninstall", "")]);
+    env.edit(RESOURCE, "lifecycle:\n", "properties: {url: {read-only: true}}\nlifecycle:\n");
+    let up = env.ok(&["up", "small"]);
+    let warned: Vec<&str> = up.stdout.lines().filter(|line| line.starts_with("warning")).collect();
+    assert_eq!(
+        warned,
+        [
+            "warning   box: it publishes `ulr` (did you mean `url`?), `a`, `b` and 1 more, which its descriptor does not declare; nothing can read that",
+            "warning   box: it publishes `d`, which its descriptor does not declare; nothing can read that",
+        ]
+    );
 }

@@ -7,6 +7,7 @@ use rstest::rstest;
 
 use crate::{
     env::{TestEnv, until},
+    proc::plainly,
     small::{RESOURCE, SCRIPTS},
 };
 
@@ -74,6 +75,8 @@ fn a_secret_is_nowhere_but_where_it_is_needed() {
     assert_snapshot!(up, @"
     exit 0
     ----- stdout -----
+      + box added (resource::box::1.0)
+    1 to add
     small: 1 step, up to 1 at once (p1 up)
        s1 box Install
 
@@ -170,6 +173,8 @@ fn a_failure_shows_no_secret() {
     assert_snapshot!(run, @"
     exit 1
     ----- stdout -----
+      + box added (resource::box::1.0)
+    1 to add
     small: 1 step, up to 1 at once (p1 up)
        s1 box Install
 
@@ -348,4 +353,236 @@ ANSWER
              url: ***
         ");
     }
+}
+
+/// Each way to write a file of parameters wrong, with the secret where the mistake is.
+#[test]
+fn a_mistake_in_a_file_of_parameters_shows_no_line_of_it() {
+    let env = vault();
+    let forms = [
+        "pasword: SECRET",
+        "password: \"SECRET",
+        "password: 'SECRET",
+        "password:\n\tSECRET",
+        "password: a: SECRET",
+        "password: SECRET: x",
+        "password: @SECRET",
+        "password: `SECRET",
+        "password: %SECRET",
+        "password: *SECRET",
+        "password: &SECRET",
+        "password: !SECRET",
+        "password: |SECRET",
+        "password: [SECRET",
+        "password: {a: SECRET",
+        "password: 'x' SECRET",
+        "password: \"\\SECRET\"",
+        "password SECRET",
+        "- SECRET",
+        "SECRET",
+        "password=SECRET",
+        "? SECRET\n: x",
+        "password: x\npassword: SECRET",
+        "password: x\n  SECRET: y\n z",
+        "password:SECRET",
+        "password: SECRET\n---\npassword: x",
+        "SECRET: x",
+        "password: SECRET\u{200b}\nother: x",
+    ];
+    for form in forms {
+        env.write("wrong.yaml", form.replace("SECRET", SECRET) + "\n");
+        for command in ["plan", "up"] {
+            let run = env.run(&[command, "small", "--params", "wrong.yaml"]);
+            assert_eq!(run.code(), Some(2), "{form}: {run}");
+            for part in [SECRET, &SECRET[..9], &SECRET[10..]] {
+                assert!(!run.stderr.contains(part), "{form}: {run}");
+            }
+            // An anchor or a tag without a value is no mistake of the file.
+            let is_empty = form.contains(['&', '!']);
+            assert!(run.stderr.contains("wrong.yaml") || is_empty, "{form}: {run}");
+        }
+    }
+    env.write("wrong.yaml", [b"password: ".as_slice(), SECRET.as_bytes(), b"\xff\n"].concat());
+    let run = env.run(&["plan", "small", "--params", "wrong.yaml"]);
+    assert!(run.code() == Some(2) && !run.stderr.contains(SECRET), "{run}");
+    assert_eq!(leaks(&env), [""; 0]);
+}
+
+#[test]
+fn a_misspelt_parameter_is_named_with_its_place() {
+    let env = vault();
+    env.write("wrong.yaml", format!("# mine\npasword: {SECRET}\n"));
+    assert_snapshot!(env.refuses(&["plan", "small", "--params", "wrong.yaml"]), @"
+    error[WL0151]: `password` is required and has no value
+     --> small/assembly.yaml:3:3
+      |
+    3 |   password:
+      |   ^^^^^^^^
+      |
+      = help: give it with `-p password=@FILE`, `-p password=-` or `--params FILE`
+
+    error[WL0150]: the assembly has no property `pasword`
+    --> wrong.yaml:2:1
+     = help: did you mean `password`?
+
+    2 errors; nothing was changed
+    ");
+    env.write("wrong.yaml", format!("password: \"{SECRET}\n"));
+    let said = env.refuses(&["plan", "small", "--params", "wrong.yaml"]);
+    assert!(said.contains("--> wrong.yaml:1:") && said.contains("are not shown"), "{said}");
+}
+
+/// A secret has no place in a descriptor; a message about its line is no reason to repeat it.
+#[test]
+fn the_line_of_a_sensitive_property_is_masked() {
+    let env = vault();
+    let text = env.read("small/assembly.yaml");
+    for (line, mistake) in [
+        ("    default: SECRET\n    requierd: true\n", ""),
+        ("    defualt: SECRET\n", ""),
+        ("    default: @SECRET\n", ""),
+        ("    default: \"SECRET\n", ""),
+        ("    default: SECRET: x\n", ""),
+        ("    default: SECRET\n", "relationships: {a: {source: b}}\n"),
+    ] {
+        let wrong = text.replace("    required: true\n", &line.replace("SECRET", SECRET)) + mistake;
+        env.write("small/assembly.yaml", wrong);
+        let run = env.run(&["check", "small"]);
+        assert!(!run.stderr.contains(SECRET) && !run.stdout.contains(SECRET), "{line}: {run}");
+        assert!(run.stderr.contains("small/assembly.yaml:"), "{line}: {run}");
+        for form in ["json", "sarif", "github"] {
+            let run = env.run(&["check", "small", "--format", form]);
+            assert!(!run.stderr.contains(SECRET) && !run.stdout.contains(SECRET), "{line}: {run}");
+            assert!(run.stdout.contains("assembly.yaml"), "{line}: {run}");
+        }
+    }
+}
+
+/// The difference that repairs make has the lines around it, too.
+#[test]
+fn repairs_show_no_secret() {
+    let env = vault();
+    let text = env.read("small/assembly.yaml");
+    let wrong = text.replace("    required: true\n", &format!("    defualt: {SECRET}\n    requierd: true\n"));
+    env.write("small/assembly.yaml", &wrong);
+    let run = env.run(&["check", "small", "--fix", "--dry-run"]);
+    assert!(!run.stderr.contains(SECRET) && !run.stdout.contains(SECRET), "{run}");
+    assert!(run.stdout.contains("+    required: true\n") && run.stdout.contains("    default: ***"), "{run}");
+    let run = env.run(&["check", "small", "--fix", "--format", "json"]);
+    assert!(!run.stderr.contains(SECRET) && !run.stdout.contains(SECRET), "{run}");
+    assert!(env.read("small/assembly.yaml").contains(&format!("    default: {SECRET}\n")));
+}
+
+/// Jobs may be processes of the same user: they read neither the environment nor the memory of `windlass` or the supervisor,
+/// and no argument of the supervisor names anything.
+#[test]
+fn no_job_reads_what_windlass_was_told() {
+    let env = TestEnv::new();
+    let plain = plainly();
+    let job = format!(
+        r#"windlass=$(sed 's/.*) . \([0-9]*\) .*/\1/' /proc/$PPID/stat)
+tr '\0' ' ' </proc/$windlass/cmdline
+for pid in $windlass $PPID; do
+  {plain} sh -c 'cat /proc/$0/environ; test -r /proc/$0/mem || echo closed' $pid 2>&1
+done
+echo "argv: $(tr '\0' ' ' </proc/$PPID/cmdline)"
+"#
+    );
+    let input = env.path("job.sh");
+    fs::write(&input, job).unwrap();
+    let mut command = env.command(&["exec", "--", "sh"]);
+    command.env("WINDLASS_PARAM_PASSWORD", SECRET).stdin(fs::File::open(input).unwrap());
+    let run = env.start(command).end();
+    assert_eq!(run.code(), Some(0), "{run}");
+    assert!(run.stdout.contains("exec -- sh"), "{run}");
+    assert!(!run.stdout.contains(SECRET), "{run}");
+    assert_eq!(run.stdout.matches("ermission denied").count(), 2, "{run}");
+    assert!(run.stdout.ends_with("argv: windlass-supervisor supervise \n"), "{run}");
+}
+
+#[test]
+fn an_empty_standard_input_is_no_secret() {
+    let env = vault();
+    let empty = env.run_with(&["plan", "small", "-p", "password=-"], "");
+    assert_eq!(empty.code(), Some(2), "{empty}");
+    assert!(empty.stderr.contains("standard input is empty"), "{empty}");
+    // A line without anything on it is a value, and none for what is required.
+    let empty = env.run_with(&["plan", "small", "-p", "password=-"], "\n");
+    assert_eq!(empty.code(), Some(2), "{empty}");
+    assert!(
+        empty.stderr.contains("`password` is a required secret, and the value that is given is empty"),
+        "{empty}"
+    );
+    // Nor is one of several values.
+    env.write("wrong.yaml", "password: {a: hunter2}\n");
+    let said = env.refuses(&["plan", "small", "--params", "wrong.yaml"]);
+    assert!(
+        said.contains("of type `password`, and a mapping is given") && !said.contains("hunter2"),
+        "{said}"
+    );
+}
+
+/// A script's own location may have a secret. It is in a file or a variable, and masked like all others.
+#[test]
+fn a_secret_of_a_location_is_masked() {
+    let shout = r#"answer
+printf '%s\n' "$input" >&2
+printf '    interfaces: {properties: {signals: {url: "https://%s@vault"}}}\n' \
+    "$(printf '%s\n' "$input" | sed -n 's/^ *location.access: "\(.*\)"$/\1/p')"
+"#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", shout), ("Uninstall", "")]);
+    env.edit(RESOURCE, "lifecycle:\n", "properties: {url: {read-only: true}}\nlifecycle:\n");
+    for source in ["{file: access}", "{env: ACCESS}", "{file: none}"] {
+        env.location(&format!("access: {source}\nregion: eu-central-1"));
+        env.write("access", format!("{SECRET}\n"));
+        let mut up = env.command(&["up", "small"]);
+        up.env("ACCESS", SECRET);
+        let up = env.start(up).end();
+        if source == "{file: none}" {
+            assert_eq!(up.code(), Some(2), "{up}");
+            assert!(
+                up.stderr.contains("the property `access` of the location `admin@local` is to be read from"),
+                "{up}"
+            );
+            continue;
+        }
+        assert_eq!(up.code(), Some(0), "{up}");
+        let log = env.ok(&["log", "small"]);
+        assert!(
+            log.stdout.contains("location.access: \"***\"") && log.stdout.contains("eu-central-1"),
+            "{log}"
+        );
+        let status = env.ok(&["status"]);
+        assert!(status.stdout.contains("url: ***"), "{status}");
+        std::fs::remove_file(env.path("access")).unwrap();
+        assert_eq!(leaks(&env), [""; 0]);
+        let mut down = env.command(&["down", "small"]);
+        down.env("ACCESS", SECRET);
+        env.write("access", format!("{SECRET}\n"));
+        assert_eq!(env.start(down).end().code(), Some(0));
+    }
+}
+
+/// An id that holds a secret would stand in clear wherever the instance is named.
+#[test]
+fn an_id_that_holds_a_secret_fails_the_call_and_is_kept_for_the_end() {
+    let env = vault();
+    env.write(".windlass/volumes/state/go", "");
+    let script = format!("{SCRIPTS}/Install.sh");
+    env.edit(&script, "instances:\n  \"$id\":", "instances:\n  \"i-$password\":");
+    env.script(&format!("{SCRIPTS}/Uninstall.sh"), "#!/bin/sh\ncat >\"$WINDLASS_VOLUME_STATE/gone\"\n");
+    let up = env.run(&["up", "small", "-p", "password=@password"]);
+    assert_eq!(up.code(), Some(1), "{up}");
+    assert!(
+        up.stdout.contains("the id of the instance holds the value of `password`, which is secret"),
+        "{up}"
+    );
+    assert_eq!(leaks(&env), [""; 0]);
+    let said = env.ok(&["status", "--format", "json"]).stdout + &env.ok(&["log", "small"]).stdout;
+    assert!(!said.contains(SECRET), "{said}");
+    env.ok(&["down", "small"]);
+    let gone = env.read(".windlass/volumes/state/gone");
+    assert!(gone.contains(&format!("i-{SECRET}")), "{gone}");
+    std::fs::remove_file(env.path(".windlass/volumes/state/gone")).unwrap();
+    assert_eq!(leaks(&env), [""; 0]);
 }

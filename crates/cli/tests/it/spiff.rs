@@ -101,7 +101,10 @@ fn evaluate_makes_something_else_of_the_result() {
     assert_eq!(merged(&env, &["--evaluate", "sum[list|0|s,x|->s + x]"]), "10\n");
     let (code, text) = message(&env, &["--evaluate", "nothing"]);
     assert_eq!(code, 1);
-    assert!(text.contains("error evaluating expression: ") && text.contains("'nothing' not found"), "{text}");
+    assert!(
+        text.contains("expression \"nothing\" failed: ") && text.contains("'nothing' not found"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -118,6 +121,27 @@ fn streams_of_documents_are_processed_one_by_one() {
 }
 
 #[test]
+fn a_document_of_a_stream_is_named_by_its_number_and_may_be_for_others_only() {
+    let env = template("<<: (( &temporary ))\na: 1\n---\nb: (( doc.1::a ))\n");
+    assert_eq!(merged(&env, &[]), "b: 1\n");
+    let env = template("a: 1\n---\nb: (( nothing ))\n");
+    let (code, text) = message(&env, &[]);
+    assert_eq!(code, 1);
+    assert!(text.contains("error generating manifest (document 2): unresolved nodes:\n"), "{text}");
+}
+
+#[test]
+fn the_parts_of_a_result_are_chosen_one_after_the_other() {
+    let env = template("a: {b: {c: 1, d: 2}}\n");
+    let all = ["--path", "a", "--evaluate", "{\"x\"=b.c, \"y\"=[b.d]}", "--select", "y"];
+    assert_eq!(merged(&env, &all), "\"y\":\n- 2\n");
+    assert_eq!(
+        message(&env, &["--path", "a.b.c", "--evaluate", "1"]),
+        (1, "error: no map document\n".into())
+    );
+}
+
+#[test]
 fn bindings_are_names_that_documents_do_not_have() {
     let env = template("a: (( who \"/\" where ))\nwhere: here\n");
     env.write("b.yaml", "who: me\nwhere: there\n");
@@ -130,11 +154,11 @@ fn bindings_are_names_that_documents_do_not_have() {
 }
 
 #[test]
-fn definitions_are_text_with_paths() {
+fn definitions_are_numbers_or_text_with_paths() {
     let env = template("v: (( values ))\n");
     assert_eq!(
         merged(&env, &["--define", "values.a=1", "-Dvalues.b.c=x=y"]),
-        "v:\n  a: \"1\"\n  b:\n    c: x=y\n"
+        "v:\n  a: 1\n  b:\n    c: x=y\n"
     );
     assert_eq!(message(&env, &["-D", "values"]).0, 1);
 }

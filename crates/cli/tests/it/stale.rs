@@ -70,8 +70,9 @@ fn one_up_gives_it_to_all_that_read_it() {
     assert_eq!(outputs(&env), ["small", "the small", "the small"]);
     env.clear_trace();
     assert_snapshot!(env.ok(&["up", "row", "-p", "size=large"]).out(), @"
-      ~ a reconfigured
+      ~ a changed
           size: small → large
+    1 to change
     row: 1 step, up to 1 at once (p2 up)
        s1 a Reconfigure
 
@@ -79,8 +80,9 @@ fn one_up_gives_it_to_all_that_read_it() {
 
     done: row is Active (LONG)
     going on: b reads what has changed since
-      ~ b reconfigured
+      ~ b changed
           size: the small → the large
+    1 to change
     row: 1 step, up to 1 at once (p3 up)
        s1 b Reconfigure
 
@@ -88,8 +90,9 @@ fn one_up_gives_it_to_all_that_read_it() {
 
     done: row is Active (LONG)
     going on: c reads what has changed since
-      ~ c reconfigured
+      ~ c changed
           size: the small → the large
+    1 to change
     row: 1 step, up to 1 at once (p4 up)
        s1 c Reconfigure
 
@@ -115,7 +118,8 @@ fn a_part_that_is_healed_and_publishes_something_else_is_told_of() {
     env.clear_trace();
     env.write(".windlass/volumes/state/start", "tiny");
     assert_snapshot!(env.ok(&["heal", "row", "a"]).out(), @"
-      ~ a healed
+      ↻ a restarted
+    1 to restart
     row: 2 steps, up to 1 at once (p2 heal a)
        s1 a Stop
        s2 a Start
@@ -128,8 +132,9 @@ fn a_part_that_is_healed_and_publishes_something_else_is_told_of() {
     ");
     assert_eq!(env.trace(), ["Stop small", "Start small"]);
     assert_snapshot!(env.ok(&["plan", "row"]).out(), @"
-      ~ b reconfigured
+      ~ b changed
           size: the small → the tiny
+    1 to change
     row: 1 step, up to 1 at once
        s1 b Reconfigure
     longest chain: s1

@@ -50,7 +50,7 @@ fn a_state_that_cannot_be_looked_into() {
     env.write(".windlass", "no folder");
     for args in [&["status"][..], &["ps"], &["down", "small"]] {
         let said = fails(&env, args);
-        assert!(said.contains("can't look for the store") && said.contains("Not a directory"), "{said}");
+        assert!(said.contains("`PROJECT/.windlass` is not a windlass store"), "{said}");
     }
 }
 
@@ -71,10 +71,10 @@ fn a_state_that_is_none() {
     // The file that should be the store is something else, or can't be read.
     fs::remove_file(env.path(".windlass/state.db")).unwrap();
     env.write(".windlass/state.db", "hello, this is a text and no database at all\n".repeat(100));
-    assert_snapshot!(fails(&env, &["status"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or name another place");
+    assert_snapshot!(fails(&env, &["status"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
     fs::remove_file(env.path(".windlass/state.db")).unwrap();
     fs::create_dir(env.path(".windlass/state.db")).unwrap();
-    assert_snapshot!(fails(&env, &["up", "small"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or name another place");
+    assert_snapshot!(fails(&env, &["up", "small"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn newer() {
         let said = fails(&env, args);
         assert!(said.contains("schema version 999"), "{said}");
     }
-    assert_snapshot!(fails(&env, &["status"]), @"error: the store `PROJECT/.windlass/state.db` has schema version 999, and this windlass knows versions up to 3; use the newer windlass that has opened it before");
+    assert_snapshot!(fails(&env, &["status"]), @"error: the store `PROJECT/.windlass/state.db` has schema version 999, and this windlass knows versions up to 5; use the newer windlass that has opened it before");
     store(&env).pragma_update(None, "user_version", version).unwrap();
     env.ok(&["down", "small"]);
 }
@@ -98,8 +98,8 @@ fn garbage() {
     let good = fs::read(env.path(".windlass/state.db")).unwrap();
     let garbage = "this is no database ".repeat(1000);
     env.write(".windlass/state.db", &garbage);
-    assert_snapshot!(fails(&env, &["status"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or name another place");
-    assert_snapshot!(fails(&env, &["up", "small"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or name another place");
+    assert_snapshot!(fails(&env, &["status"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
+    assert_snapshot!(fails(&env, &["up", "small"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
     assert_eq!(env.read(".windlass/state.db"), garbage, "it is left as it was");
     env.write(".windlass/state.db", good);
     env.ok(&["down", "small"]);
@@ -183,7 +183,7 @@ fn a_folder_that_can_not_be_written() {
         // Nothing is forbidden to root; a file in the place of the folder is in everybody's way.
         let env = TestEnv::small("effect: repeatable", &[("Install", "answer")]);
         env.write(".windlass", "");
-        assert_snapshot!(fails(&env, &["up", "small"]), @"error: can't look for the store `PROJECT/.windlass/state.db`: Not a directory");
+        assert_snapshot!(fails(&env, &["up", "small"]), @"error: `PROJECT/.windlass` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
     } else {
         let env = TestEnv::small("effect: repeatable", &[("Install", "answer")]);
         fs::set_permissions(env.path(""), Permissions::from_mode(0o555)).unwrap();
@@ -242,4 +242,67 @@ echo "exit $?"
     ----- stderr -----
     error: no room is left for the store `PROJECT/.windlass/state.db`; free some space on its disk and try again
     ");
+}
+
+/// A script that must not run twice does its work while the store's disk is full. Whether its answer is short enough to be
+/// remembered or has to be written, it is not called a failure of the script, and nobody runs it again unasked.
+#[rstest::rstest]
+#[case::short("")]
+#[case::long("seq 20000 | sed 's/^/# /'\n")]
+fn a_disk_that_is_full_runs_nothing_twice(#[case] more: &str) {
+    let fills = format!(
+        "dd if=/dev/zero of=\"$WINDLASS_VOLUME_STATE/filler\" bs=4k 2>/dev/null || :\n\
+         dd if=/dev/zero of=\"$WINDLASS_VOLUME_STATE/filler2\" bs=1 2>/dev/null || :\nanswer\n{more}"
+    );
+    let env = TestEnv::small("effect: once", &[("Install", &fills), ("Start", ""), ("Uninstall", "")]);
+    fs::create_dir(env.path(".windlass")).unwrap();
+    let script = r#"
+mount -t tmpfs -o size=24m none .windlass || exit 77
+"$0" up small 2>&1
+echo "exit $?"
+rm .windlass/volumes/state/filler*
+"$0" up small 2>&1
+echo "exit $?"
+"$0" down small >/dev/null 2>&1
+echo "exit $?"
+"$0" retry small --assume done --natural b-1 >/dev/null
+echo "exit $?"
+"$0" down small >/dev/null
+echo "exit $?"
+"#;
+    let mut command = Command::new("unshare");
+    env.settle(&mut command);
+    if !rustix::process::geteuid().is_root() {
+        command.arg("--map-root-user");
+    }
+    command.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_windlass")]);
+    let run = env.start(command).end();
+    if run.stderr.contains("unshare:") || run.code() == Some(77) {
+        say(
+            "SKIPPED store::a_disk_that_is_full_runs_nothing_twice: `unshare --mount` may not mount a tmpfs here",
+        );
+        return;
+    }
+    insta::allow_duplicates! {
+    assert_snapshot!(run, @"
+    exit 0
+    ----- stdout -----
+      + box added (resource::box::1.0)
+    1 to add
+    small: 2 steps, up to 1 at once (p1 up)
+       s1 box Install
+       s3 box Start
+
+    error: no room is left for the store `PROJECT/.windlass/state.db`; free some space on its disk and try again
+    exit 1
+    error: it is not known whether this was done, and doing it twice may do harm:
+      box Install (started WHEN)
+    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    exit 1
+    exit 1
+    exit 0
+    exit 0
+    ");
+    }
+    assert_eq!(env.trace(), ["Install", "Start", "Uninstall"]);
 }

@@ -255,3 +255,84 @@ fn what_is_in_use_stays() {
     env.ok(&["down", "user"]);
     env.ok(&["down", "small"]);
 }
+
+/// Brings `small` up and kills its export when the file has its name and the store has not forgotten the assembly.
+fn killed_before_the_store_forgets() -> TestEnv {
+    let env = small(INSTALL);
+    env.write("secret", "hunter22");
+    env.ok(&["up", "small", "-p", "password=@secret"]);
+    // To forget takes forever.
+    let store = rusqlite::Connection::open(env.path(".windlass/state.db")).unwrap();
+    let forever =
+        "CREATE VIEW forever AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n;
+        CREATE TRIGGER stuck BEFORE DELETE ON assembly BEGIN SELECT count(*) FROM forever; END";
+    store.execute_batch(forever).unwrap();
+    let export = env.spawn(&["export", "small", "--key", "small.key"]);
+    until("the file is there", || env.path("small.export").exists());
+    export.kill();
+    store.execute_batch("DROP TRIGGER stuck; DROP VIEW forever").unwrap();
+    env
+}
+
+/// Returns what is left of an export beside its file.
+fn remains(env: &TestEnv) -> Vec<String> {
+    let is_left = |file: &String| file.strip_suffix(".new").is_some() || file.contains("/exports");
+    env.files().into_iter().filter(is_left).collect()
+}
+
+#[test]
+fn an_export_that_was_killed_is_finished() {
+    let env = killed_before_the_store_forgets();
+    let note = env.read(".windlass/exports/small");
+    let status = env.ok(&["status"]);
+    assert!(status.stderr.contains("`small` to `") && status.stderr.contains("is finished now"), "{status}");
+    assert!(status.stdout.contains("nothing is up here"), "{status}");
+    assert_eq!(remains(&env), [""; 0]);
+    assert!(env.ok(&["log", "small"]).out().contains("exported to"));
+
+    // The machine may die once more before the note goes.
+    env.write(".windlass/exports/small", note);
+    let status = env.ok(&["status"]);
+    assert!(status.stderr.contains("is finished now"), "{status}");
+    assert_eq!((remains(&env), env.path("small.export").exists()), (Vec::new(), true));
+
+    env.ok(&["import", "small.export", "--key", "small.key"]);
+    env.ok(&["down", "small"]);
+    assert_eq!(env.trace(), ["Install", "Start", "Stop", "Uninstall"]);
+}
+
+/// Each state that a kill or a person can leave: the draft without its name, no file, another file.
+#[test]
+fn an_export_without_its_file_is_taken_back() {
+    for state in ["draft", "none", "other"] {
+        let env = killed_before_the_store_forgets();
+        let note: serde_json::Value = serde_json::from_str(&env.read(".windlass/exports/small")).unwrap();
+        let (file, draft) = (env.path("small.export"), note["content"]["draft"].as_str().unwrap());
+        match state {
+            "draft" => std::fs::rename(&file, draft).unwrap(),
+            "none" => std::fs::remove_file(&file).unwrap(),
+            _ => std::fs::write(&file, "mine").unwrap(),
+        }
+        let status = env.ok(&["status"]);
+        assert!(status.stderr.contains("is taken back"), "{state}: {status}");
+        assert!(status.stdout.contains("small Active"), "{state}: {status}");
+        assert_eq!((remains(&env), file.exists()), (Vec::new(), state == "other"), "{state}");
+        assert_eq!(env.ok(&["status"]).stderr, "");
+        let _other = std::fs::remove_file(&file);
+        env.ok(&["export", "small", "--key", "small.key"]);
+    }
+}
+
+/// What was changed after the export was killed is not what the file says.
+#[test]
+fn an_export_of_what_has_changed_since_is_taken_back() {
+    let env = killed_before_the_store_forgets();
+    let note = env.read(".windlass/exports/small");
+    // Another machine with the same database does not know of the note.
+    std::fs::remove_file(env.path(".windlass/exports/small")).unwrap();
+    env.ok(&["heal", "small", "box"]);
+    env.write(".windlass/exports/small", note);
+    let status = env.ok(&["status"]);
+    assert!(status.stderr.contains("is taken back") && status.stdout.contains("small Active"), "{status}");
+    assert_eq!((remains(&env), env.path("small.export").exists()), (Vec::new(), false));
+}

@@ -76,7 +76,7 @@ fn it_is_asked_for_and_nothing_happens_before() {
     let status = env.json(&["status", "small"]);
     assert_eq!(status["assemblies"][0]["undecided"][0]["action"], "Install");
     assert_eq!(env.trace(), ["Install"]);
-    env.ok(&["retry", "small", "--assume", "done"]);
+    env.ok(&["retry", "small", "--assume", "done", "--natural", "b-1"]);
     env.run(&["down", "small"]);
 }
 
@@ -84,7 +84,10 @@ fn it_is_asked_for_and_nothing_happens_before() {
 #[test]
 fn an_answer_can_be_tried() {
     let env = cut();
-    let trying = |answer: &str| env.run(&["retry", "small", "--assume", answer, "--dry-run"]);
+    let trying = |answer: &str| {
+        let id: &[&str] = if answer == "done" { &["--natural", "b-1"] } else { &[] };
+        env.run(&[&["retry", "small", "--assume", answer, "--dry-run"], id].concat())
+    };
     assert_snapshot!(trying("done"), @"
     exit 2
     ----- stderr -----
@@ -98,6 +101,8 @@ fn an_answer_can_be_tried() {
         assert_eq!((dry.code(), &dry.stderr), (asked.code(), &asked.stderr), "{ask:?}");
     }
     assert_snapshot!(trying("done").out(), @"
+      ~ box changed, Installed → Active
+    1 to change
     small: 1 step, up to 1 at once
        s2 box Start
           needs box is Inactive first
@@ -106,6 +111,8 @@ fn an_answer_can_be_tried() {
     longest chain: s1 → s2
     ");
     assert_snapshot!(trying("not-done").out(), @"
+      + box added (resource::box::1.0)
+    1 to add
     small: 2 steps, up to 1 at once
        s1 box Install
        s3 box Start
@@ -115,7 +122,8 @@ fn an_answer_can_be_tried() {
     longest chain: s1 → s2 → s3
     ");
     assert_snapshot!(trying("failed").out(), @"
-      ~ box repaired
+      -/+ box replaced, it has failed
+    1 to replace
     small: 3 steps, up to 1 at once
        s1 box Uninstall
        s2 box Install
@@ -133,14 +141,33 @@ fn an_answer_can_be_tried() {
     assert_eq!(env.trace(), ["Install", "Uninstall", "Install", "Start"]);
 }
 
+/// A script that launches chooses an id: without it nothing finds what it has launched, to stop or remove it.
+#[test]
+fn the_id_of_a_lost_launch_is_asked_for() {
+    let env = cut();
+    env.run(&["up", "small"]);
+    assert_snapshot!(env.run(&["retry", "small", "--assume", "done"]), @"
+    exit 2
+    ----- stderr -----
+    error: the script that launched `box` chose an id for it, and its answer is lost: nothing can find it to stop or remove it without that id; look which it is, then say `windlass retry small --assume done --natural ID`
+    ");
+    assert_eq!(env.trace(), ["Install"]);
+    env.ok(&["retry", "small", "--assume", "done", "--natural", "b-1"]);
+    assert_eq!(env.json(&["status", "small"])["assemblies"][0]["components"][0]["natural"], "b-1");
+    env.ok(&["down", "small"]);
+    assert_eq!(env.trace(), ["Install", "Start", "Uninstall"]);
+}
+
 #[test]
 fn what_is_said_to_be_done_is_not_done_again() {
     let env = cut();
-    assert_snapshot!(env.run(&["retry", "small", "--assume", "done"]), @"
+    assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--natural", "b-1"]), @"
     exit 0
     ----- stdout -----
     undecided box Install: nobody knows whether it was done
     info      box: it is assumed that Install was done
+      ~ box changed, Installed → Active
+    1 to change
     small: 1 step, up to 1 at once (p2 up, goes on from p1)
        s2 box Start
 
@@ -163,6 +190,8 @@ fn what_is_said_not_to_be_done_is_done_again() {
     ----- stdout -----
     undecided box Install: nobody knows whether it was done
     info      box: it is assumed that Install was not done
+      + box added (resource::box::1.0)
+    1 to add
     small: 2 steps, up to 1 at once (p2 up, goes on from p1)
        s1 box Install
        s3 box Start
@@ -184,7 +213,8 @@ fn what_is_said_to_have_failed_is_cleared_away_first() {
     ----- stdout -----
     undecided box Install: nobody knows whether it was done
     info      box: it is assumed that Install has failed
-      ~ box repaired
+      -/+ box replaced, it has failed
+    1 to replace
     small: 3 steps, up to 1 at once (p2 up, goes on from p1)
        s1 box Uninstall
        s2 box Install
@@ -216,8 +246,94 @@ fn one_part_is_answered_for() {
     ----- stderr -----
     error: `small` has no part `bx`; did you mean `box`?
     ");
-    env.ok(&["retry", "small", "--assume", "done", "--of", "box"]);
+    env.ok(&["retry", "small", "--assume", "done", "--of", "box", "--natural", "b-1"]);
     assert_eq!(env.trace(), ["Install", "Start"]);
+    env.ok(&["down", "small"]);
+}
+
+/// Parts that a smaller cluster no longer wants are answered for, too: two stops that were cut may have ended differently.
+#[test]
+fn parts_that_are_leaving_are_answered_for_one_by_one() {
+    let stop = r#"[ -e "$WINDLASS_VOLUME_STATE/go" ] || exec sleep 600"#;
+    let scripts = [("Install", "answer"), ("Start", ""), ("Stop", stop), ("Uninstall", "")];
+    let env = TestEnv::small("effect: once", &scripts);
+    env.edit("small/assembly.yaml", "composition:", "properties: {nodes: {default: 3}}\ncomposition:");
+    env.edit("small/assembly.yaml", "quantity: 1", "quantity: '${nodes}'");
+    env.ok(&["up", "small"]);
+    env.clear_trace();
+    cut_when(&env, &["up", "small", "-p", "nodes=1"], &["Stop", "Stop"]);
+    env.write(".windlass/volumes/state/go", "");
+    env.clear_trace();
+    assert_snapshot!(env.run(&["up", "small", "-p", "nodes=1"]), @"
+    exit 1
+    ----- stderr -----
+    error: it is not known whether this was done, and doing it twice may do harm:
+      box__2 Stop (started WHEN)
+      box__3 Stop (started WHEN)
+    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`; with `--of PART` of one part at a time
+    ");
+    assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--of", "box__2"]), @"
+    exit 1
+    ----- stderr -----
+    error: it is not known whether this was done, and doing it twice may do harm:
+      box__3 Stop (started WHEN)
+    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    ");
+    assert_eq!(env.trace(), [""; 0]);
+    env.ok(&["retry", "small", "--assume", "not-done", "--of", "box__3"]);
+    // The one that was stopped is not stopped again, and the other is.
+    let mut trace = env.trace();
+    trace.sort();
+    assert_eq!(trace, ["Stop", "Uninstall", "Uninstall"]);
+    env.ok(&["down", "small"]);
+}
+
+/// An operation is asked about with the relationship and the two nodes that it is for.
+#[test]
+fn an_operation_is_shown_with_its_relationship_and_pair() {
+    let join = r#"[ -e "$WINDLASS_VOLUME_STATE/go" ] || exec sleep 600"#;
+    let env = TestEnv::small("effect: once", &[("Install", "answer"), ("Join", join), ("Uninstall", "")]);
+    env.edit(RESOURCE, "  Join: {}\n", "");
+    env.edit(RESOURCE, "lifecycle:", "operations: {Join: {}}\nlifecycle:");
+    env.write(
+        "small/assembly.yaml",
+        "name: assembly::small::1.0
+composition:
+  db: {type: resource::box::1.0}
+  web: {type: resource::box::1.0}
+relationships:
+  reads:
+    source-capabilities: [db.data]
+    target-requirements: [web.data]
+    source-state: Active
+    target-state: Active
+    lifecycle: {Create: [target.Join]}
+",
+    );
+    cut_when(&env, &["up", "small"], &["Install", "Install", "Join"]);
+    env.write(".windlass/volumes/state/go", "");
+    assert_snapshot!(env.run(&["up", "small"]), @"
+    exit 1
+    ----- stderr -----
+    error: it is not known whether this was done, and doing it twice may do harm:
+      web Join of reads, db → web (started WHEN)
+    look, then say so with `windlass retry small --assume done`, `not-done` or `failed`
+    ");
+    assert_snapshot!(env.ok(&["status"]).out(), @"
+    small Inactive assembly::small::1.0, AGE
+      1 of 2 Active
+      web Join of reads, db → web: not known whether it was done
+        look, then `windlass retry small --assume done`, `not-done` or `failed`
+    ├─ db Active AGE
+    └─ web Inactive AGE
+         whether Join was done is not known: its job ended while nobody watched, and left no result
+    ");
+    let undecided = &env.json(&["status"])["assemblies"][0]["undecided"][0];
+    assert_eq!((&undecided["relationship"], &undecided["action"]), (&"reads".into(), &"Join".into()));
+    assert_eq!(undecided["pair"]["source"], "small__db");
+    assert_eq!(undecided["pair"]["target"], "small__web");
+    env.ok(&["retry", "small", "--assume", "done"]);
+    assert_eq!(env.trace(), ["Install", "Install", "Join"]);
     env.ok(&["down", "small"]);
 }
 
@@ -312,14 +428,25 @@ fn what_was_published_is_told() {
     For more information, try '--help'.
     ");
     assert_eq!(env.trace(), Vec::<String>::new(), "what is refused changes nothing");
-    let done =
-        ["--assume", "done", "--of", "box", "--published", "address=10.0.0.5", "--published", "key=@key.txt"];
+    let done = [
+        "--assume",
+        "done",
+        "--of",
+        "box",
+        "--natural",
+        "b-1",
+        "--published",
+        "address=10.0.0.5",
+        "--published",
+        "key=@key.txt",
+    ];
     assert_snapshot!(retry(&done), @"
     exit 0
     ----- stdout -----
     info      box: it is assumed that Install was done
-      ~ box raised Installed → Active
+      ~ box changed, Installed → Active
       + reader added (resource::reader::1.0)
+    1 to add, 1 to change
     small: 1 step, up to 2 at once (p2 up)
        s1 reader Install
 
@@ -377,6 +504,8 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
     ----- stdout -----
     undecided box Install: nobody knows whether it was done
     info      box: it is assumed that Install was done
+      ~ box changed, Installed → Active
+    1 to change
     small: 1 step, up to 1 at once (p4 up, goes on from p3)
        s2 box Start
 
@@ -399,17 +528,17 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
 fn what_nobody_will_know_is_told() {
     let env = cut_with_reader();
     env.write("told.yaml", "address: 10.0.0.5\n");
-    assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--published-from", "told.yaml"]), @"
+    assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--natural", "b-1", "--published-from", "told.yaml"]), @"
     exit 2
     ----- stderr -----
     note: what `box` publishes as `key` is not said, and can't be said later; unless its report is still found, nobody knows it, and who reads it can't be made before `box` is made anew: `windlass up … --replace box`
     error: `small__box` is installed and has published no property `key`
     ");
     let lost = env.ok(&["up", "small", "--replace", "box", "--dry-run"]);
-    assert!(lost.stdout.contains("box reinstalled"), "{lost}");
+    assert!(lost.stdout.contains("box replaced"), "{lost}");
     let env = cut_with_reader();
     let open = ["--published", "key=hunter22", "--published", "address=a"];
-    let run = env.ok(&[&["retry", "small", "--assume", "done"], &open[..]].concat());
+    let run = env.ok(&[&["retry", "small", "--assume", "done", "--natural", "b-1"], &open[..]].concat());
     assert_snapshot!(run.stderr, @"
     warning[WL0153]: `key` is a secret, and its value stood on the command line
      |

@@ -11,6 +11,9 @@ fn h_bta_comes_up_in_its_order() {
     assert_snapshot!(run, @"
     exit 0
     ----- stdout -----
+      + A added (resource::h_simple::1.0)
+      + B__1 added (resource::t_simple::1.0)
+    2 to add
     h_bta: 7 steps, up to 2 at once (p1 up)
        s1 A    Install
        s2 B__1 Install
@@ -135,6 +138,10 @@ fn a_plan_says_why_each_step_waits() {
     assert_snapshot!(env.ok(&["plan", "h_bta", "-p", "numOfServers=2"]), @"
     exit 0
     ----- stdout -----
+      + A added (resource::h_simple::1.0)
+      + B__1 added (resource::t_simple::1.0)
+      + B__2 added (resource::t_simple::1.0)
+    3 to add
     h_bta: 11 steps, up to 3 at once
        s1 A    Install
        s2 B__1 Install
@@ -184,6 +191,11 @@ fn the_streamer_cluster_reads_what_its_scripts_publish() {
     assert_snapshot!(run, @"
     exit 0
     ----- stdout -----
+      + streamer__1 added (resource::c_streamer::1.0)
+      + streamer__2 added (resource::c_streamer::1.0)
+      + balancer added (resource::c_balancer::1.0)
+      + net_video added (resource::net_video::1.0)
+    4 to add
     Streamer_cluster: 13 steps, up to 3 at once (p1 up)
        s1 net_video   Install
        s2 streamer__1 Install
@@ -326,6 +338,8 @@ fn without_a_project_file_everything_is_local() {
     assert_snapshot!(env.ok(&["up", "small"]), @"
     exit 0
     ----- stdout -----
+      + box added (resource::box::1.0)
+    1 to add
     small: 2 steps, up to 1 at once (p1 up)
        s1 box Install
        s3 box Start
@@ -344,6 +358,8 @@ fn without_a_project_file_everything_is_local() {
     assert_snapshot!(env.ok(&["down", "small"]), @"
     exit 0
     ----- stdout -----
+      - box removed
+    1 to remove
     small: 1 step, up to 1 at once (p2 down)
        s2 box Uninstall
 

@@ -6,8 +6,10 @@
 //! ran before, is gone on with.
 
 mod message;
+mod roster;
 mod serve;
 pub mod socket;
+mod work;
 
 pub use message::{Incoming, Message, Taken};
 
@@ -15,18 +17,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::stream::FuturesUnordered;
-use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use tokio::sync::mpsc;
-use windlass_engine::monitor::{Act, Demand, Heals, Heard, MOST_HEALS, Monitor, Reading, Sample};
+use windlass_engine::monitor::{Act, Demand, Heard, MOST_HEALS, Reading, Sample};
 use windlass_engine::{Ask, EngineError, Seen, Stop};
 use windlass_lifecycle::{Scale, scaled};
-use windlass_model::policy::{MetricKind, metric_id};
-use windlass_model::record::ProcessStatus;
+use windlass_model::policy::MetricKind;
+use windlass_model::record::{Event, EventRecord, ProcessStatus};
 use windlass_model::resolve::text_of;
-use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, State, Timestamp};
-use windlass_store::{Snapshot, Store, StoreError};
+use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, State, Timestamp};
+use windlass_store::{Store, StoreError};
 
+use self::roster::{Counted, Read, Reads, Roster};
+use self::work::{Looked, Message as Said, Work};
 use crate::error::Error;
 use crate::open::Windlass;
 use crate::view::plan::DriftView;
@@ -140,90 +142,58 @@ pub enum Notice {
     },
     /// Something did not work that is tried again.
     Trouble(String),
-}
-
-/// An assembly under watch.
-struct Watched {
-    /// Tells it from earlier watches of the same assembly.
-    watch: u64,
-    monitor: Monitor,
-    /// What tells whether it has changed since: the time of its last change and its elements' ids.
-    mark: (Timestamp, usize),
-    /// Elements by the engine's id of them.
-    ids: BTreeMap<String, ElementName>,
-    /// The heals of its parts that have not helped.
-    heals: Heals,
-    /// The metrics that policies read, by the element that they are of and their name there.
-    metrics: BTreeMap<ElementName, BTreeMap<String, Read>>,
-}
-
-/// A metric that a policy reads.
-#[derive(Clone)]
-struct Read {
-    kind: MetricKind,
-    id: String,
-}
-
-/// What ends while others go on.
-enum Done {
-    Intent {
-        assembly: AssemblyName,
-        notice: Option<Notice>,
+    /// The state, of which there was [trouble](Self::Trouble), answers again.
+    Back {
+        /// What keeps it.
+        store: &'static str,
     },
-    /// What was seen for a watch.
-    Health {
-        assembly: AssemblyName,
-        watch: u64,
-        looked: Result<Looked, Error>,
-    },
-}
-
-/// What a look at the parts of an assembly has brought.
-struct Looked {
-    /// What policies count.
-    samples: Vec<Result<Sample, String>>,
-    /// How the parts are that no policy heals.
-    others: Vec<DriftView>,
-}
-
-impl Watched {
-    /// Returns a sample under the name of its element, where its key is the engine's id of it.
-    fn by_name(&self, sample: &Sample) -> Sample {
-        let element = sample.id.split_once('.').and_then(|(key, metric)| Some((self.ids.get(key)?, metric)));
-        let id = element.map_or_else(|| sample.id.clone(), |(element, metric)| format!("{element}.{metric}"));
-        Sample { id, reading: sample.reading }
-    }
 }
 
 struct Daemon<'a> {
     windlass: &'a Windlass,
     store: Arc<dyn Store>,
     stop: Stop,
-    watched: BTreeMap<AssemblyName, Watched>,
+    /// The last event that was heard.
+    heard: Seq,
+    /// The assemblies that have changed since they were last read.
+    changed: BTreeSet<AssemblyName>,
+    /// Whether all assemblies were looked through once.
+    is_listed: bool,
+    /// What the store last refused, until it answers again.
+    trouble: Option<String>,
+    roster: Roster,
     /// The metrics that were told of each assembly.
     told: BTreeMap<AssemblyName, Vec<String>>,
-    /// How many watches have begun.
-    watches: u64,
     /// The parts that are left alone since heals have not helped: of each it was told once.
     given_up: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
     /// The clusters that are as small or as large (`true`) as they may be, of which it was told when their assembly was last
     /// changed.
-    at_bound: BTreeMap<(AssemblyName, ElementName, bool), Timestamp>,
+    at_bound: BTreeMap<AssemblyName, BTreeMap<(ElementName, bool), Timestamp>>,
     /// The parts that are not well and that no policy heals: of each it was told once.
     unwell: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
-    /// When it was last looked around because somebody has sent a metric that nothing reads.
+    /// When the feed was last read because somebody has sent a metric that nothing reads.
     looked_around: Option<Timestamp>,
     /// The assemblies on which an intent runs: samples count for nothing then.
     at_work: BTreeSet<AssemblyName>,
     /// The assemblies that another command changes, or that one has left half changed: samples count for nothing either.
     elsewhere: BTreeSet<AssemblyName>,
-    work: FuturesUnordered<BoxFuture<'a, Done>>,
+    work: Work,
     looked_at: BTreeSet<AssemblyName>,
     /// What others ask and was tried in vain since it was last looked around.
     tried: BTreeSet<RequestId>,
     /// The interrupted processes that were gone on with: once each.
     gone_on_with: BTreeSet<ProcessId>,
     tell: &'a (dyn Fn(Notice) + Send + Sync),
+}
+
+/// What the watch wakes up for.
+enum Wake {
+    Refresh,
+    Feed,
+    Health,
+    Sample(Incoming),
+    Said(Said),
+    Missing,
 }
 
 impl Windlass {
@@ -256,21 +226,26 @@ impl Windlass {
         stop: &Stop,
     ) -> Result<(), Error> {
         let store = self.store_or_new().await?;
-        let mut feed = store.watch(store.last_event().await?);
+        let heard = store.last_event().await?;
+        let mut feed = store.watch(heard);
+        let (work, mut said) = Work::new(self.engine(store.clone()), self.holder(), stop.clone());
         let mut daemon = Daemon {
             windlass: self,
             store,
             stop: stop.clone(),
-            watched: BTreeMap::new(),
+            heard,
+            changed: BTreeSet::new(),
+            is_listed: false,
+            trouble: None,
+            roster: Roster::default(),
             told: BTreeMap::new(),
-            watches: 0,
             given_up: BTreeMap::new(),
             at_bound: BTreeMap::new(),
             unwell: BTreeMap::new(),
             looked_around: None,
             at_work: BTreeSet::new(),
             elsewhere: BTreeSet::new(),
-            work: FuturesUnordered::new(),
+            work,
             looked_at: BTreeSet::new(),
             tried: BTreeSet::new(),
             gone_on_with: BTreeSet::new(),
@@ -282,40 +257,47 @@ impl Windlass {
             timer.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         }
         loop {
-            let due = daemon.idle().filter_map(|(_, watched)| watched.monitor.due()).min();
+            let due = daemon.roster.due();
             let wait = due
                 .map_or(Duration::from_secs(3600), |due| Duration::from_millis(due.millis_since(self.now())));
-            tokio::select! {
+            let wake = tokio::select! {
                 () = stop.soon.cancelled() => break,
-                _ = refresh.tick() => daemon.refresh().await,
-                Ok(_) = feed.next() => daemon.hear().await,
-                _ = health.tick(), if watching.health.is_some() => daemon.look(),
-                Some(incoming) = samples.recv() => daemon.take_in(incoming).await,
-                Some(done) = daemon.work.next() => daemon.done(done).await,
-                () = tokio::time::sleep(wait), if due.is_some() => daemon.time().await,
+                _ = refresh.tick() => Wake::Refresh,
+                Ok(_) = feed.next() => Wake::Feed,
+                _ = health.tick(), if watching.health.is_some() => Wake::Health,
+                Some(incoming) = samples.recv() => Wake::Sample(incoming),
+                Some(said) = said.recv() => Wake::Said(said),
+                () = tokio::time::sleep(wait), if due.is_some() => Wake::Missing,
+            };
+            // A store that is slow to answer does not keep the watch from stopping.
+            tokio::select! {
+                biased;
+                () = daemon.wake(wake) => {}
+                () = stop.soon.cancelled() => break,
             }
         }
         // What runs ends as on Ctrl-C; it sees the same stop.
         if !daemon.at_work.is_empty() {
             tell(Notice::Stopping { at_work: daemon.at_work.iter().cloned().collect() });
         }
-        while let Some(done) = daemon.work.next().await {
-            daemon.done(done).await;
+        while !(daemon.at_work.is_empty() && daemon.looked_at.is_empty()) {
+            let Some(said) = said.recv().await else { break };
+            daemon.last_word(said);
         }
         Ok(())
     }
 }
 
 impl Daemon<'_> {
-    /// Returns the assemblies on which nothing runs.
-    fn idle(&self) -> impl Iterator<Item = (&AssemblyName, &Watched)> {
-        self.watched.iter().filter(|(name, _)| !self.is_changing(name))
-    }
-
-    /// Returns those on which nothing runs, to count for them.
-    fn idle_mut(&mut self) -> impl Iterator<Item = (&AssemblyName, &mut Watched)> {
-        let Self { watched, at_work, elsewhere, .. } = self;
-        watched.iter_mut().filter(|(name, _)| !at_work.contains(*name) && !elsewhere.contains(*name))
+    async fn wake(&mut self, wake: Wake) {
+        match wake {
+            Wake::Refresh => self.refresh().await,
+            Wake::Feed => self.hear().await,
+            Wake::Health => self.look(),
+            Wake::Sample(incoming) => self.take_in(incoming).await,
+            Wake::Said(said) => self.take(said).await,
+            Wake::Missing => self.time().await,
+        }
     }
 
     /// Tells whether an intent runs on an assembly, here or elsewhere.
@@ -323,94 +305,136 @@ impl Daemon<'_> {
         self.at_work.contains(name) || self.elsewhere.contains(name)
     }
 
+    /// Says that the store does not answer, once, and that it does again.
+    fn answered<T>(&mut self, answer: Result<T, StoreError>) -> Option<T> {
+        match answer {
+            Ok(answer) => {
+                if self.trouble.take().is_some() {
+                    (self.tell)(Notice::Back { store: self.windlass.state_kind() });
+                }
+                Some(answer)
+            }
+            Err(error) => {
+                let trouble = error.to_string();
+                if self.trouble.as_ref() != Some(&trouble) {
+                    (self.tell)(Notice::Trouble(trouble.clone()));
+                    self.trouble = Some(trouble);
+                }
+                None
+            }
+        }
+    }
+
     /// Sees to what others have done or asked.
     async fn hear(&mut self) {
-        if let Err(error) = self.look_elsewhere().await {
-            (self.tell)(Notice::Trouble(error.to_string()));
+        let heard = self.read_feed().await;
+        if let Some(true) = self.answered(heard) {
+            self.take_up().await;
         }
-        self.take_up().await;
     }
 
-    /// Finds out which assemblies others change. What they have changed is watched anew.
-    async fn look_elsewhere(&mut self) -> Result<(), StoreError> {
-        let open = self.store.open_processes().await?.into_iter().map(|process| process.assembly);
-        let elsewhere: BTreeSet<_> = open.filter(|name| !self.at_work.contains(name)).collect();
-        let before = std::mem::replace(&mut self.elsewhere, elsewhere);
-        let ended = before.into_iter().filter(|name| !self.is_changing(name)).collect::<Vec<_>>();
-        for name in &ended {
-            self.watched.remove(name);
+    /// Reads what has happened, and the assemblies that it has changed. Tells whether something is asked.
+    async fn read_feed(&mut self) -> Result<bool, StoreError> {
+        /// How many events are read at once.
+        const PAGE: usize = 500;
+        let mut is_asked = false;
+        loop {
+            let events = self.store.events(self.heard, PAGE).await?;
+            for EventRecord { seq, draft } in &events {
+                self.heard = *seq;
+                is_asked |= matches!(draft.body, Event::Asked { .. });
+                self.happened(&draft.assembly, &draft.body);
+            }
+            if events.len() < PAGE {
+                break;
+            }
         }
-        if ended.is_empty() { Ok(()) } else { self.find().await }
+        self.read_changed().await?;
+        Ok(is_asked)
     }
 
-    /// Finds out which assemblies there are and what they are like now, what is asked, and what was left.
-    async fn refresh(&mut self) {
-        let looked = match self.look_elsewhere().await {
-            Ok(()) => self.find().await,
-            failed => failed,
+    /// Notes what an event means for its assembly.
+    fn happened(&mut self, name: &AssemblyName, event: &Event) {
+        match event {
+            Event::ProcessStarted { .. } if !self.at_work.contains(name) => {
+                self.elsewhere.insert(name.clone());
+                self.roster.pause(name);
+            }
+            Event::ProcessEnded { .. } => {
+                self.elsewhere.remove(name);
+                self.changed.insert(name.clone());
+            }
+            Event::Exported { .. } | Event::Imported { .. } => {
+                self.changed.insert(name.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads the assemblies anew that have changed. What could not be read stays to be read.
+    async fn read_changed(&mut self) -> Result<(), StoreError> {
+        while let Some(name) = self.changed.first().cloned() {
+            if !self.is_changing(&name) {
+                self.read(&name).await?;
+            }
+            self.changed.remove(&name);
+        }
+        Ok(())
+    }
+
+    /// Watches an assembly as it is now, or no longer.
+    async fn read(&mut self, name: &AssemblyName) -> Result<(), StoreError> {
+        let Some(snapshot) = self.store.load(name).await? else {
+            self.forget(name);
+            return Ok(());
         };
-        if let Err(error) = looked {
-            (self.tell)(Notice::Trouble(error.to_string()));
+        if snapshot.assembly.goal != State::Active || !snapshot.processes.is_empty() {
+            self.roster.remove(name);
+            return Ok(());
+        }
+        let Some(watched) = self.roster.adopt(snapshot, self.windlass.now()) else { return Ok(()) };
+        let metrics = watched.metrics();
+        if !metrics.is_empty() && !self.stop.soon.is_cancelled() && self.told.get(name) != Some(&metrics) {
+            self.told.insert(name.clone(), metrics.clone());
+            (self.tell)(Notice::Watches { assembly: name.clone(), metrics });
+        }
+        Ok(())
+    }
+
+    /// Forgets an assembly that is gone.
+    fn forget(&mut self, name: &AssemblyName) {
+        self.roster.remove(name);
+        self.told.remove(name);
+        self.given_up.remove(name);
+        self.at_bound.remove(name);
+        self.unwell.remove(name);
+    }
+
+    /// Finds out what is changed elsewhere, what is asked, and what was left; at first, which assemblies there are.
+    async fn refresh(&mut self) {
+        let looked = self.look_around().await;
+        if self.answered(looked).is_none() {
+            return;
         }
         self.tried.clear();
         self.go_on().await;
         self.take_up().await;
     }
 
-    async fn find(&mut self) -> Result<(), StoreError> {
-        let there = self.store.assemblies().await?;
-        let at_work = &self.at_work;
-        self.watched
-            .retain(|name, _| at_work.contains(name) || there.iter().any(|assembly| assembly.name == *name));
-        let is_there = |name: &AssemblyName| there.iter().any(|assembly| assembly.name == *name);
-        self.given_up.retain(|name, _| is_there(name));
-        self.told.retain(|name, _| is_there(name));
-        self.at_bound.retain(|(name, ..), _| is_there(name));
-        for assembly in there {
-            let known = self.watched.get(&assembly.name);
-            let same = known.is_some_and(|known| known.mark.0 == assembly.updated);
-            if same || self.at_work.contains(&assembly.name) || assembly.goal != State::Active {
-                continue;
-            }
-            let Some(snapshot) = self.store.load(&assembly.name).await? else { continue };
-            if !snapshot.processes.is_empty() {
-                continue;
-            }
-            self.adopt(snapshot);
+    async fn look_around(&mut self) -> Result<(), StoreError> {
+        // Whoever is killed says nothing: its process stays open.
+        let open = self.store.open_processes().await?.into_iter().map(|process| process.assembly);
+        let elsewhere: BTreeSet<_> = open.filter(|name| !self.at_work.contains(name)).collect();
+        let before = std::mem::replace(&mut self.elsewhere, elsewhere);
+        self.elsewhere.iter().for_each(|name| self.roster.pause(name));
+        self.changed.extend(before.into_iter().filter(|name| !self.elsewhere.contains(name)));
+        if !self.is_listed {
+            let there = self.store.assemblies().await?;
+            let watched = there.iter().filter(|assembly| !assembly.topology.policies().is_empty());
+            self.changed.extend(watched.map(|assembly| assembly.name.clone()));
+            self.is_listed = true;
         }
-        Ok(())
-    }
-
-    /// Begins to watch an assembly as it is now.
-    fn adopt(&mut self, snapshot: Snapshot) {
-        let name = snapshot.assembly.name.clone();
-        let ids = snapshot.elements.values().map(|record| (record.id.to_string(), record.name.clone()));
-        let ids: BTreeMap<_, _> = ids.collect();
-        let mark = (snapshot.assembly.updated, snapshot.elements.len());
-        let topology = snapshot.assembly.topology.clone();
-        let heals = Heals::of(snapshot.elements.values());
-        let monitor = windlass_engine::monitor_of(snapshot, self.windlass.now());
-        let read: BTreeSet<&str> = monitor.sources().collect();
-        let mut looked_for: BTreeMap<ElementName, BTreeMap<String, Read>> = BTreeMap::new();
-        for element in topology.elements() {
-            for (metric, declared) in &element.metrics {
-                let id = metric_id(&element.name, metric);
-                let is_known = matches!(declared.kind, MetricKind::Integrity | MetricKind::Load);
-                if is_known && read.contains(id.as_str()) {
-                    let of_element = looked_for.entry(element.name.clone()).or_default();
-                    of_element.insert(metric.to_string(), Read { kind: declared.kind.clone(), id });
-                }
-            }
-        }
-        let metrics: Vec<String> = read.into_iter().map(str::to_owned).collect();
-        let begins = !monitor.is_empty() && !self.stop.soon.is_cancelled();
-        if begins && self.told.get(&name) != Some(&metrics) {
-            self.told.insert(name.clone(), metrics.clone());
-            (self.tell)(Notice::Watches { assembly: name.clone(), metrics });
-        }
-        self.watches += 1;
-        self.watched
-            .insert(name, Watched { watch: self.watches, monitor, mark, ids, heals, metrics: looked_for });
+        self.read_feed().await.map(drop)
     }
 
     /// Takes in what somebody has sent, and answers.
@@ -422,9 +446,7 @@ impl Daemon<'_> {
         let is_unread = matches!(self.taken(&sample), Taken::Unread { .. });
         if is_unread && self.looked_around.is_none_or(|last| last.plus_millis(PAUSE) <= now) {
             self.looked_around = Some(now);
-            if let Err(error) = self.find().await {
-                (self.tell)(Notice::Trouble(error.to_string()));
-            }
+            self.hear().await;
         }
         let taken = self.taken(&sample);
         self.sample(&sample).await;
@@ -436,55 +458,36 @@ impl Daemon<'_> {
 
     /// Tells what a sample means to what is watched.
     fn taken(&self, sample: &Sample) -> Taken {
-        let id = || sample.id.clone();
-        let mut taken = None;
-        for (name, watched) in &self.watched {
-            match watched.monitor.heard(&watched.by_name(sample)) {
-                Heard::Counted if self.is_changing(name) => {
-                    taken = Some(Taken::AtWork { id: id(), assembly: name.clone() });
-                }
-                Heard::Counted => return Taken::Counted,
-                Heard::OtherSort(sort) => taken = Some(Taken::OtherSort { id: id(), sort }),
-                Heard::Unread => {}
+        let id = sample.id.clone();
+        let routed = self.roster.route(sample);
+        let heard = routed.as_ref().map(|(name, sample)| (name, self.roster.heard(name, sample)));
+        match heard {
+            Some((name, Heard::Counted)) if self.is_changing(name) => {
+                Taken::AtWork { id, assembly: name.clone() }
             }
+            Some((_, Heard::Counted)) => Taken::Counted,
+            Some((_, Heard::OtherSort(sort))) => Taken::OtherSort { id, sort },
+            _ => Taken::Unread { id, known: self.roster.sources().into_iter().collect() },
         }
-        taken.unwrap_or_else(|| {
-            let known: BTreeSet<&str> =
-                self.watched.values().flat_map(|watched| watched.monitor.sources()).collect();
-            Taken::Unread { id: id(), known: known.into_iter().map(str::to_owned).collect() }
-        })
     }
 
     async fn sample(&mut self, sample: &Sample) {
-        let now = self.windlass.now();
-        let (mut demands, mut well) = (Vec::new(), Vec::new());
-        for (name, watched) in self.idle_mut() {
-            let sample = watched.by_name(sample);
-            let found = watched.monitor.sample(now, &sample);
-            demands.extend(found.into_iter().map(|demand| (name.clone(), demand)));
-            let helped = watched.monitor.well().into_iter().filter(|part| watched.heals.is_tried(part));
-            let helped: Vec<ElementName> = helped.cloned().collect();
-            if !helped.is_empty() {
-                well.push((name.clone(), helped));
-            }
+        let Some((name, sample)) = self.roster.route(sample) else { return };
+        if self.is_changing(&name) {
+            return;
         }
-        for (name, parts) in well {
-            self.note_well(&name, &parts).await;
+        let Counted { demands, well } = self.roster.sample(self.windlass.now(), &name, &sample);
+        if !well.is_empty() {
+            self.note_well(&name, &well).await;
         }
-        self.act(demands).await;
+        self.act(demands.into_iter().map(|demand| (name.clone(), demand)).collect()).await;
     }
 
     /// Writes down that heals have helped.
     async fn note_well(&mut self, name: &AssemblyName, parts: &[ElementName]) {
-        let engine = self.windlass.engine(self.store.clone());
-        match engine.note_well(name, parts, &self.windlass.holder()).await {
-            Ok(()) => {
-                if let Some(watched) = self.watched.get_mut(name) {
-                    for part in parts {
-                        watched.heals.well(part);
-                    }
-                }
-            }
+        let work = &self.work.context;
+        match work.engine.note_well(name, parts, &work.holder).await {
+            Ok(()) => self.roster.note_well(name, parts),
             // Somebody is at work there. The next sample says it again.
             Err(error) if error.will_pass() => {}
             Err(error) => (self.tell)(Notice::Trouble(error.to_string())),
@@ -492,12 +495,7 @@ impl Daemon<'_> {
     }
 
     async fn time(&mut self) {
-        let now = self.windlass.now();
-        let demands = self.idle_mut().flat_map(|(name, watched)| {
-            let found = watched.monitor.time(now);
-            found.into_iter().map(|demand| (name.clone(), demand)).collect::<Vec<_>>()
-        });
-        let demands = demands.collect();
+        let demands = self.roster.time(self.windlass.now());
         self.act(demands).await;
     }
 
@@ -506,9 +504,7 @@ impl Daemon<'_> {
         if demands.is_empty() {
             return;
         }
-        if let Err(error) = self.look_elsewhere().await {
-            (self.tell)(Notice::Trouble(error.to_string()));
-        }
+        self.hear().await;
         for (name, demand) in demands {
             if self.is_changing(&name) {
                 continue;
@@ -539,14 +535,14 @@ impl Daemon<'_> {
         scale: Scale,
         what: &str,
     ) -> bool {
-        let Some(changed) = self.watched.get(name).map(|watched| watched.mark.0) else { return false };
-        let key = (name.clone(), cluster.clone(), scale == Scale::Out);
-        if self.at_bound.get(&key) == Some(&changed) {
+        let Some(changed) = self.roster.get(name).map(|watched| watched.updated) else { return false };
+        let key = (cluster.clone(), scale == Scale::Out);
+        if self.at_bound.get(name).and_then(|told| told.get(&key)) == Some(&changed) {
             return true;
         }
         let Ok(Some(snapshot)) = self.store.load(name).await else { return false };
         let Err(why) = scaled(&snapshot.assembly.topology, cluster, scale) else { return false };
-        self.at_bound.insert(key, changed);
+        self.at_bound.entry(name.clone()).or_default().insert(key, changed);
         (self.tell)(Notice::Refused { assembly: name.clone(), what: what.to_owned(), why: why.to_string() });
         true
     }
@@ -573,7 +569,7 @@ impl Daemon<'_> {
     /// Tells whether a part was healed in vain too often to try again, and says so once.
     fn leaves_alone(&mut self, name: &AssemblyName, part: &ElementName, because: &str) -> bool {
         let given_up = self.given_up.entry(name.clone()).or_default();
-        if !self.watched.get(name).is_some_and(|watched| watched.heals.is_left_alone(part)) {
+        if !self.roster.get(name).is_some_and(|watched| watched.heals.is_left_alone(part)) {
             given_up.remove(part);
             return false;
         }
@@ -590,63 +586,81 @@ impl Daemon<'_> {
 
     /// Asks the drivers how the parts are of assemblies that have policies.
     fn look(&mut self) {
-        for (name, watched) in &self.watched {
-            let skipped = self.is_changing(name) || watched.metrics.is_empty();
-            if skipped || !self.looked_at.insert(name.clone()) {
-                continue;
+        for (name, watched) in self.roster.iter() {
+            let is_changing = self.at_work.contains(name) || self.elsewhere.contains(name);
+            let skipped = is_changing || watched.reads.is_empty();
+            if !skipped && self.looked_at.insert(name.clone()) {
+                self.work.look(name.clone(), watched.watch, watched.reads.clone());
             }
-            let (windlass, store, name) = (self.windlass, self.store.clone(), name.clone());
-            let (metrics, watch) = (watched.metrics.clone(), watched.watch);
-            let look = async move {
-                let seen = windlass.engine(store).look(&name).await;
-                let looked = seen.map_err(Error::from).map(|seen| {
-                    let found = seen.iter().filter_map(|seen| Some((seen, metrics.get(&seen.element)?)));
-                    let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();
-                    let others = seen.iter().filter(|seen| !is_healed(&seen.element, &metrics)).cloned();
-                    Looked { samples, others: others.map(DriftView::new).collect() }
-                });
-                Done::Health { assembly: name, watch, looked }
-            };
-            self.work.push(look.boxed());
         }
     }
 
-    async fn done(&mut self, done: Done) {
-        match done {
-            Done::Intent { assembly, notice: None } => drop(self.at_work.remove(&assembly)),
-            Done::Intent { assembly, notice: Some(notice) } => {
-                (self.tell)(notice);
+    /// Takes in what a task has to say.
+    async fn take(&mut self, said: Said) {
+        match said {
+            Said::Tell(notice) => (self.tell)(notice),
+            Said::Ended { assembly, notice } => {
                 self.at_work.remove(&assembly);
-                // It is another assembly now: what was counted before counts for nothing.
-                self.watched.remove(&assembly);
-                self.refresh().await;
+                match notice {
+                    // It is another assembly now: what was counted before counts for nothing.
+                    Some(notice) => {
+                        (self.tell)(notice);
+                        self.roster.remove(&assembly);
+                        self.changed.insert(assembly);
+                    }
+                    None => self.roster.resume(&assembly),
+                }
+                self.hear().await;
+                self.take_up().await;
             }
-            Done::Health { assembly, watch, looked } => {
+            Said::Looked { assembly, watch, seen } => {
                 self.looked_at.remove(&assembly);
                 // What was seen before it was changed says nothing of how it is now.
-                if self.watched.get(&assembly).is_none_or(|watched| watched.watch != watch) {
+                if self.roster.get(&assembly).is_none_or(|watched| watched.watch != watch) {
                     return;
                 }
-                match looked {
-                    Ok(Looked { samples, others }) => {
-                        self.tell_of(&assembly, others);
-                        for sample in samples {
-                            match sample {
-                                Ok(sample) => self.sample(&sample).await,
-                                Err(wrong) => (self.tell)(Notice::Trouble(wrong)),
-                            }
-                        }
-                    }
-                    Err(Error::Engine(EngineError::Unknown { .. })) => {}
+                match seen {
+                    Ok(looked) => self.count(&assembly, looked).await,
+                    Err(EngineError::Unknown { .. } | EngineError::Stopped) => {}
                     Err(error) => (self.tell)(Notice::Trouble(error.to_string())),
                 }
             }
         }
     }
+
+    async fn count(&mut self, assembly: &AssemblyName, Looked { samples, others }: Looked) {
+        self.tell_of(assembly, others);
+        for sample in samples {
+            match sample {
+                Ok(sample) => self.sample(&sample).await,
+                Err(wrong) => (self.tell)(Notice::Trouble(wrong)),
+            }
+        }
+    }
+
+    /// Takes in what a task has to say after the watch was told to stop.
+    fn last_word(&mut self, said: Said) {
+        match said {
+            Said::Tell(notice) => (self.tell)(notice),
+            Said::Ended { assembly, notice } => {
+                self.at_work.remove(&assembly);
+                notice.into_iter().for_each(self.tell);
+            }
+            Said::Looked { assembly, .. } => drop(self.looked_at.remove(&assembly)),
+        }
+    }
+}
+
+/// Returns what a look means to the policies of an assembly.
+fn measured(seen: &[Seen], reads: &Reads) -> Looked {
+    let found = seen.iter().filter_map(|seen| Some((seen, reads.get(&seen.element)?)));
+    let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();
+    let others = seen.iter().filter(|seen| !is_healed(&seen.element, reads)).cloned();
+    Looked { samples, others: others.map(DriftView::new).collect() }
 }
 
 /// Tells whether a policy reads the integrity of a part.
-fn is_healed(element: &ElementName, metrics: &BTreeMap<ElementName, BTreeMap<String, Read>>) -> bool {
+fn is_healed(element: &ElementName, metrics: &Reads) -> bool {
     let mut read = metrics.get(element).into_iter().flat_map(BTreeMap::values);
     read.any(|read| matches!(read.kind, MetricKind::Integrity))
 }
@@ -658,6 +672,7 @@ fn samples(seen: &Seen, read: &BTreeMap<String, Read>) -> Vec<Result<Sample, Str
         let said = seen.metrics.get(name).filter(|said| !said.is_null()).map(text_of);
         Some(match (kind, said) {
             (MetricKind::Integrity, _) if seen.is_well() == Some(false) => Ok(Reading::Integrity(false)),
+            (MetricKind::Integrity, _) if seen.is_unseen() => Ok(Reading::Unseen),
             (MetricKind::Integrity, Some(said)) => message::integrity(&said),
             (MetricKind::Integrity, None) => Ok(Reading::Integrity(seen.is_well()?)),
             (_, Some(said)) => message::load(&said),

@@ -1,20 +1,19 @@
 //! What the long-running mode does beside watching: what others ask, and what was left unfinished.
 
-use futures::FutureExt as _;
-use windlass_engine::{Ask, Ended, Stale};
+use windlass_engine::{Ask, Ended, EngineError};
 use windlass_model::AssemblyName;
 use windlass_model::record::ProcessRecord;
 use windlass_model::request::RequestRecord;
 
-use super::{Daemon, Done, Notice};
-use crate::error::Error;
+use super::work::Context;
+use super::{Daemon, Notice};
 
-impl<'a> Daemon<'a> {
+impl Daemon<'_> {
     /// Takes up what others ask, one intent an assembly, oldest first.
     pub(super) async fn take_up(&mut self) {
-        match self.store.requests().await {
-            Ok(requests) => requests.into_iter().for_each(|request| self.begin(request)),
-            Err(error) => (self.tell)(Notice::Trouble(error.to_string())),
+        let requests = self.store.requests().await;
+        for request in self.answered(requests).into_iter().flatten() {
+            self.begin(request);
         }
     }
 
@@ -26,31 +25,14 @@ impl<'a> Daemon<'a> {
             return;
         }
         let (assembly, what) = (request.assembly.clone(), request.intent.to_string());
-        let (windlass, stop, tell) = (self.windlass, self.stop.clone(), self.tell);
-        let engine = windlass.engine(self.store.clone());
-        let name = assembly.clone();
-        self.put_to_work(assembly, what, async move {
-            let prepared = match Box::pin(engine.take_up(&request, &windlass.holder(), &stop)).await {
-                // It waits for its turn, or has had it.
-                Err(error) if error.will_pass() => return Ok(None),
-                prepared => prepared?,
-            };
-            tell(Notice::TakesUp {
-                assembly: name,
-                request: request.id,
-                what: request.intent.to_string(),
-                by: request.by,
-            });
-            Ok(Some(prepared.run(&stop).await?))
-        });
+        let context = self.work.context.clone();
+        self.put_to_work(assembly, what, async move { taken_up(&context, request).await });
     }
 
     /// Goes on with what was interrupted while a long-running mode ran it.
     pub(super) async fn go_on(&mut self) {
-        let left = match self.store.open_processes().await {
-            Ok(left) => left,
-            Err(error) => return (self.tell)(Notice::Trouble(error.to_string())),
-        };
+        let left = self.store.open_processes().await;
+        let left = self.answered(left).into_iter().flatten();
         for process in left.into_iter().filter(|process| process.unattended) {
             let ProcessRecord { id, assembly, intent, .. } = process;
             let held = !matches!(self.store.holder(&assembly).await, Ok(None));
@@ -68,46 +50,30 @@ impl<'a> Daemon<'a> {
 
     /// Changes an assembly.
     pub(super) fn change(&mut self, assembly: AssemblyName, what: String, ask: Ask) {
-        let (windlass, stop, name) = (self.windlass, self.stop.clone(), assembly.clone());
-        self.put_to_work(assembly, what, async move {
-            let started = windlass.change(&name, ask, &stop).await?;
-            started.run(&stop).await.map(Some)
-        });
+        let (context, name) = (self.work.context.clone(), assembly.clone());
+        self.put_to_work(assembly, what, async move { context.carry_out(&name, ask).await.map(Some) });
     }
 
-    /// Runs an intent beside all else. It tells how it ended; one that found nothing to do tells nothing.
+    /// Runs an intent beside all else.
     fn put_to_work(
         &mut self,
         assembly: AssemblyName,
         what: String,
-        intent: impl Future<Output = Result<Option<Ended>, Error>> + Send + 'a,
+        intent: impl Future<Output = Result<Option<Ended>, EngineError>> + Send + 'static,
     ) {
         self.at_work.insert(assembly.clone());
-        let (windlass, stop) = (self.windlass, self.stop.clone());
-        let carry_out = async move {
-            let mut ended = intent.await;
-            let mut left = Stale::default();
-            while let Ok(Some(before)) = &ended
-                && before.goes_on(&left)
-            {
-                left.clone_from(&before.stale);
-                ended = match windlass.change(&assembly, Ask::Retry { assume: None }, &stop).await {
-                    Ok(started) => started.run(&stop).await.map(Some),
-                    Err(error) => Err(error),
-                };
-            }
-            let notice = match ended {
-                Ok(ended) => ended.map(|ended| Notice::Ended {
-                    assembly: assembly.clone(),
-                    process: ended.process.id,
-                    status: ended.process.status,
-                }),
-                Err(error) => {
-                    Some(Notice::Refused { assembly: assembly.clone(), what, why: error.to_string() })
-                }
-            };
-            Done::Intent { assembly, notice }
-        };
-        self.work.push(carry_out.boxed());
+        self.roster.pause(&assembly);
+        self.work.intent(assembly, what, intent);
     }
+}
+
+/// Takes up a request. It waits for its turn, or has had it, where nothing comes of that.
+async fn taken_up(context: &Context, request: RequestRecord) -> Result<Option<Ended>, EngineError> {
+    let prepared = match Box::pin(context.engine.take_up(&request, &context.holder, &context.stop)).await {
+        Err(error) if error.will_pass() => return Ok(None),
+        prepared => prepared?,
+    };
+    let RequestRecord { id, assembly, intent, by, .. } = request;
+    context.tell(Notice::TakesUp { assembly, request: id, what: intent.to_string(), by }).await;
+    prepared.run(&context.stop).await.map(Some)
 }

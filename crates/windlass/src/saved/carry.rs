@@ -10,6 +10,7 @@ use windlass_lifecycle::Scale;
 use windlass_model::record::ProcessRecord;
 use windlass_model::{AssemblyName, ElementName, ProcessId};
 use windlass_source::Diagnostics;
+use windlass_store::{Store, StoreError};
 
 use super::{Asked, Base, NAMED, Recipe, SavedPlan, SavedPlanError, elements_of, packages_of};
 use crate::error::Error;
@@ -124,8 +125,8 @@ impl Windlass {
     ) -> Result<(PlanView, Diagnostics), Error> {
         let (ask, warnings) = self.saved_ask(saved, given).await?;
         let preview = self.preview_up(&saved.assembly, ask).await;
-        let Preview { plan, diff, .. } = preview.map_err(|error| saved.explain(error))?;
-        Ok((PlanView::new(saved.assembly.clone(), &plan, diff), warnings))
+        let Preview { plan, diff, undone, .. } = preview.map_err(|error| saved.explain(error))?;
+        Ok((PlanView::new(saved.assembly.clone(), &plan, diff).undone(undone), warnings))
     }
 
     /// Leaves it to the long-running mode to carry out a saved plan.
@@ -201,17 +202,15 @@ impl Windlass {
         let Some(store) = self.store(false).await? else {
             return Ok(Base { store: None, root, last: ProcessId(0), references: BTreeMap::new() });
         };
-        let history = store.history(assembly).await?;
-        let last = history.processes.last().map_or(ProcessId(0), |process| process.process.id);
+        let last = store.processes_of(assembly, None, 1).await?.pop();
+        let last = last.map_or(ProcessId(0), |process| process.id);
         Ok(Base { store: Some(store.id().to_string()), root, last, references: BTreeMap::new() })
     }
 
     /// Says what was done to the assembly since a plan was made.
     async fn processes_since(&self, saved: &SavedPlan) -> Result<Vec<String>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
-        let history = store.history(&saved.assembly).await?;
-        let since = history.processes.iter().map(|known| &known.process);
-        let since: Vec<_> = since.filter(|process| process.id > saved.base.last).collect();
+        let since = processes_since(&*store, &saved.assembly, saved.base.last).await?;
         let told = since.iter().take(NAMED);
         let told = told.map(|process| format!("{} {} was {}", process.id, process.intent, process.status));
         let more = since.len().saturating_sub(NAMED);
@@ -223,14 +222,33 @@ impl Windlass {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
         let mut what = Vec::new();
         for (name, last) in &saved.base.references {
-            let history = store.history(name).await?;
-            let first =
-                history.processes.iter().map(|known| &known.process).find(|process| process.id > *last);
+            let first = processes_since(&*store, name, *last).await?.into_iter().next();
             what.extend(first.map(|process| {
                 let ProcessRecord { id, intent, status, .. } = process;
                 format!("{id} {intent} of `{name}`, which is referenced, was {status}")
             }));
         }
         Ok(what)
+    }
+}
+
+/// Reads the processes of an assembly that are newer than one, oldest first.
+async fn processes_since(
+    store: &dyn Store,
+    name: &AssemblyName,
+    last: ProcessId,
+) -> Result<Vec<ProcessRecord>, StoreError> {
+    /// How many are read at once.
+    const MANY: usize = 20;
+    let mut since: Vec<ProcessRecord> = Vec::new();
+    loop {
+        let page = store.processes_of(name, since.last().map(|oldest| oldest.id), MANY).await?;
+        let read = page.len();
+        let newer = since.len();
+        since.extend(page.into_iter().filter(|process| process.id > last));
+        if since.len() - newer < read.max(1) {
+            since.reverse();
+            return Ok(since);
+        }
     }
 }

@@ -17,6 +17,8 @@ use windlass_engine::{Ask, Desired, EngineError, Preview, essence};
 use windlass_lifecycle::Scale;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
+use windlass_project::output;
+use windlass_source::files::{self, MAX_SIZE};
 
 use crate::document::{self, DocumentError};
 use crate::error::Error;
@@ -185,13 +187,22 @@ impl SavedPlan {
     ///
     /// When the file can't be read, or is damaged or something else.
     pub fn read(file: &Path) -> Result<Self, Error> {
-        let text =
-            std::fs::read_to_string(file).map_err(|source| Error::File { path: file.to_owned(), source })?;
+        Self::read_within(file, MAX_SIZE)
+    }
+
+    /// Reads a saved plan of at most `limit` bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read).
+    pub fn read_within(file: &Path, limit: usize) -> Result<Self, Error> {
+        let text = files::read_text(file, limit)
+            .map_err(|source| Error::File { path: file.to_owned(), source: source.into() })?;
         let read = document::read(KIND, &text);
         Ok(read.map_err(|cause| SavedPlanError::File { file: file.to_owned(), cause })?)
     }
 
-    /// Writes the plan to a file, whole or not at all.
+    /// Writes the plan to a file, whole or not at all; to a device or a pipe as it is.
     ///
     /// # Errors
     ///
@@ -199,15 +210,14 @@ impl SavedPlan {
     pub fn write(&self, file: &Path) -> Result<(), Error> {
         let failed = |source| Error::Write { path: file.to_owned(), source };
         let text = document::write(KIND, self).map_err(|error| failed(error.into()))?;
-        let part = PathBuf::from(format!("{}.part", file.display()));
-        std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, file)).map_err(failed)
+        output::write(file, text.as_bytes(), 0o666).map_err(failed)
     }
 
     /// Puts the plan in, and returns it as it is shown.
     fn fill(&mut self, preview: Preview) -> PlanView {
         self.plan = essence(&preview.plan);
         self.changes = essence(&preview.diff);
-        PlanView::new(self.assembly.clone(), &preview.plan, preview.diff)
+        PlanView::new(self.assembly.clone(), &preview.plan, preview.diff).undone(preview.undone)
     }
 
     /// Says what else the reason may be that it would do something else: secrets are given again.

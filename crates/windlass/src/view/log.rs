@@ -169,7 +169,7 @@ impl Windlass {
         let history = store.history(name).await?;
         let Told { activity, dismissed, moves } = told(&*store, name).await?;
         if history.processes.is_empty() && dismissed.is_empty() {
-            let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
+            let known = store.assembly_names().await?;
             return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
         }
         let concerns = |element: &ElementName| component.is_none_or(|c| concerns(element, c));

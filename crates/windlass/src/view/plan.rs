@@ -1,9 +1,11 @@
 //! A plan as it is shown.
 
+use std::fmt;
+
 use serde::Serialize;
 use windlass_driver::Observation;
 use windlass_engine::Seen;
-use windlass_lifecycle::Diff;
+use windlass_lifecycle::{Diff, Effect, ElementChange};
 use windlass_model::{AssemblyName, ElementName, Origin, StepId};
 use windlass_plan::{Plan, Step, WaitKind, Work};
 
@@ -22,11 +24,91 @@ pub struct PlanView {
     pub widest: usize,
     /// What is different afterwards.
     pub changes: Diff,
+    /// What happens to each part that changes, those first that are lost.
+    pub parts: Vec<PartView>,
+    /// The same in numbers.
+    pub counts: Counts,
+    /// What is left as it is, since the plan is limited to some parts.
+    pub undone: Diff,
     /// How the parts that are up were found; none when nobody looked.
     pub drift: Option<Vec<DriftView>>,
     /// The plan itself, of which explanations are made.
     #[serde(skip)]
     plan: Plan,
+}
+
+/// What happens to a part.
+#[derive(Debug, Clone, Serialize)]
+pub struct PartView {
+    /// The part.
+    pub part: ElementName,
+    /// What happens to it.
+    pub kind: Effect,
+    /// The same in a line for people, with its values.
+    pub text: String,
+}
+
+/// How many parts change, and in what way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counts {
+    /// Parts that come.
+    pub added: usize,
+    /// Parts that stay, and are not as before.
+    pub changed: usize,
+    /// Parts that go down and come up again as they were.
+    pub restarted: usize,
+    /// Parts that go, and come again as others.
+    pub replaced: usize,
+    /// Parts that go.
+    pub removed: usize,
+    /// Relationships that change by themselves.
+    pub relationships: usize,
+}
+
+impl Counts {
+    /// Counts changes.
+    pub fn of(changes: &Diff) -> Self {
+        let mut counts = Self { relationships: changes.relationships.len(), ..Self::default() };
+        for change in &changes.elements {
+            match change.effect() {
+                Effect::Added => counts.added += 1,
+                Effect::Restarted => counts.restarted += 1,
+                Effect::Replaced => counts.replaced += 1,
+                Effect::Removed => counts.removed += 1,
+                _ => counts.changed += 1,
+            }
+        }
+        counts
+    }
+
+    /// Tells whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for Counts {
+    /// Writes the numbers that are not zero: `2 to add, 1 to replace, 3 to remove`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            (self.added, "to add"),
+            (self.changed, "to change"),
+            (self.restarted, "to restart"),
+            (self.replaced, "to replace"),
+            (self.removed, "to remove"),
+        ];
+        let mut words: Vec<String> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        match self.relationships {
+            0 => {}
+            1 => words.push("1 relationship to change".to_owned()),
+            many => words.push(format!("{many} relationships to change")),
+        }
+        f.write_str(&words.join(", "))
+    }
 }
 
 /// How a part that is up was found, beside what is on record.
@@ -118,6 +200,18 @@ pub struct WaitView {
     pub origin: Option<Origin>,
 }
 
+/// Returns what happens to each part, those first that are lost, else in the order of declaration.
+fn parts(changes: &Diff) -> Vec<PartView> {
+    let part = |change: &ElementChange| PartView {
+        part: change.element.clone(),
+        kind: change.effect(),
+        text: change.to_string(),
+    };
+    let mut parts: Vec<PartView> = changes.elements.iter().map(part).collect();
+    parts.sort_by_key(|part| part.kind);
+    parts
+}
+
 impl PlanView {
     /// Makes the view of a plan.
     pub fn new(assembly: AssemblyName, plan: &Plan, changes: Diff) -> Self {
@@ -127,10 +221,18 @@ impl PlanView {
             steps: plan.work().filter_map(|step| StepView::new(plan, step)).collect(),
             critical_path: plan.critical_path(),
             widest: plan.widest(),
+            parts: parts(&changes),
+            counts: Counts::of(&changes),
             changes,
+            undone: Diff::default(),
             drift: None,
             plan: plan.clone(),
         }
+    }
+
+    /// Says what is left as it is.
+    pub(crate) fn undone(self, undone: Diff) -> Self {
+        Self { undone, ..self }
     }
 
     /// Explains a step, as far back as there is anything to wait for. Nothing for a step that isn't there.

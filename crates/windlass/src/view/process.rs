@@ -144,10 +144,14 @@ impl Windlass {
     pub async fn processes(&self, name: Option<&AssemblyName>) -> Result<ProcessesView, Error> {
         let (mut processes, mut requests) = (Vec::new(), Vec::new());
         if let Some(store) = self.store(false).await? {
-            for process in store.processes().await? {
-                if name.is_some_and(|name| *name != process.assembly) {
-                    continue;
+            let found = match name {
+                Some(name) => {
+                    let newest_first = store.processes_of(name, None, usize::MAX).await?;
+                    newest_first.into_iter().rev().collect()
                 }
+                None => store.processes().await?,
+            };
+            for process in found {
                 let holder =
                     if process.status.is_final() { None } else { store.holder(&process.assembly).await? };
                 processes.push(ProcessSummary::new(process, holder.map(|holder| holder.to_string())));
@@ -155,7 +159,7 @@ impl Windlass {
             let pending = store.requests().await?.into_iter().map(RequestSummary::new);
             requests = pending.filter(|request| name.is_none_or(|name| *name == request.assembly)).collect();
             if let Some(name) = name.filter(|_| processes.is_empty() && requests.is_empty()) {
-                let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
+                let known = store.assembly_names().await?;
                 return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
             }
         }
@@ -192,10 +196,16 @@ impl Windlass {
     ///
     /// When there is no such process, or the store can't be read.
     pub async fn process(&self, id: ProcessId) -> Result<OneProcessView, Error> {
-        let all = self.processes(None).await?;
-        let unknown = || Error::NoProcess { process: id, last: all.processes.last().map(|last| last.id) };
-        let found = all.processes.iter().find(|process| process.id == id).ok_or_else(unknown)?;
+        let found = match self.store(false).await? {
+            Some(store) => store.process(id).await?,
+            None => None,
+        };
+        let Some(found) = found else {
+            let last = self.processes(None).await?.processes.last().map(|last| last.id);
+            return Err(Error::NoProcess { process: id, last });
+        };
         let LogView { processes, .. } = self.log(&found.assembly, None).await?;
+        let unknown = || Error::NoProcess { process: id, last: None };
         let log = processes.into_iter().find(|process| process.id == id).ok_or_else(unknown)?;
         Ok(OneProcessView { version: 1, assembly: found.assembly.clone(), process: log })
     }
@@ -246,8 +256,8 @@ impl Windlass {
     ///
     /// When it was not.
     pub async fn know_process(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
-        let known = self.store_of(name).await?.history(name).await?.processes;
-        if known.iter().any(|known| known.process.id == process) {
+        let known = self.store_of(name).await?.process(process).await?;
+        if known.is_some_and(|known| known.assembly == *name) {
             return Ok(());
         }
         Err(windlass_store::StoreError::NoProcess { scope: name.clone(), process }.into())
@@ -257,7 +267,7 @@ impl Windlass {
         let store = self.store_of(name).await?;
         let versions = store.versions(name).await?;
         if versions.is_empty() && store.load(name).await?.is_none() {
-            let known = store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect();
+            let known = store.assembly_names().await?;
             return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
         }
         Ok(versions)

@@ -1,15 +1,16 @@
 //! How assemblies are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 use serde_json::Value;
 use windlass_engine::monitor::Heals;
-use windlass_model::assembly::{ElementKind, Referent};
+use windlass_model::assembly::{ElementKind, Endpoint, Referent};
 use windlass_model::instance::InstanceView;
-use windlass_model::record::{CallState, ElementRecord, Failure, ProcessRecord};
+use windlass_model::record::{CallState, ElementRecord, Failure, PairKey, PairRecord, ProcessRecord};
 use windlass_model::{
-    AssemblyName, DescriptorName, Element, ElementName, InstanceId, ProcessId, PropertyName, State, Timestamp,
+    AssemblyName, DescriptorName, Element, ElementName, InstanceId, ProcessId, PropertyName, Relationship,
+    State, Timestamp,
 };
 use windlass_store::{Holder, Snapshot};
 
@@ -100,6 +101,25 @@ pub struct UndecidedView {
     pub element: ElementName,
     /// What was to be done.
     pub action: String,
+    /// The relationship that it was to make or to end; none for a transition.
+    pub relationship: Option<String>,
+    /// The nodes that this is between.
+    pub pair: Option<PairView>,
+}
+
+/// Two nodes that are related, or should be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PairView {
+    /// The source.
+    pub source: ElementName,
+    /// The target.
+    pub target: ElementName,
+}
+
+impl PairView {
+    fn new(key: &PairKey) -> Self {
+        Self { source: key.source.clone(), target: key.target.clone() }
+    }
 }
 
 /// A relationship, and between how many nodes it has been made.
@@ -109,6 +129,12 @@ pub struct RelationshipView {
     pub name: String,
     /// Between how many pairs of nodes it has been made.
     pub made: usize,
+    /// The nodes between which it has been made in part: what was called to make it failed, or was stopped.
+    pub half_made: Vec<PairView>,
+    /// The nodes between which it has been ended in part.
+    pub half_ended: Vec<PairView>,
+    /// The nodes between which it should be, as far as they have come, and is not.
+    pub missing: Vec<PairView>,
 }
 
 /// How an element is.
@@ -158,26 +184,21 @@ impl Windlass {
             None => self.store(false).await?,
         };
         if let Some(store) = store {
-            let all = store.assemblies().await?;
-            let known: Vec<AssemblyName> = all.iter().map(|assembly| assembly.name.clone()).collect();
-            let mut referrers: BTreeMap<&AssemblyName, Vec<AssemblyName>> = BTreeMap::new();
-            for assembly in &all {
-                for reference in &assembly.references {
-                    referrers.entry(reference).or_default().push(assembly.name.clone());
-                }
-            }
-            if let Some(name) = name
-                && !known.contains(name)
-            {
-                return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
-            }
-            for found in known.iter().filter(|found| name.is_none_or(|name| name == *found)) {
+            let wanted = match name {
+                Some(name) => vec![name.clone()],
+                None => store.assembly_names().await?,
+            };
+            for found in &wanted {
                 if let Some(snapshot) = store.load(found).await? {
                     let holder = store.holder(found).await?;
                     let mut view = AssemblyView::new(snapshot, holder.as_ref());
-                    view.referenced_by = referrers.remove(found).unwrap_or_default();
+                    view.referenced_by = store.referrers(found).await?;
                     assemblies.push(view);
                 }
+            }
+            if let Some(name) = name.filter(|_| assemblies.is_empty()) {
+                let known = store.assembly_names().await?;
+                return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
             }
         }
         Ok(StatusView { version: 1, assemblies })
@@ -192,7 +213,7 @@ impl Windlass {
     /// When the store can't be read.
     pub async fn assemblies(&self) -> Result<Vec<AssemblyName>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
-        Ok(store.assemblies().await?.into_iter().map(|assembly| assembly.name).collect())
+        Ok(store.assembly_names().await?)
     }
 
     /// Returns the names of an assembly's parts, as they were declared.
@@ -202,9 +223,8 @@ impl Windlass {
     /// When there is no such assembly, or the store can't be read.
     pub async fn parts(&self, name: &AssemblyName) -> Result<Vec<ElementName>, Error> {
         let store = self.store_of(name).await?;
-        let all = store.assemblies().await?;
-        let Some(assembly) = all.iter().find(|assembly| assembly.name == *name) else {
-            let known = all.iter().map(|assembly| assembly.name.clone()).collect();
+        let Some(assembly) = store.assembly(name).await? else {
+            let known = store.assembly_names().await?;
             return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
         };
         // The first is the assembly itself.
@@ -257,7 +277,12 @@ impl AssemblyView {
             created: snapshot.assembly.created,
             process: snapshot.processes.last().map(|process| ProcessView::new(process, holder)),
             undecided: undecided
-                .map(|call| UndecidedView { element: call.element.clone(), action: call.action.to_string() })
+                .map(|call| UndecidedView {
+                    element: call.element.clone(),
+                    action: call.action.to_string(),
+                    relationship: call.pair.as_ref().map(|pair| pair.relationship.to_string()),
+                    pair: call.pair.as_ref().map(PairView::new),
+                })
                 .collect(),
             relationships: relationships(&snapshot),
             referenced_by: Vec::new(),
@@ -315,19 +340,51 @@ impl ProcessView {
 fn relationships(snapshot: &Snapshot) -> Vec<RelationshipView> {
     let declared = snapshot.assembly.topology.relationships().iter();
     let with_operations = declared.filter(|r| !r.create.is_empty() || !r.cease.is_empty());
-    let view = |relationship: &windlass_model::Relationship| RelationshipView {
-        name: relationship.name.to_string(),
-        made: snapshot
-            .pairs
-            .values()
-            .filter(|p| {
-                p.created
-                    && p.key.relationship == relationship.name
-                    && p.key.assembly == relationship.assembly
-            })
-            .count(),
+    with_operations.map(|relationship| RelationshipView::new(snapshot, relationship)).collect()
+}
+
+impl RelationshipView {
+    fn new(snapshot: &Snapshot, relationship: &Relationship) -> Self {
+        let own = snapshot.pairs.values().filter(|pair| {
+            pair.key.relationship == relationship.name && pair.key.assembly == relationship.assembly
+        });
+        let own: Vec<&PairRecord> = own.filter(|pair| pair.is_there()).collect();
+        let of = |is: fn(&PairRecord) -> bool| -> Vec<PairView> {
+            own.iter().filter(|pair| is(pair)).map(|pair| PairView::new(&pair.key)).collect()
+        };
+        Self {
+            name: relationship.name.to_string(),
+            made: own.iter().filter(|pair| pair.created && !pair.is_half_ended()).count(),
+            half_made: of(PairRecord::is_half_made),
+            half_ended: of(PairRecord::is_half_ended),
+            missing: missing(snapshot, relationship, &own),
+        }
+    }
+}
+
+/// Returns the nodes that have come as far as a relationship between them asks for, and that are not related.
+fn missing(snapshot: &Snapshot, relationship: &Relationship, there: &[&PairRecord]) -> Vec<PairView> {
+    if snapshot.assembly.goal == State::Absent {
+        return Vec::new();
+    }
+    let topology = &snapshot.assembly.topology;
+    let has_come = |node: &Element, least: State| {
+        let state =
+            |leaf: &&Element| snapshot.elements.get(&leaf.name).and_then(|record| record.state.rank());
+        node.kind == ElementKind::Reference
+            || topology.leaves(&node.name).iter().all(|leaf| state(leaf) >= least.rank())
     };
-    with_operations.map(view).collect()
+    let ready = |ends: &[Endpoint], least: State| -> Vec<ElementName> {
+        let nodes = ends.iter().flat_map(|end| topology.nodes(&end.element));
+        nodes.filter(|node| has_come(node, least)).map(|node| node.name.clone()).collect()
+    };
+    let sources = ready(&relationship.sources, relationship.source_state);
+    let targets = ready(&relationship.targets, relationship.target_state);
+    let there: HashSet<(&ElementName, &ElementName)> =
+        there.iter().map(|pair| (&pair.key.source, &pair.key.target)).collect();
+    let all = targets.iter().flat_map(|target| sources.iter().map(move |source| (source, target)));
+    let missing = all.filter(|pair| !there.contains(pair));
+    missing.map(|(source, target)| PairView { source: source.clone(), target: target.clone() }).collect()
 }
 
 impl ElementView {

@@ -1,21 +1,19 @@
 //! Files in and out, and what templates may use.
 
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use windlass::model::clock::{Clock, SystemClock};
-use windlass::source::Source;
+use windlass::source::{Source, files};
 use windlass_spiff::value::{Map, Node};
-use windlass_spiff::{Engine, Features, Outside, yaml};
+use windlass_spiff::{Engine, Features, Outside, define, yaml};
 
 use super::Stop;
 use super::args::AccessArgs;
-use super::define::define;
 use super::fetch;
-use crate::command::{environment, environment_all};
+use crate::command::{environment, environment_all, larger, max_size};
 
 /// Files, of which standard input can be read once.
 #[derive(Debug, Default)]
@@ -27,31 +25,31 @@ impl Inputs {
     fn text(&mut self, what: &str, file: &str) -> Result<String, Stop> {
         let unreadable =
             |error: &dyn std::fmt::Display| Stop::input(format!("error reading {what} [{file}]: {error}"));
-        let mut bytes = Vec::new();
-        if file == "-" {
+        let bytes = if file == "-" {
             if std::mem::replace(&mut self.stdin_taken, true) {
                 return Err(Stop::input("stdin cannot be used twice"));
             }
-            std::io::stdin().read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+            files::read_from(std::io::stdin(), max_size())
         } else {
-            bytes = std::fs::read(file).map_err(|error| match error.kind() {
-                ErrorKind::NotFound => unreadable(&format!("open {file}: no such file or directory")),
-                _ => unreadable(&error),
-            })?;
-        }
+            files::read(Path::new(file), max_size())
+        };
+        let bytes = bytes.map_err(|error| match error {
+            error if error.is_missing() => unreadable(&format!("open {file}: no such file or directory")),
+            error => unreadable(&format!("{error}{}", larger(&error))),
+        })?;
         String::from_utf8(bytes).map_err(|error| unreadable(&error))
     }
 
     /// The documents of a file. `what` it is, for messages.
     pub(super) fn documents(&mut self, what: &str, file: &str) -> Result<Vec<Node>, Stop> {
-        let source = Source::new(file, self.text(what, file)?);
+        let source = Source::with_limit(file, self.text(what, file)?, max_size());
         yaml::read_documents(&source)
             .map_err(|error| Stop::input(format!("error parsing {what} [{file}]: {error}")))
     }
 
     /// The only document of a file.
     pub(super) fn document(&mut self, what: &str, file: &str) -> Result<Node, Stop> {
-        let source = Source::new(file, self.text(what, file)?);
+        let source = Source::with_limit(file, self.text(what, file)?, max_size());
         yaml::read_document(&source)
             .map_err(|error| Stop::input(format!("error parsing {what} [{file}]: {error}")))
     }
@@ -69,7 +67,8 @@ impl Inputs {
         };
         for definition in definitions {
             // As the original, which ends with 1 here.
-            define(&mut map, definition).map_err(Stop::Failed)?;
+            define(&mut map, definition)
+                .map_err(|error| Stop::Failed(format!("error in value definitions (-D): {error}")))?;
         }
         Ok(map)
     }
@@ -134,8 +133,6 @@ pub(super) fn keep_state(file: &Path, state: &Node, json: bool) -> Result<(), St
     } else {
         yaml::to_yaml(state)
     };
-    let next = file.with_extension("new");
-    std::fs::write(&next, text)
-        .and_then(|()| std::fs::rename(&next, file))
+    windlass::project::output::write(file, text.as_bytes(), 0o666)
         .map_err(|error| Stop::Failed(format!("cannot write state file \"{}\": {error}", file.display())))
 }

@@ -1,7 +1,6 @@
 //! `windlass spiff`: the template language by itself.
 
 mod args;
-mod define;
 mod fetch;
 mod inputs;
 
@@ -10,14 +9,14 @@ use std::process::ExitCode;
 
 use windlass_spiff::syntax::{Place, parse};
 use windlass_spiff::value::{Map, Node, Value};
-use windlass_spiff::{Preserve, Processed, Session, SpiffError, TraceStep, diff, yaml};
+use windlass_spiff::{Output, OutputError, Preserve, Session, SpiffError, TraceStep, diff, yaml};
 
 pub(crate) use args::SpiffArgs;
 use args::{ConvertArgs, DiffArgs, EvalArgs, MergeArgs, ParseArgs, SpiffCommand};
 use inputs::{Inputs, engine};
 
 use crate::exit;
-use crate::output::{print, say, tell};
+use crate::output::{print_document, say, tell};
 
 /// What ends a command: wrong input, or a template without result.
 enum Stop {
@@ -100,29 +99,35 @@ fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
             stubs.push(inputs.document("state", state)?);
         }
     }
-    let session = engine.session();
-    let prepared = session.prepare(&stubs).map_err(|error| traced(&session, &error, args))?;
-    let mut results = Vec::new();
-    for template in &templates {
+    let session = if templates.len() > 1 { engine.stream() } else { engine.session() };
+    let prepared = session.prepare(&stubs).map_err(|error| traced(&session, &error, None, args))?;
+    let (output, mut results) = (output(args), Vec::new());
+    for (at, template) in templates.iter().enumerate() {
         if matches!(template.value(), Value::Null) {
             // A document of nothing is not processed, and printed as nothing.
             results.push(None);
             continue;
         }
-        let processed = session.apply(template, &prepared).map_err(|error| traced(&session, &error, args))?;
+        let number = (templates.len() > 1).then_some(at + 1);
+        let processed =
+            session.apply(template, &prepared).map_err(|error| traced(&session, &error, number, args))?;
         if let Some(state) = &args.state {
             inputs::keep_state(Path::new(state), processed.state(), args.json)?;
         }
-        results.extend(chosen(&processed, args)?.into_iter().map(Some));
+        let chosen = output.choose(&session, processed.node()).map_err(|error| unprinted(&error))?;
+        results.extend(chosen.into_iter().map(Some));
     }
     show_trace(&session.steps(), args);
-    write(&results, args.json)
+    write(&results, &output)
 }
 
 /// A failure, after the trace that was asked for.
-fn traced(session: &Session, error: &SpiffError, args: &MergeArgs) -> Stop {
+fn traced(session: &Session, error: &SpiffError, document: Option<usize>, args: &MergeArgs) -> Stop {
     show_trace(&session.steps(), args);
-    failed("error generating manifest", error)
+    match document {
+        Some(number) => failed(&format!("error generating manifest (document {number})"), error),
+        None => failed("error generating manifest", error),
+    }
 }
 
 fn show_trace(steps: &[TraceStep], args: &MergeArgs) {
@@ -136,53 +141,29 @@ fn show_trace(steps: &[TraceStep], args: &MergeArgs) {
     }
 }
 
-/// The parts of a result that were asked for.
-fn chosen(processed: &Processed, args: &MergeArgs) -> Result<Vec<Node>, Stop> {
-    let mut node = processed.node().clone();
-    if let Some(expression) = &args.evaluate {
-        node = engine(&args.access)?
-            .evaluate(expression, &node)
-            .map_err(|error| failed("error evaluating expression", &error))?;
-    }
-    if let Some(path) = &args.path {
-        node = at(&node, path)?;
-    }
-    if !args.select.is_empty() {
-        let mut map = Map::new();
-        for path in &args.select {
-            let name = path.rsplit('.').next().unwrap_or(path);
-            map.insert(name.into(), at(&node, path)?);
-        }
-        node = Node::new(Value::from(map));
-    }
-    match node.value() {
-        Value::List(list) if args.split => Ok(list.to_vec()),
-        _ => Ok(vec![node]),
+/// What of each result is printed, and how.
+fn output(args: &MergeArgs) -> Output {
+    Output {
+        path: args.path.clone(),
+        evaluate: args.evaluate.clone(),
+        select: args.select.clone(),
+        split: args.split,
+        json: args.json,
     }
 }
 
-fn at(node: &Node, path: &str) -> Result<Node, Stop> {
-    node.at(path).ok_or_else(|| Stop::Failed(format!("path \"{path}\" not found")))
+fn unprinted(error: &OutputError) -> Stop {
+    match error {
+        OutputError::Expression { expression, error } => {
+            failed(&format!("expression \"{expression}\" failed"), error)
+        }
+        error => Stop::Failed(error.to_string()),
+    }
 }
 
-/// Prints documents; one of nothing is its first line only.
-fn write(results: &[Option<Node>], json: bool) -> Result<ExitCode, Stop> {
-    for node in results {
-        let Some(node) = node else {
-            if !json {
-                say!("---");
-            }
-            continue;
-        };
-        if json {
-            say!("{}", yaml::to_json(node.value()).map_err(|error| Stop::Failed(error.to_string()))?);
-            continue;
-        }
-        if results.len() > 1 {
-            say!("---");
-        }
-        print(&yaml::to_yaml(node));
-    }
+/// Prints documents.
+fn write(results: &[Option<Node>], output: &Output) -> Result<ExitCode, Stop> {
+    print_document(&output.print(results).map_err(|error| unprinted(&error))?);
     Ok(exit::DONE)
 }
 
@@ -199,7 +180,7 @@ fn eval(args: &EvalArgs) -> Result<ExitCode, Stop> {
     let node = engine
         .evaluate(&args.expression, &document)
         .map_err(|error| failed("error evaluating expression", &error))?;
-    write(&[Some(node)], args.json)
+    write(&[Some(node)], &Output { json: args.json, ..Output::default() })
 }
 
 fn parse_expression(args: &ParseArgs) -> Result<ExitCode, Stop> {
@@ -212,7 +193,7 @@ fn convert(args: &ConvertArgs) -> Result<ExitCode, Stop> {
     let mut results = Vec::new();
     for node in Inputs::default().documents("document", &args.file)? {
         let node = match &args.path {
-            Some(path) => at(&node, path)?,
+            Some(path) => node.at(path).ok_or_else(|| unprinted(&OutputError::NotFound(path.clone())))?,
             None => node,
         };
         match node.value() {
@@ -220,7 +201,7 @@ fn convert(args: &ConvertArgs) -> Result<ExitCode, Stop> {
             _ => results.push(Some(node)),
         }
     }
-    write(&results, args.json)
+    write(&results, &Output { json: args.json, ..Output::default() })
 }
 
 fn compare(args: &DiffArgs) -> Result<ExitCode, Stop> {

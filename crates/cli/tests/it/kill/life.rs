@@ -74,7 +74,7 @@ pub(crate) fn wanted(usual: u32) -> u32 {
     given("WINDLASS_TEST_KILLS").and_then(|kills| kills.try_into().ok()).unwrap_or(usual)
 }
 
-fn given(name: &str) -> Option<u64> {
+pub(crate) fn given(name: &str) -> Option<u64> {
     #[expect(clippy::disallowed_methods, reason = "how a test is run is no setting of the program")]
     std::env::var(name).ok()?.parse().ok()
 }

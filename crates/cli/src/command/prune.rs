@@ -1,0 +1,52 @@
+//! `windlass prune`.
+
+use std::process::ExitCode;
+
+use windlass::model::retention::Retention;
+use windlass::prune::PruneView;
+
+use super::{fail, open, plural, print_json};
+use crate::args::{Format, PruneArgs};
+use crate::exit;
+use crate::output::{STRONG, say, styled, tell};
+
+pub(crate) async fn run(args: PruneArgs) -> ExitCode {
+    let windlass = match open(None, None, "prune") {
+        Ok(windlass) => windlass,
+        Err(error) => return fail(&error),
+    };
+    let usual = windlass.retention();
+    let keep = Retention { keep: args.keep.unwrap_or(usual.keep), older: args.older.unwrap_or(usual.older) };
+    match windlass.prune(args.name.as_ref(), keep, args.dry_run).await {
+        Ok(view) if args.print.format == Format::Json => print_json(&view),
+        Ok(view) => print(&view),
+        Err(error) => fail(&error),
+    }
+}
+
+fn print(view: &PruneView) -> ExitCode {
+    let verb = if view.dry_run { "would remove" } else { "removed" };
+    for pruned in &view.assemblies {
+        let what: Vec<String> = [(pruned.processes.len(), "process"), (pruned.versions.len(), "version")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| match (count, what) {
+                (1, what) => format!("1 {what}"),
+                (count, "process") => format!("{count} processes"),
+                (count, what) => plural(count, what),
+            })
+            .collect();
+        say!("{}: {verb} {}", styled(STRONG, &pruned.name), what.join(" and "));
+    }
+    if view.assemblies.is_empty() {
+        say!(
+            "nothing to prune: the newest {} and all that is younger than {} is kept",
+            view.keep,
+            view.older
+        );
+    }
+    for held in &view.held {
+        tell!("warning: `{}` is held by {}; prune it again when that has ended", held.name, held.by);
+    }
+    exit::DONE
+}

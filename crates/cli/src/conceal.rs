@@ -1,0 +1,252 @@
+//! Lines of descriptors without the secrets that stand in them.
+//!
+//! A value of a sensitive property has no place in a descriptor, and stands there all the same: as a default, for a test. A
+//! message that draws its line must not carry it into the log of a build.
+
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use windlass::check::CheckView;
+use windlass::project::secret::names_a_secret;
+use windlass::secret::Redactor;
+use windlass::source::{
+    Diagnostic, Diagnostics, Fix, Kind, Label, LoadOptions, Mapping, Node, Source, load_one,
+};
+
+/// The keys of a property that don't hold its value. Every other one may be a misspelt `value` or `default`.
+const NO_VALUES: [&str; 5] = ["type", "description", "required", "read-only", "sensitive"];
+
+/// The largest text that is read once more to know its values; of a larger one all values are stars.
+const LARGEST: usize = 1 << 20;
+
+/// The shortest word that is masked in a message.
+const SHORTEST_WORD: usize = 4;
+
+/// What of a source must not be seen.
+#[derive(Default)]
+pub(crate) struct Concealed {
+    ranges: Vec<Range<usize>>,
+}
+
+impl Concealed {
+    /// Finds the values of sensitive properties. Where the text can't be read, these are all values.
+    pub(crate) fn of(source: &Arc<Source>) -> Self {
+        let text = source.text();
+        if !mentions_a_secret(text) {
+            return Self::default();
+        }
+        let mut ranges = Vec::new();
+        let loaded = (text.len() <= LARGEST).then(|| load_one(source, &LoadOptions::default()));
+        let root = loaded.filter(|loaded| !loaded.diagnostics.has_errors()).and_then(|loaded| loaded.root);
+        match &root {
+            Some(root) => below(root, false, &mut ranges),
+            None => ranges = after_colons(text),
+        }
+        ranges.retain(|range| !range.is_empty());
+        Self { ranges }
+    }
+
+    /// Returns a part of the text with a star in the place of each byte that must not be seen. Every other byte stays where
+    /// it is.
+    pub(crate) fn masked(&self, text: &str, part: Range<usize>) -> String {
+        let mut bytes = text.as_bytes()[part.clone()].to_vec();
+        for range in &self.ranges {
+            let (start, end) = (range.start.max(part.start), range.end.min(part.end));
+            if start >= end {
+                continue;
+            }
+            for byte in &mut bytes[start - part.start..end - part.start] {
+                if !matches!(byte, b'\n' | b'\r') {
+                    *byte = b'*';
+                }
+            }
+        }
+        // Ranges and lines begin and end with characters, so what is left of a text is text.
+        String::from_utf8(bytes).unwrap_or_default()
+    }
+
+    /// Returns the words of concealed values on the lines of a place.
+    fn words<'a>(&'a self, label: &'a Label) -> impl Iterator<Item = &'a str> {
+        let (text, at) = (label.place.source().text(), label.place.span().range());
+        let start = text[..at.start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[at.end.min(text.len())..].find('\n').map_or(text.len(), |found| at.end + found);
+        let near = self.ranges.iter().filter(move |range| range.start < end && range.end > start);
+        let words = near
+            .flat_map(|range| text[range.clone()].split(|c: char| c.is_whitespace() || "\"'`".contains(c)));
+        // A message may quote a word without the marks around it: `hunter2` of `hunter2:`.
+        let plain = |word: &'a str| word.trim_matches(|c: char| c.is_ascii_punctuation());
+        words.flat_map(move |word| [word, plain(word)]).filter(|word| word.len() >= SHORTEST_WORD)
+    }
+
+    /// Tells whether there is nothing to conceal.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+}
+
+/// The sources that were quoted, each with what of it must not be seen.
+#[derive(Default)]
+pub(crate) struct Seen(Vec<(Arc<Source>, Rc<Concealed>)>);
+
+impl Seen {
+    /// Returns what must not be seen of a source.
+    pub(crate) fn concealed(&mut self, source: &Arc<Source>) -> Rc<Concealed> {
+        if let Some((_, known)) = self.0.iter().find(|(known, _)| Arc::ptr_eq(known, source)) {
+            return known.clone();
+        }
+        let concealed = Rc::new(Concealed::of(source));
+        self.0.push((source.clone(), concealed.clone()));
+        concealed
+    }
+
+    /// Masks the concealed words on the lines of some places in what is said of them.
+    fn redactor<'a>(&mut self, labels: impl IntoIterator<Item = &'a Label>) -> Option<Redactor> {
+        let near: Vec<(Rc<Concealed>, &Label)> = labels
+            .into_iter()
+            .map(|label| (self.concealed(label.place.source()), label))
+            .filter(|(concealed, _)| !concealed.is_empty())
+            .collect();
+        let words: Vec<&str> = near.iter().flat_map(|(concealed, label)| concealed.words(label)).collect();
+        (!words.is_empty()).then(|| Redactor::new(words))
+    }
+
+    /// Returns a diagnostic without the secrets that stand on its lines. A repair that would write one is left out.
+    pub(crate) fn without_secrets(&mut self, diagnostic: &Diagnostic) -> Diagnostic {
+        let mut diagnostic = diagnostic.clone();
+        let labels = diagnostic.primary.iter().chain(&diagnostic.related);
+        let Some(redactor) = self.redactor(labels) else { return diagnostic };
+        diagnostic.message = redactor.mask_str(&diagnostic.message);
+        diagnostic.help = diagnostic.help.map(|help| redactor.mask_str(&help));
+        for label in diagnostic.primary.iter_mut().chain(&mut diagnostic.related) {
+            label.text = redactor.mask_str(&label.text);
+        }
+        let writes_a_secret =
+            |fix: &Fix| fix.edits.iter().any(|edit| redactor.mask_str(&edit.replacement) != edit.replacement);
+        diagnostic.fixes.retain(|fix| !writes_a_secret(fix));
+        for fix in &mut diagnostic.fixes {
+            fix.description = redactor.mask_str(&fix.description);
+        }
+        diagnostic
+    }
+
+    /// Returns all that a check has found without the secrets on the lines that it is about.
+    pub(crate) fn checked(&mut self, view: &CheckView) -> CheckView {
+        let mut view = view.clone();
+        let found: Vec<Diagnostic> =
+            view.diagnostics.iter().map(|found| self.without_secrets(found)).collect();
+        view.diagnostics = Diagnostics::from(found);
+        for fix in view.repaired.iter_mut().flat_map(|file| &mut file.fixes) {
+            let label = Label { place: fix.place.clone(), text: String::new() };
+            if let Some(redactor) = self.redactor([&label]) {
+                fix.description = redactor.mask_str(&fix.description);
+            }
+        }
+        view
+    }
+}
+
+/// Looks for the words by which a property is a secret.
+fn mentions_a_secret(text: &str) -> bool {
+    text.contains("sensitive") || text.lines().any(names_a_secret)
+}
+
+/// Collects the values below a node; `is_secret` is what the name of the property says.
+fn below(node: &Node, is_secret: bool, ranges: &mut Vec<Range<usize>>) {
+    match node.kind() {
+        Kind::Scalar(_) => {}
+        Kind::Sequence(items) => items.iter().for_each(|item| below(item, false, ranges)),
+        Kind::Mapping(mapping) => {
+            let is_secret = is_secret || declares_a_secret(mapping);
+            for entry in mapping {
+                let key = entry.key.text();
+                let named = names_a_secret(key);
+                let is_plain = matches!(entry.value.kind(), Kind::Scalar(_));
+                if (is_secret && !NO_VALUES.contains(&key)) || (named && is_plain) {
+                    ranges.push(entry.value.span().range());
+                } else {
+                    below(&entry.value, named, ranges);
+                }
+            }
+        }
+    }
+}
+
+fn declares_a_secret(mapping: &Mapping) -> bool {
+    let says = |key: &str, wanted: &str| {
+        mapping.get(key).and_then(Node::as_str).is_some_and(|found| found.eq_ignore_ascii_case(wanted))
+    };
+    says("type", "password") || says("sensitive", "true")
+}
+
+/// Returns all that stands behind the first colon of a line, and lines without one.
+fn after_colons(text: &str) -> Vec<Range<usize>> {
+    let mut at = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let start = at;
+        at += line.len();
+        let end = start + line.trim_end().len();
+        let value = line.find(':').map_or(line.len() - line.trim_start().len(), |colon| colon + 1);
+        let blank = line[value..].len() - line[value..].trim_start().len();
+        (start + value + blank).min(end)..end
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass::source::{Span, codes};
+
+    use super::*;
+
+    fn masked(text: &str) -> String {
+        let source = Source::new("a.yaml", text);
+        Concealed::of(&source).masked(source.text(), 0..text.len())
+    }
+
+    #[test]
+    fn values_of_secrets_are_masked_and_no_others() {
+        for (text, shown) in [
+            (
+                "a: {type: password, defualt: hunter, required: true}\n",
+                "a: {type: password, defualt: ******, required: true}\n",
+            ),
+            ("name: a\nport: {default: 80}\n", "name: a\nport: {default: 80}\n"),
+            ("a: {type: password, default: hunté}\n", "a: {type: password, default: ******}\n"),
+            ("a: {sensitive: true, value: |\n  x\n  y\n  }\n", "**"),
+            ("db_password: hunter2\nport: 80\n", "db_password: *******\nport: 80\n"),
+            (
+                "db: {password: {value: 'hunter2', required: true}}\n",
+                "db: {password: {value: *********, required: true}}\n",
+            ),
+            ("password: {type: string}\n", "password: {type: string}\n"),
+            ("password: @hunter2\n  x\nport: 80\n", "password: ********\n  *\nport: **\n"),
+        ] {
+            let found = masked(text);
+            assert!(found == shown || (shown == "**" && !found.contains('x')), "{text}: {found}");
+            assert_eq!(found.len(), text.len());
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_a_line_is_masked() {
+        let source = Source::new("a.yaml", "port: hunter2\npassword: hunter2: x\n");
+        let at = |start, end| source.place(Span::new(start, end));
+        let quote = Fix::replace("quote `hunter2: x`", Span::new(24, 34), "'hunter2: x'");
+        let rename = Fix::replace("write `secret` for `hunter2`", Span::new(14, 22), "secret");
+        let found = Diagnostic::error(codes::SYNTAX, "colon inside the text `hunter2: x`")
+            .at(at(24, 31))
+            .label("`hunter2`")
+            .help("quote hunter2")
+            .fix(quote)
+            .fix(rename);
+        let shown = Seen::default().without_secrets(&found);
+        assert_eq!(shown.message, "colon inside the text `*** x`");
+        assert_eq!(shown.fixes.len(), 1);
+        let json = serde_json::to_string(&shown).unwrap();
+        assert!(!json.contains("hunter2"), "{json}");
+        let elsewhere = Diagnostic::error(codes::SYNTAX, "not `hunter2`").at(at(6, 13));
+        let related = elsewhere.related(at(24, 31), "here");
+        assert_eq!(Seen::default().without_secrets(&related).message, "not `***`");
+    }
+}

@@ -1,0 +1,155 @@
+//! What runs beside the watch: each intent and each look in a task of its own, which sends messages back.
+//!
+//! So a store or a driver that is slow to answer one of them, or the watch itself, holds up nobody else: the lease of each
+//! intent is renewed and its jobs are seen to by its own task.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use windlass_engine::monitor::Sample;
+use windlass_engine::{Ask, Ended, Engine, EngineError, Stale, Stop};
+use windlass_model::AssemblyName;
+use windlass_store::Holder;
+
+use super::roster::Reads;
+use super::{Notice, measured};
+use crate::view::plan::DriftView;
+
+/// How many messages of tasks may wait for the watch.
+const QUEUE: usize = 64;
+/// How many assemblies are looked at at once.
+const LOOKS: usize = 8;
+
+/// What a task has to say.
+pub(super) enum Message {
+    /// Something to be told.
+    Tell(Notice),
+    /// An intent has ended.
+    Ended {
+        assembly: AssemblyName,
+        /// How; nothing of one that found nothing to do.
+        notice: Option<Notice>,
+    },
+    /// An assembly was looked at.
+    Looked {
+        assembly: AssemblyName,
+        /// The watch that it was for.
+        watch: u64,
+        seen: Result<Looked, EngineError>,
+    },
+}
+
+/// What a look at the parts of an assembly has brought.
+pub(super) struct Looked {
+    /// What policies count.
+    pub(super) samples: Vec<Result<Sample, String>>,
+    /// How the parts are that no policy heals.
+    pub(super) others: Vec<DriftView>,
+}
+
+/// The tasks. They end with it.
+pub(super) struct Work {
+    pub(super) context: Context,
+    tasks: JoinSet<()>,
+    looks: Arc<Semaphore>,
+}
+
+/// What each task works with.
+#[derive(Clone)]
+pub(super) struct Context {
+    pub(super) engine: Engine,
+    pub(super) holder: Holder,
+    pub(super) stop: Stop,
+    messages: mpsc::Sender<Message>,
+}
+
+impl Context {
+    /// Begins an intent and sees it through.
+    pub(super) async fn carry_out(&self, assembly: &AssemblyName, ask: Ask) -> Result<Ended, EngineError> {
+        let prepared = Box::pin(self.engine.prepare(assembly, ask, &self.holder, &self.stop)).await?;
+        prepared.run(&self.stop).await
+    }
+
+    pub(super) async fn tell(&self, notice: Notice) {
+        self.send(Message::Tell(notice)).await;
+    }
+
+    async fn send(&self, message: Message) {
+        // Nobody to hear it means that the watch is over.
+        let _ = self.messages.send(message).await;
+    }
+}
+
+impl Work {
+    pub(super) fn new(engine: Engine, holder: Holder, stop: Stop) -> (Self, mpsc::Receiver<Message>) {
+        let (messages, received) = mpsc::channel(QUEUE);
+        let context = Context { engine, holder, stop, messages };
+        (Self { context, tasks: JoinSet::new(), looks: Arc::new(Semaphore::new(LOOKS)) }, received)
+    }
+
+    /// Runs an intent. It tells how it ended; one that found nothing to do tells nothing.
+    pub(super) fn intent(
+        &mut self,
+        assembly: AssemblyName,
+        what: String,
+        intent: impl Future<Output = Result<Option<Ended>, EngineError>> + Send + 'static,
+    ) {
+        let context = self.context.clone();
+        self.spawn(async move {
+            let whole = AssertUnwindSafe(seen_through(&context, &assembly, intent)).catch_unwind();
+            let refused = |why| Notice::Refused { assembly: assembly.clone(), what: what.clone(), why };
+            let notice = match whole.await {
+                Ok(Ok(ended)) => ended.map(|ended| Notice::Ended {
+                    assembly: assembly.clone(),
+                    process: ended.process.id,
+                    status: ended.process.status,
+                }),
+                Ok(Err(error)) => Some(refused(error.to_string())),
+                Err(_) => Some(refused("windlass panicked; please report this as a bug".to_owned())),
+            };
+            context.send(Message::Ended { assembly, notice }).await;
+        });
+    }
+
+    /// Looks how the parts of an assembly are.
+    pub(super) fn look(&mut self, assembly: AssemblyName, watch: u64, reads: Reads) {
+        let (context, looks) = (self.context.clone(), self.looks.clone());
+        self.spawn(async move {
+            let looked = async {
+                let _turn = looks.acquire().await;
+                let seen = context.engine.look_until(&assembly, &context.stop).await?;
+                Ok(measured(&seen, &reads))
+            };
+            let seen = match AssertUnwindSafe(looked).catch_unwind().await {
+                Ok(seen) => seen,
+                Err(_) => Ok(Looked { samples: Vec::new(), others: Vec::new() }),
+            };
+            context.send(Message::Looked { assembly, watch, seen }).await;
+        });
+    }
+
+    fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        while self.tasks.try_join_next().is_some() {}
+        self.tasks.spawn(task);
+    }
+}
+
+/// Sees an intent through, and goes on with it until all parts have the values that there are.
+async fn seen_through(
+    context: &Context,
+    assembly: &AssemblyName,
+    intent: impl Future<Output = Result<Option<Ended>, EngineError>>,
+) -> Result<Option<Ended>, EngineError> {
+    let mut ended = intent.await?;
+    let mut left = Stale::default();
+    while let Some(before) = &ended
+        && before.goes_on(&left)
+    {
+        left.clone_from(&before.stale);
+        ended = Some(context.carry_out(assembly, Ask::Retry { assume: None }).await?);
+    }
+    Ok(ended)
+}

@@ -1,0 +1,216 @@
+//! Notes of the container engines that may have jobs of a project.
+//!
+//! A process notes down which engine it is about to use, as which client, before the first job is there, and removes the
+//! note when it parts with the engine and has left nothing there. So a command asks only those engines on which something
+//! may be: of processes that were killed, of jobs that were left to finish, and of processes that are at work.
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use windlass_source::files::{self, MAX_SIZE};
+
+/// The folder with the notes, one file a client.
+const FOLDER: &str = "clients";
+
+/// The file that a version before had instead: one engine a line, never removed.
+const FORMER: &str = "engines";
+
+/// How often it is tried to make a note while others tidy up.
+const TRIES: u32 = 10;
+
+/// The notes of a project.
+#[derive(Debug, Clone)]
+pub(crate) struct Notes {
+    folder: PathBuf,
+    former: PathBuf,
+}
+
+/// A note of this process, locked as long as it is held.
+#[derive(Debug)]
+pub(crate) struct Note {
+    path: PathBuf,
+    _lock: File,
+}
+
+/// A note that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Noted {
+    /// The engine, as locations name it.
+    pub(crate) engine: String,
+    /// The client; `None` where a version before has not noted it.
+    pub(crate) client: Option<String>,
+}
+
+impl Notes {
+    pub(crate) fn new(state: &Path) -> Self {
+        Self { folder: state.join(FOLDER), former: state.join(FORMER) }
+    }
+
+    /// Returns the folder, for people.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Notes that a client uses an engine.
+    pub(crate) fn add(&self, engine: &str, client: &str) -> io::Result<Note> {
+        for _ in 1..TRIES {
+            match self.try_to_add(engine, client) {
+                // Somebody has tidied up at this very moment.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                added => return added,
+            }
+        }
+        self.try_to_add(engine, client)
+    }
+
+    fn try_to_add(&self, engine: &str, client: &str) -> io::Result<Note> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let path = self.folder.join(client);
+        // Locked before it has its name: one that nobody holds is a dead client's.
+        let fresh = self.folder.join(format!(".{client}"));
+        let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
+        file.lock()?;
+        file.write_all(engine.as_bytes())?;
+        fs::rename(&fresh, &path)?;
+        Ok(Note { path, _lock: file })
+    }
+
+    /// Lists all notes, those of a version before first.
+    pub(crate) fn all(&self) -> io::Result<Vec<Noted>> {
+        let mut all: Vec<Noted> = self.former()?;
+        for client in self.clients()? {
+            let engine = match files::read_text(&self.folder.join(&client), MAX_SIZE) {
+                Ok(engine) => engine,
+                // Its client has just parted with the engine.
+                Err(error) if error.is_missing() => continue,
+                Err(error) => return Err(error.into()),
+            };
+            all.push(Noted { engine, client: Some(client) });
+        }
+        Ok(all)
+    }
+
+    fn clients(&self) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        let mut names: Vec<String> = names.filter_map(io::Result::transpose).collect::<io::Result<_>>()?;
+        names.retain(|name| !name.starts_with('.'));
+        names.sort();
+        Ok(names)
+    }
+
+    fn former(&self) -> io::Result<Vec<Noted>> {
+        let text = match files::read_text(&self.former, MAX_SIZE) {
+            Ok(text) => text,
+            Err(error) if error.is_missing() => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        };
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        Ok(lines.map(|line| Noted { engine: line.to_owned(), client: None }).collect())
+    }
+
+    /// Removes a note of a client that is dead and has left nothing. That of one that lives stays.
+    pub(crate) fn remove(&self, noted: &Noted) -> io::Result<()> {
+        if let Some(client) = &noted.client {
+            return remove_unlocked(&self.folder.join(client));
+        }
+        let rest: Vec<String> =
+            self.former()?.into_iter().map(|it| it.engine).filter(|it| *it != noted.engine).collect();
+        if rest.is_empty() {
+            return if_there(fs::remove_file(&self.former));
+        }
+        let fresh = self.former.with_extension("new");
+        fs::write(&fresh, rest.join("\n") + "\n")?;
+        fs::rename(fresh, &self.former)
+    }
+
+    /// Removes what a client has left that was killed while it wrote its note, and the folder if it is empty.
+    pub(crate) fn tidy(&self) -> io::Result<()> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                remove_unlocked(&entry.path())?;
+            }
+        }
+        let _in_use = fs::remove_dir(&self.folder);
+        Ok(())
+    }
+}
+
+impl Note {
+    /// Removes it: nothing is left on the engine.
+    pub(crate) fn remove(self) -> io::Result<()> {
+        if_there(fs::remove_file(&self.path))
+    }
+}
+
+fn remove_unlocked(path: &Path) -> io::Result<()> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        file => file?,
+    };
+    match file.try_lock() {
+        Ok(()) => if_there(fs::remove_file(path)),
+        Err(TryLockError::WouldBlock) => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn if_there(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noted(engine: &str, client: Option<&str>) -> Noted {
+        Noted { engine: engine.to_owned(), client: client.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_note_stays_until_its_client_has_parted() {
+        let dir = tempfile::tempdir().unwrap();
+        let notes = Notes::new(dir.path());
+        assert_eq!(notes.all().unwrap(), []);
+        let one = notes.add("podman", "1a").unwrap();
+        let other = notes.add("docker", "2b").unwrap();
+        let all = [noted("podman", Some("1a")), noted("docker", Some("2b"))];
+        assert_eq!(notes.all().unwrap(), all);
+        // A living client's can't be removed by others.
+        notes.remove(&all[0]).unwrap();
+        assert_eq!(notes.all().unwrap(), all);
+        // Killed.
+        drop(one);
+        assert_eq!(notes.all().unwrap(), all);
+        notes.remove(&all[0]).unwrap();
+        other.remove().unwrap();
+        fs::write(dir.path().join("clients/.3c"), "").unwrap();
+        notes.tidy().unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn notes_of_a_version_before_are_read_and_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("engines"), "docker\npodman\n").unwrap();
+        let notes = Notes::new(dir.path());
+        assert_eq!(notes.all().unwrap(), [noted("docker", None), noted("podman", None)]);
+        notes.remove(&noted("docker", None)).unwrap();
+        assert_eq!(notes.all().unwrap(), [noted("podman", None)]);
+        notes.remove(&noted("podman", None)).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
