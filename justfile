@@ -8,10 +8,15 @@ check:
 test *ARGS:
     cargo test --workspace {{ARGS}}
 
-# What takes longer than CI has: thousands of random assemblies, hundreds of kills
+# What takes longer than CI has: thousands of random assemblies, hundreds of kills, an hour of chaos
 slow:
     PROPTEST_RNG_SEED="$(date +%s)" PROPTEST_CASES=5000 cargo test --release --all-features -p windlass-store -p windlass-lifecycle -p windlass-engine --test it model -- --nocapture
+    PROPTEST_RNG_SEED="$(date +%s)" PROPTEST_CASES=10000 cargo test --release -p windlass-spiff --test it families
     WINDLASS_TEST_KILLS=300 WINDLASS_TEST_CONTAINER_KILLS=40 cargo test -p windlass-cli --test it kill -- --nocapture
+
+    WINDLASS_FUZZ_SEED="$(date +%s)" WINDLASS_HOSTILE_CASES=10000 cargo test --release -p windlass-descriptor -p windlass --test hostile -- --nocapture --test-threads=1
+    cargo build -p windlass-cli
+    scripts/chaos --seconds 3600 --runtime process,sandbox,docker --store sqlite,postgres
 
 # Format, layers, clippy
 lint:

@@ -1,0 +1,114 @@
+# Does what the script that reads this file is called after. Everything it knows is below $W.
+set -u
+mkdir -p "$W/of" "$W/fail"
+action=$(basename "$0" .sh)
+input=$(cat)
+value() {
+    printf '%s\n' "$input" |
+        sed -n -e "/^ *\"\{0,1\}$1\"\{0,1\}: \"/{" -e 's/^[^"]*"\{0,1\}[^"]*: "\(.*\)"$/\1/' -e p -e q -e '}'
+}
+id=$(printf '%s\n' "$input" |
+    sed -n -e '/^launch:$/,$s/^  "\{0,1\}\([A-Za-z0-9-]*\)"\{0,1\}:.*/\1/p' -e '/^instances:$/,$s/^  "\{0,1\}\([A-Za-z0-9-]*\)"\{0,1\}:.*/\1/p' | sed q)
+# The instance that a thing belongs to: things are called <instance id>-<number>.
+of=${id%%-*}
+[ -f "$W/of/$id/instance" ] && of=$(cat "$W/of/$id/instance")
+token=$(cat /proc/sys/kernel/random/uuid)
+say() { printf '%s %s %s %s %s %s\n' "$token" "$of" "$1" "$action" "$(date +%T)" "${2:-}" >>"$W/effects"; }
+violated() { printf '%s %s: %s\n' "$action" "$id" "$1" >>"$W/violations"; }
+things() { for thing in "$W/of"/*; do [ -f "$thing/instance" ] && [ "$(cat "$thing/instance")" = "$1" ] && basename "$thing"; done; }
+
+say begin "$(value source) $(value target)"
+mode=
+for file in "$W/fail/$action" "$W/fail/any"; do
+    [ -f "$file" ] && mode=$(cat "$file" 2>/dev/null) && rm -f "$file" && break
+done
+pause=$(cat "$W/pause" 2>/dev/null)
+[ "${pause:-0}" = 0 ] || sleep "$pause"
+[ "$mode" = before ] && { say failed; echo "$action fails before it does anything" >&2; exit 1; }
+
+thing=$id
+gone() { printf 'instances:\n  "%s":\n    status:\n      flags: {active: false, converging: false, failed: false}\n' "$id"; }
+answer() { :; }
+# All at once, so that nobody sees half a thing.
+drop() { [ ! -d "$W/of/$1" ] || mv "$W/of/$1" "$W/gone.$1.$token"; rm -rf "$W/gone.$1.$token"; }
+done_before() { [ -e "$W/of/$thing/done.$1" ]; }
+# A script that was killed has failed, also where it had left a mark by then.
+killed_since() { [ "$W/killed" -nt "$1" ]; }
+# What is declared once must not be repeated when it has succeeded, until its inverse has been done.
+once() {
+    [ "$EFFECT" = once ] && done_before "$1" && ! killed_since "$W/of/$thing/done.$1" &&
+        violated "$1 was done before, and is once"
+}
+case $action in
+Install)
+    left=$(things "$id" | tr '\n' ' ')
+    if [ -n "$left" ] && [ "$EFFECT" = once ]; then violated "there is $left from before"; fi
+    if [ -n "$left" ]; then
+        thing=${left%% *}
+    else
+        number=$(cat "$W/number.$id" 2>/dev/null || echo 0)
+        number=$((number + 1))
+        echo "$number" >"$W/number.$id"
+        thing=$id-$number
+        # All at once, so that nobody sees half a thing.
+        rm -rf "$W/new.$thing"
+        mkdir "$W/new.$thing"
+        printf '%s' "$id" >"$W/new.$thing/instance"
+        printf '%s' "$(value properties.who)" >"$W/new.$thing/who"
+        mv "$W/new.$thing" "$W/of/$thing"
+    fi
+    printf '%s' "$(value properties.fixed)" >"$W/of/$thing/fixed"
+    printf '%s' "$(value properties.soft)" >"$W/of/$thing/soft"
+    printf '%s' "$(value properties.reads)" >"$W/of/$thing/reads"
+    printf installed >"$W/of/$thing/state"
+    answer() { printf 'instances:\n  "%s":\n    instanceId: "%s"\n    interfaces:\n      properties:\n        signals: {token: "token-%s"}\n' "$thing" "$id" "$thing"; }
+    ;;
+Uninstall)
+    drop "$id"
+    for left in $(things "$of") $(things "$id"); do drop "$left"; done
+    answer() { gone; }
+    ;;
+Configure | Reconfigure)
+    [ -d "$W/of/$thing" ] || violated "it is not there"
+    printf '%s' "$(value properties.fixed)" >"$W/of/$thing/fixed"
+    printf '%s' "$(value properties.soft)" >"$W/of/$thing/soft"
+    printf '%s' "$(value properties.reads)" >"$W/of/$thing/reads"
+    ;;
+Start)
+    [ -d "$W/of/$thing" ] || violated "it is not there"
+    once Start
+    printf active >"$W/of/$thing/state"
+    ;;
+Stop)
+    rm -f "$W/of/$thing/done.Start"
+    [ ! -d "$W/of/$thing" ] || printf inactive >"$W/of/$thing/state"
+    ;;
+Integrity)
+    if [ ! -d "$W/of/$thing" ]; then gone; say end; exit 0; fi
+    ;;
+Add | Mount)
+    pair=$(value source).$(value target)
+    [ -d "$W/of/$thing" ] || violated "it is related and is not there"
+    once "$action.$pair"
+    [ ! -d "$W/of/$thing" ] || : >"$W/of/$thing/$action.$pair"
+    ;;
+Remove)
+    pair=$(value source).$(value target)
+    rm -f "$W/of/$thing/Add.$pair" "$W/of/$thing/done.Add.$pair"
+    ;;
+Unmount)
+    pair=$(value source).$(value target)
+    rm -f "$W/of/$thing/Mount.$pair" "$W/of/$thing/done.Mount.$pair"
+    ;;
+esac
+case $mode in
+after) say failed; echo "$action fails after it was done" >&2; exit 1 ;;
+garbage) say failed; printf 'instances: [}{\n'; exit 0 ;;
+signal) say failed; kill -9 $$ ;;
+esac
+case $action in
+Start) [ ! -d "$W/of/$thing" ] || : >"$W/of/$thing/done.Start" ;;
+Add | Mount) [ ! -d "$W/of/$thing" ] || : >"$W/of/$thing/done.$action.$pair" ;;
+esac
+answer
+say end
