@@ -11,11 +11,10 @@ use std::{
 };
 
 use rustix::{fs::OFlags, io::Errno};
-use sha2::{Digest, Sha256};
 
 use crate::{
     cgroup::end_all,
-    process::layout::{StateDir, entries},
+    process::layout::{StateDir, digest, entries},
 };
 
 /// How the names of these files begin: no pipe's does.
@@ -23,8 +22,7 @@ const PREFIX: &str = ".groups-";
 
 /// The name that all groups of jobs of one folder begin with.
 pub(crate) fn name_of(state: &Path) -> String {
-    let digest = Sha256::digest(state.as_os_str().as_encoded_bytes());
-    format!("windlass-{}", hex::encode(&digest[..6]))
+    format!("windlass-{}", digest(state))
 }
 
 /// The file that says where the groups of a supervisor are.

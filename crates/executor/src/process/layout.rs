@@ -20,7 +20,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use sha2::{Digest, Sha256};
+
 use crate::{JobId, RuntimeError, Stream};
+
+/// Names a folder by its path, where the path itself is too long or says too much: 12 hexadecimal digits.
+pub(crate) fn digest(folder: &Path) -> String {
+    let digest = Sha256::digest(folder.as_os_str().as_encoded_bytes());
+    hex::encode(&digest[..6])
+}
 
 /// The folder that the owners and supervisors of its jobs share.
 #[derive(Debug, Clone)]

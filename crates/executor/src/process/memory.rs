@@ -1,12 +1,14 @@
 //! Where what a job writes is kept while it is little: in memory, since it may hold secrets.
 //!
 //! ```text
-//! /dev/shm/windlass-<user>/<device>-<inode of the state folder>/<supervisor>-<number>
+//! /dev/shm/windlass-<user>/<device>-<inode>-<digest of the path of the state folder>/<supervisor>-<number>
 //! ```
 //!
 //! In the folder of the job is a link to that file, so that whoever reads a stream needs not know. A stream that becomes too
 //! long, or finds no room, moves to the disk; what nobody has taken when the supervisor ends moves there too, since a host
-//! that starts again has forgotten its memory. Files that no link leads to any more belong to jobs that are gone.
+//! that starts again has forgotten its memory. Files that no link leads to any more belong to jobs that are gone. (A path alone
+//! is not enough of a name where two containers share the memory, an inode not where a folder is removed and the next gets
+//! its number.)
 
 use std::{
     collections::BTreeSet,
@@ -25,7 +27,7 @@ use rustix::{
 use crate::{
     Stream,
     process::{
-        layout::{JobFolder, StateDir, entries},
+        layout::{JobFolder, StateDir, digest, entries},
         record::create,
     },
 };
@@ -60,7 +62,7 @@ impl Memory {
         let is_tmpfs = |path: &Path| statfs(path).is_ok_and(|found| u64::try_from(found.f_type) == Ok(TMPFS));
         let folder = fs::metadata(state.path())
             .ok()
-            .map(|found| of_user().join(format!("{}-{}", found.dev(), found.ino())));
+            .map(|found| of_user().join(format!("{}-{}-{}", found.dev(), found.ino(), digest(state.path()))));
         Self { folder: folder.filter(|_| is_tmpfs(Path::new(ROOT)) && !is_tmpfs(state.path())) }
     }
 
@@ -211,6 +213,23 @@ mod tests {
         let Some(Kept { target, .. }) = memory.create(&job.spill(Stream::Stdout)) else { return };
         Memory::of(&StateDir::new(other.path().to_owned())).forget(&job);
         assert!(!target.exists() && !target.parent().unwrap().exists());
+    }
+
+    #[test]
+    fn whoever_still_works_where_a_folder_was_leaves_the_next_with_its_number_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let [former, next] = ["former", "next"].map(|name| StateDir::new(place.path().join(name)));
+        fs::create_dir(former.path()).unwrap();
+        let late = Memory::of(&former);
+        fs::rename(former.path(), next.path()).unwrap();
+        let job = next.job(&"job".parse().unwrap());
+        fs::create_dir_all(job.path()).unwrap();
+        let memory = Memory::of(&next);
+        let Some(Kept { target, .. }) = memory.create(&job.spill(Stream::Stdout)) else { return };
+        late.sweep(&former).unwrap();
+        assert!(target.exists());
+        memory.forget(&job);
+        memory.leave();
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use windlass_executor::{
     process::{ProcessOptions, ProcessRuntime, SupervisorCommand},
@@ -61,7 +62,9 @@ impl Place {
         let is_tmpfs = |path: &Path| rustix::fs::statfs(path).is_ok_and(|found| found.f_type == 0x0102_1994);
         let found = fs::metadata(self.state()).ok()?;
         let user = format!("windlass-{}", rustix::process::geteuid().as_raw());
-        let folder = Path::new("/dev/shm").join(user).join(format!("{}-{}", found.dev(), found.ino()));
+        let digest = Sha256::digest(self.state().as_os_str().as_encoded_bytes());
+        let name = format!("{}-{}-{}", found.dev(), found.ino(), hex::encode(&digest[..6]));
+        let folder = Path::new("/dev/shm").join(user).join(name);
         (is_tmpfs(Path::new("/dev/shm")) && !is_tmpfs(&self.state())).then_some(folder)
     }
 

@@ -508,7 +508,8 @@ async fn what_a_job_writes_is_in_memory_while_it_is_short() {
     fs::write(gate(&place, "job"), "on\n").unwrap();
     let outcome = runtime.wait(&id("job")).await.unwrap();
     let text = outcome.stdout.text();
-    assert!(text.len() == 2_000_007 && text.starts_with("hunter2xxx") && outcome.stderr.text() == "err");
+    assert_eq!((text.len(), outcome.stderr.text(), outcome.end), (2_000_007, "err".into(), End::Exited(0)));
+    assert!(text.starts_with("hunter2xxx"));
     // It goes with the job, also with one that has removed the way there.
     runtime.remove(&id("job")).await.unwrap();
     assert!(!memory.exists() || fs::read_dir(&memory).unwrap().count() == 0);
