@@ -159,17 +159,22 @@ impl World {
     /// Returns the relationships that go with a part that is gone: its own, and those of each assembly that is no longer
     /// whole without it.
     pub(crate) fn pairs_lost_with(&self, element: &ElementName) -> Vec<PairKey> {
+        if !self.is_tied(element) {
+            return Vec::new();
+        }
         let mut ends: Vec<ElementName> =
             enclosing(element).filter(|whole| self.belongs(element, whole)).collect();
         ends.push(element.clone());
-        ends.retain(|end| self.tied.get(end).is_some_and(|tied| *tied > 0));
-        if ends.is_empty() {
-            return Vec::new();
-        }
         let lost = |pair: &&PairRecord| {
             pair.is_there() && (ends.contains(&pair.key.source) || ends.contains(&pair.key.target))
         };
         self.pairs.values().filter(lost).map(|pair| pair.key.clone()).collect()
+    }
+
+    /// Tells whether an element, or what it is in, is an end of a relationship that is made, or has been begun.
+    pub(crate) fn is_tied(&self, element: &ElementName) -> bool {
+        let ends = || enclosing(element).chain([element.clone()]);
+        ends().any(|end| self.tied.get(&end).is_some_and(|tied| *tied > 0))
     }
 
     /// Tells whether an assembly has a part, as the newest version says that has the assembly.

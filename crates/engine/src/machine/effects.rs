@@ -197,8 +197,10 @@ impl Machine {
     pub(super) fn forget_leftovers(&mut self) {
         let topology = &self.world.assembly.topology;
         let strange = self.world.elements.values().filter(|record| topology.get(&record.name).is_none());
+        // What ends a relationship may be asked of a part that never came to be.
         let gone: Vec<ElementName> = strange
             .filter(|record| record.state == State::Absent && record.made.is_none())
+            .filter(|record| !self.world.is_tied(&record.name))
             .map(|record| record.name.clone())
             .collect();
         let lost = |name: &ElementName| topology.get(name).is_none();
