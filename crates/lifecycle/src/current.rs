@@ -52,7 +52,8 @@ pub struct ElementNow {
     pub state: State,
     /// Whether its driver knows it: a launch has answered.
     pub present: bool,
-    /// The transition that failed or was cut after it may have begun to act: what it did may still be there.
+    /// The last transition that failed or was cut after it may have begun to act, or that is done without the next that
+    /// belongs to it: what it did may still be there.
     pub attempted: Option<Transition>,
     /// The package that it was installed from, where that is known.
     pub package: Option<PackageDigest>,
@@ -89,6 +90,18 @@ impl ElementNow {
     /// Tells whether a failed attempt may have left something that has to be cleaned up.
     pub fn has_remains(&self) -> bool {
         self.state == State::Failed && (self.present || self.attempted.is_some())
+    }
+
+    /// Tells whether it may be running although it is not Active: it was to start, and that failed or was cut.
+    pub fn may_run(&self) -> bool {
+        self.state == State::Inactive
+            && matches!(self.attempted, Some(Transition::Start | Transition::Integrity))
+    }
+
+    /// Tells whether something of it may be gone: it was to be removed, and that failed or was cut.
+    pub fn is_partly_removed(&self) -> bool {
+        matches!(self.state, State::Created | State::Installed | State::Inactive)
+            && matches!(self.attempted, Some(Transition::Uninstall | Transition::Delete))
     }
 }
 

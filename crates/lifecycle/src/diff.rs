@@ -312,7 +312,8 @@ impl fmt::Display for ElementChange {
             ElementChangeKind::Raised | ElementChangeKind::Lowered => {
                 write!(f, ", {} → {}", self.from, self.to)?;
             }
-            ElementChangeKind::Repaired => f.write_str(", it has failed")?,
+            ElementChangeKind::Repaired if self.from == State::Failed => f.write_str(", it has failed")?,
+            ElementChangeKind::Repaired => f.write_str(", its removal was begun and not finished")?,
             _ => {}
         }
         for PropertyChange { property, before, after, .. } in &self.properties {
@@ -377,6 +378,7 @@ fn change(part: Part<'_>, options: &Options) -> Option<ElementChange> {
         Fate::Heal => ElementChangeKind::Healed,
         Fate::Lower => ElementChangeKind::Lowered,
         Fate::Reconfigure => ElementChangeKind::Reconfigured,
+        Fate::Reinstall if part.now.is_partly_removed() => ElementChangeKind::Repaired,
         Fate::Reinstall => ElementChangeKind::Reinstalled,
         Fate::Remove => ElementChangeKind::Removed,
     };

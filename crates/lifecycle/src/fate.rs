@@ -48,6 +48,7 @@ impl<'a> Asked<'a> {
             State::Failed if part.now.has_remains() => return Fate::Repair,
             State::Absent | State::Failed if self.options.adopt => return Fate::Adopt,
             State::Absent | State::Failed => return Fate::Add,
+            _ if part.now.is_partly_removed() => return Fate::Reinstall,
             _ => {}
         }
         let other_type = part.before.is_some_and(|before| before.descriptor != after.descriptor);
@@ -57,7 +58,7 @@ impl<'a> Asked<'a> {
             || self.heal.contains(&part.name) && start > Some(rank::INACTIVE)
         {
             Fate::Heal
-        } else if start > Some(part.end) {
+        } else if start > Some(part.end) || part.now.may_run() && part.end <= rank::INACTIVE {
             Fate::Lower
         } else {
             Fate::Keep

@@ -243,6 +243,7 @@ fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
         }
         State::Failed => return vec![cleared(phase::UNINSTALL, inverse(element, part.now.attempted))],
         State::Created => Vec::new(),
+        State::Inactive if part.now.may_run() => vec![stop(State::Broken), uninstall(State::Inactive)],
         State::Installed | State::Inactive => vec![uninstall(part.now.state)],
         State::Active if part.fate == Fate::Heal => vec![stop(State::Broken), uninstall(State::Inactive)],
         State::Active | State::Broken => vec![stop(part.now.state), uninstall(State::Inactive)],

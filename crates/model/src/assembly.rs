@@ -88,6 +88,14 @@ impl Action {
             Self::Operation(name) => name.as_str(),
         }
     }
+
+    /// Returns the transition; none of an action that leaves the state of its element as it is.
+    pub fn transition(&self) -> Option<Transition> {
+        match self {
+            Self::Transition(transition) => Some(*transition),
+            Self::Operation(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Action {

@@ -299,7 +299,7 @@ impl Machine {
                 if pair.is_none() {
                     self.world.publish(&element, &action, published, &mut self.out.batch);
                 }
-                self.attain(&element, pair.as_ref(), then, process);
+                self.attain(&element, &action, pair.as_ref(), then, process);
             }
             Assumption::NotDone => {}
             Assumption::Failed => self.fall(Failed {
@@ -368,7 +368,8 @@ impl Machine {
     ///
     /// Half of what was being made may be there: `down` has to clear it away, so it has failed. What was being stopped may
     /// still do half of its work: it is broken, and not made anew, since nothing of it was lost. The others leave their
-    /// element where a failure would, which is where it was.
+    /// element where a failure would, which is where it was; what was being started may run all the same, and of what was being
+    /// removed some may be gone.
     fn cut_short(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, process, .. } = record;
         match action {
@@ -383,6 +384,7 @@ impl Machine {
                 self.reach(element, State::Broken, Some(*process));
                 self.note_failure(element, Some(failure.clone()));
             }
+            Action::Transition(transition) => self.note_attempt(element, *transition),
             _ => {}
         }
     }
@@ -410,7 +412,7 @@ impl Machine {
         if !run.taken_up {
             self.note_given(element, action, *side, Some(&run.call));
         }
-        self.attain(element, pair.as_ref(), *then, *process);
+        self.attain(element, action, pair.as_ref(), *then, *process);
         self.proceed((*process, *step));
     }
 

@@ -29,19 +29,24 @@ impl Machine {
     pub(super) fn attain(
         &mut self,
         element: &ElementName,
+        action: &Action,
         pair: Option<&PairKey>,
         then: Advance,
         process: ProcessId,
     ) {
         match (then, pair) {
             (Advance::State(state), _) => {
-                // What stays where it is was given new values there.
-                if self.world.elements.get(element).is_some_and(|record| record.state == state) {
+                if *action == Action::Transition(Transition::Reconfigure) {
                     self.note_values(element, process);
                 }
                 self.reach(element, state, Some(process));
             }
-            (Advance::Progress(done), _) => self.update_element(element, |record| record.progress = done),
+            (Advance::Progress(done), _) => {
+                let attempted = action.transition();
+                self.update_element(element, |record| {
+                    (record.progress, record.attempted) = (done, attempted);
+                });
+            }
             (Advance::PairProgress(done), Some(pair)) => self.go_on_with_pair(pair, done),
             (Advance::Pair(made), Some(pair)) => self.put_pair(pair, made),
             (Advance::PairUndone, Some(pair)) => self.undo_pair(pair),
@@ -74,11 +79,17 @@ impl Machine {
         acted: bool,
     ) {
         let from = self.world.elements.get(element).map(|record| record.state).unwrap_or_default();
-        // Nothing has begun yet when the request was refused.
-        let to = if failure.kind == FailureKind::Refused { from } else { transition.on_failure(from) };
+        if failure.kind == FailureKind::Refused {
+            // Nothing has begun yet.
+            return;
+        }
+        let to = transition.on_failure(from);
+        if to == from && !acted {
+            return;
+        }
         if to == from && matches!(transition, Transition::Uninstall | Transition::Delete) {
             // What was undone before it is not undone again.
-            return;
+            return self.note_attempt(element, transition);
         }
         let was_there = from.rank() >= State::Created.rank();
         self.reach(element, to, Some(process));
@@ -89,6 +100,21 @@ impl Machine {
             if acted || was_there {
                 self.update_element(element, |record| record.attempted = Some(transition));
             }
+        } else {
+            self.note_attempt(element, transition);
+        }
+    }
+
+    /// Notes that a transition may have done something to an element, whose state says nothing of it: it may run without being
+    /// Active, or some of it may be gone.
+    pub(super) fn note_attempt(&mut self, element: &ElementName, transition: Transition) {
+        use Transition::{Delete, Integrity, Start, Uninstall};
+        let is_telling = matches!(transition, Start | Integrity | Uninstall | Delete);
+        let has_failed = self.world.elements.get(element).is_some_and(|record| record.state == State::Failed);
+        if is_telling && !has_failed {
+            self.update_element(element, |record| {
+                (record.progress, record.attempted) = (0, Some(transition));
+            });
         }
     }
 

@@ -69,7 +69,12 @@ impl Machine {
         match work {
             Work::Transition { element, to, calls, side, .. } => {
                 let side = *side;
-                let done = self.world.elements.get(element).map_or(0, |record| record.progress);
+                let known = self.world.elements.get(element);
+                let done = known.map_or(0, |record| usize::try_from(record.progress).unwrap_or(0));
+                // What was done on another way counts for nothing on this one. An older windlass has not noted what it was.
+                let attempted = known.and_then(|record| record.attempted);
+                let is_own = attempted.is_none() || calls.iter().nth(done.wrapping_sub(1)) == attempted;
+                let done = if is_own { done } else { 0 };
                 let last = calls.len().saturating_sub(1);
                 let all = calls.iter().enumerate().map(|(at, transition)| Planned {
                     action: PlannedAction::Transition(element.clone(), transition),
@@ -77,7 +82,7 @@ impl Machine {
                     ends: false,
                     side,
                 });
-                all.skip(usize::try_from(done).unwrap_or(0).min(last)).collect()
+                all.skip(done.min(last)).collect()
             }
             Work::Relate(relate) => {
                 let Relate { direction, assembly, relationship, target, sources, operations, side, .. } =
@@ -165,11 +170,11 @@ impl Machine {
             };
             if planned.ends && self.world.is_missed(&element) {
                 // What was taken away by force has no relationships any more.
-                let then = planned.then;
+                let (then, action) = (planned.then, action.clone());
                 if let Some(run) = self.steps.get_mut(&key) {
                     run.queue.pop_front();
                 }
-                self.attain(&element, pair.as_ref(), then, key.0);
+                self.attain(&element, &action, pair.as_ref(), then, key.0);
                 continue;
             }
             let obstacle = pair.as_ref().filter(|_| !planned.ends);
@@ -213,7 +218,7 @@ impl Machine {
                 Ok(None) => {
                     self.before_making(&element, &action, side, key.0);
                     self.note_given(&element, &action, side, None);
-                    self.attain(&element, pair.as_ref(), then, key.0);
+                    self.attain(&element, &action, pair.as_ref(), then, key.0);
                 }
                 Ok(Some(call)) => return self.open(key, call),
             }
@@ -319,7 +324,8 @@ impl Machine {
                 }
             }
             Ok(None) => {
-                self.attain(&record.element, record.pair.as_ref(), record.then, record.process);
+                let CallRecord { element, action, pair, then, process, .. } = &record;
+                self.attain(element, action, pair.as_ref(), *then, *process);
                 self.end_step(key, StepEnd::Succeeded);
             }
             Err(failure) => {

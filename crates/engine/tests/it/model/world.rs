@@ -58,6 +58,10 @@ struct Inner {
     present: BTreeSet<ElementName>,
     /// Those of them of which no script has told the id: a launch failed before it could.
     silent: BTreeSet<ElementName>,
+    /// What may run although it is not Active: starting it has failed, or was cut.
+    started: BTreeSet<ElementName>,
+    /// Of what some may be gone: removing it has failed, or was cut.
+    half_gone: BTreeSet<ElementName>,
     /// The operations that were called to make relationships, by their numbers, and not undone: whether each has done
     /// something.
     joined: BTreeMap<PairKey, BTreeMap<u8, bool>>,
@@ -104,6 +108,8 @@ impl World {
             former: BTreeSet::new(),
             present: BTreeSet::new(),
             silent: BTreeSet::new(),
+            started: BTreeSet::new(),
+            half_gone: BTreeSet::new(),
             joined: BTreeMap::new(),
             calls: BTreeMap::new(),
             running: BTreeMap::new(),
@@ -332,9 +338,10 @@ impl Inner {
         }
     }
 
-    /// Tells whether a resource has failed and something of it is there.
+    /// Tells whether what has failed has left something: of a launch, of a start, or of a removal.
     fn is_debris(&self, element: &ElementName) -> bool {
-        self.ground.state(element) == State::Failed && self.present.contains(element)
+        let is_half_done = self.started.contains(element) || self.half_gone.contains(element);
+        is_half_done || self.ground.state(element) == State::Failed && self.present.contains(element)
     }
 
     /// Returns the state of a resource as the engine sees it.
@@ -372,7 +379,9 @@ impl Inner {
             Transition::Configure => state == State::Installed,
             Transition::Start => state == State::Inactive,
             // A Stop that was cut short is called again, whether or not it had done its work.
-            Transition::Stop if state == State::Inactive => self.unwell.contains(element),
+            Transition::Stop if state == State::Inactive => {
+                self.unwell.contains(element) || self.started.contains(element)
+            }
             Transition::Stop | Transition::Reconfigure => state == State::Active,
             // Whether the job that was to install it has begun to, nobody knows.
             Transition::Uninstall if state == State::Created => self.unwell.contains(element),
@@ -382,6 +391,17 @@ impl Inner {
         };
         if !fits {
             return Err(format!("{element} is {state}, and {transition} is called"));
+        }
+        match transition {
+            Transition::Uninstall if self.started.contains(element) => {
+                return Err(format!("{element} may run, and is uninstalled without a Stop"));
+            }
+            Transition::Install | Transition::Configure | Transition::Start
+                if self.half_gone.contains(element) =>
+            {
+                return Err(format!("of {element} some may be gone, and {transition} is called"));
+            }
+            _ => {}
         }
         let to = self.after(element, transition);
         let from = if self.unwell.contains(element) { State::Broken } else { state };
@@ -529,12 +549,30 @@ impl Inner {
         if let Deed::Tie(key, direction, number) = &deed {
             return self.ties(key, *direction, *number, false, peer_of(&call));
         }
-        let Deed::Move(element, Transition::Create | Transition::Install) = deed else { return };
+        let element = match deed {
+            Deed::Move(element, Transition::Create | Transition::Install) => element,
+            Deed::Move(element, transition) => return self.half_does(&element, transition),
+            Deed::Tie(..) => return,
+        };
         let package = call.package.name().to_string();
         self.ground.set(&element, State::Failed);
         self.ground.know(&element, &package);
         self.unwell.insert(element.clone());
         self.present.insert(element);
+    }
+
+    /// Notes what a transition may have done that has failed or was cut, where the state of its element says nothing of it.
+    fn half_does(&mut self, element: &ElementName, transition: Transition) {
+        let state = self.ground.state(element);
+        match transition {
+            Transition::Start if state == State::Inactive => drop(self.started.insert(element.clone())),
+            Transition::Uninstall | Transition::Delete if state.rank() > Some(0) => {
+                self.half_gone.insert(element.clone());
+            }
+            // It was asked to.
+            Transition::Stop => drop(self.started.remove(element)),
+            _ => {}
+        }
     }
 
     /// Does an operation of a relationship, or fails to: what it should do may be done all the same.
@@ -579,6 +617,7 @@ impl Inner {
             let to = transition.on_failure(from);
             let launches = matches!(transition, Transition::Create | Transition::Install);
             self.ground.set(element, to);
+            self.half_does(element, transition);
             if launches && self.trouble.luck.one_of(2) {
                 if self.present.insert(element.clone()) && self.trouble.luck.one_of(2) {
                     self.silent.insert(element.clone());
@@ -603,6 +642,8 @@ impl Inner {
             _ => self.after(element, transition),
         };
         self.ground.set(element, to);
+        self.started.remove(element);
+        self.half_gone.remove(element);
         let ground = &self.ground;
         self.joined.retain(|key, _| ground.is_tied(key));
         if to == State::Absent {
