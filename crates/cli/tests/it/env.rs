@@ -123,7 +123,7 @@ impl TestEnv {
         self.root.path().join("home")
     }
 
-    fn trace_file(&self) -> PathBuf {
+    pub(crate) fn trace_file(&self) -> PathBuf {
         self.root.path().join("trace")
     }
 

@@ -358,3 +358,47 @@ printf 'instances:\n  "%s":\n    $set: {status.flags.failed: true, status.messag
     env.ok(&["down", "small"]);
     assert_eq!(env.trace(), ["Install", "Uninstall"]);
 }
+
+/// A component whose scripts fail where a file of their name is in the project's folder.
+fn fragile() -> TestEnv {
+    let fails = "[ ! -e \"${trace%/*}/fails-${name%.sh}\" ] || exit 1";
+    let install = format!("{fails}\nanswer");
+    let declared = ["Configure", "Start", "Integrity", "Stop", "Uninstall"].map(|name| (name, fails));
+    let scripts: Vec<(&str, &str)> = [("Install", install.as_str())].into_iter().chain(declared).collect();
+    let env = TestEnv::small("effect: repeatable", &scripts);
+    env.location("");
+    env
+}
+
+impl TestEnv {
+    /// Lets the scripts of a transition fail, or no longer.
+    fn fails(&self, transition: &str, fails: bool) {
+        let mark = self.trace_file().with_file_name(format!("fails-{transition}"));
+        if fails { std::fs::write(mark, "").unwrap() } else { std::fs::remove_file(mark).unwrap() }
+    }
+}
+
+#[test]
+fn what_may_run_is_stopped_before_it_is_removed() {
+    for transition in ["Start", "Integrity"] {
+        let env = fragile();
+        env.fails(transition, true);
+        assert_eq!(env.run(&["up", "small"]).code(), Some(1));
+        env.clear_trace();
+        let down = env.ok(&["down", "small"]);
+        assert_eq!(env.trace(), ["Stop", "Uninstall"], "after {transition}: {}", down.out());
+    }
+}
+
+#[test]
+fn what_is_half_removed_is_not_started() {
+    let env = fragile();
+    env.ok(&["up", "small"]);
+    env.fails("Uninstall", true);
+    assert_eq!(env.run(&["down", "small"]).code(), Some(1));
+    env.fails("Uninstall", false);
+    env.clear_trace();
+    let up = env.ok(&["up", "small"]);
+    assert!(up.out().contains("box replaced, its removal was begun and not finished"), "{}", up.out());
+    assert_eq!(env.trace(), ["Uninstall", "Install", "Configure", "Start", "Integrity"]);
+}
