@@ -10,7 +10,7 @@ use std::{
 };
 
 use bollard::{
-    models::{ContainerCreateBody, HostConfig, Mount, MountType, VolumeCreateRequest},
+    models::{ContainerCreateBody, HostConfig, Mount, MountType, MountVolumeOptions, VolumeCreateRequest},
     query_parameters::{AttachContainerOptionsBuilder, CreateContainerOptionsBuilder},
 };
 use futures::StreamExt;
@@ -63,6 +63,7 @@ pub(crate) struct Tools {
     cgroup_parent: Option<String>,
     image: BuiltImage,
     anchor: Mutex<Option<Anchor>>,
+    preparing: Mutex<()>,
     next: AtomicU64,
 }
 
@@ -88,7 +89,15 @@ impl Tools {
         cgroup_parent: Option<String>,
     ) -> Result<Self, EngineError> {
         let image = image()?;
-        Ok(Self { engine, client, cgroup_parent, image, anchor: Mutex::new(None), next: AtomicU64::new(0) })
+        Ok(Self {
+            engine,
+            client,
+            cgroup_parent,
+            image,
+            anchor: Mutex::new(None),
+            preparing: Mutex::new(()),
+            next: AtomicU64::new(0),
+        })
     }
 
     /// Returns the name of a running anchor, and starts one if there is none. `instead_of` names one that has turned out to
@@ -186,6 +195,8 @@ impl Tools {
         volume: &Volume,
     ) -> Result<(), EngineError> {
         let (docker, source) = (self.engine.client(), volume_name(owner, volume));
+        // What another job is making is not prepared yet.
+        let _one_at_a_time = self.preparing.lock().await;
         if self.has_volume(&source).await? {
             return Ok(());
         }
@@ -194,19 +205,19 @@ impl Tools {
             return Err(EngineError::FormerVolume { volume: volume.name.to_string(), former, name: source });
         }
         let labels = [(labels::ROLE, "volume"), (labels::OWNER, owner.as_str())];
-        let request = VolumeCreateRequest {
-            name: Some(source.clone()),
-            labels: Some(labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into()),
-            ..VolumeCreateRequest::default()
-        };
-        self.engine.call("make a volume", docker.create_volume(request)).await?;
+        let labels = Some(labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
         if engine.kind == EngineKind::Podman {
+            let name = Some(source);
+            let request = VolumeCreateRequest { name, labels, ..VolumeCreateRequest::default() };
+            self.engine.call("make a volume", docker.create_volume(request)).await?;
             return Ok(());
         }
+        // The container makes it, in the same request: one that is there has been prepared, whoever is killed when.
         let mount = Mount {
             typ: Some(MountType::VOLUME),
             source: Some(source),
             target: Some(PREPARED.to_owned()),
+            volume_options: Some(MountVolumeOptions { labels, ..MountVolumeOptions::default() }),
             ..Mount::default()
         };
         let host =

@@ -292,6 +292,48 @@ async fn an_engine_may_be_killed_at_any_moment() {
     daemon.is_left_clean_but_for(2).await;
 }
 
+#[tokio::test]
+async fn a_volume_that_is_there_may_be_written_whenever_the_engine_was_killed() {
+    let Some(mut daemon) = Daemon::start(
+        "killed while a volume is made",
+        Settings { live_restore: true, ..Settings::default() },
+    )
+    .await
+    else {
+        return;
+    };
+    let line = Line::open(&daemon.near_socket(), &daemon.socket());
+    let runtime = DockerRuntime::open(daemon.engine_at_the_line().await, options()).await.unwrap();
+    runtime.run(&id("first"), &once("true")).await.unwrap();
+    for moment in [Moment::Before("POST", "create"), Moment::After("POST", "create")] {
+        let name = format!("{moment:?}")
+            .to_lowercase()
+            .chars()
+            .filter(char::is_ascii_alphabetic)
+            .collect::<String>();
+        let volume = name.parse().unwrap();
+        let job = once("echo there >/kept/file && cat /kept/file").volume(volume, "/kept");
+        line.kill_at(moment, daemon.process());
+        let name = id(&name);
+        let whole = whole(&runtime, &name, &job);
+        tokio::pin!(whole);
+        let outcome = tokio::select! {
+            _ = &mut whole => panic!("{moment:?} never came"),
+            () = tokio::time::sleep(LIMIT) => panic!("{moment:?} never came"),
+            () = line.killed() => {
+                daemon.kill();
+                tokio::join!(whole, daemon.start_again()).0
+            }
+        };
+        assert_eq!(
+            (outcome.end, outcome.stdout.text()),
+            (End::Exited(0), "there\n".into()),
+            "killed at {moment:?}"
+        );
+    }
+    runtime.close().await;
+}
+
 /// Submits a job, waits for it and removes it, each of it as often as it takes.
 async fn whole(runtime: &DockerRuntime, id: &JobId, job: &Job) -> windlass_executor::Outcome {
     let limit = Instant::now() + Duration::from_secs(90);
