@@ -3,9 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use windlass_lifecycle::Plan;
 use windlass_model::StepId;
 use windlass_model::links::Links;
-use windlass_plan::{Plan, WaitKind, Work};
+use windlass_model::work::{Reason, Work};
+use windlass_plan::{Step, StepNumber, Task, WaitKind};
 
 /// Walks a plan. Steps are handed out lowest number first; what a failed step was needed for is skipped, what only
 /// comes after it goes on.
@@ -36,8 +38,8 @@ pub(crate) struct Skipped {
 impl Runner {
     pub(crate) fn new(plan: Plan) -> Self {
         let count = plan.steps().len();
-        let waits = plan.steps().flat_map(|step| step.waits().map(move |wait| (step.id, wait)));
-        let dependents = Links::group(count, waits.map(|(step, wait)| (number(wait.on), (step, wait.kind))));
+        let waits = plan.steps().flat_map(|step| step.waits().map(move |wait| (id(step), wait)));
+        let dependents = Links::group(count, waits.map(|(step, wait)| (wait.on.0 - 1, (step, wait.kind))));
         let open: Vec<usize> = plan.steps().map(|step| step.waits().len()).collect();
         let mut runner = Self {
             dependents,
@@ -48,15 +50,20 @@ impl Runner {
             open,
         };
         let is_free = |step: &StepId| runner.open[place(*step)] == 0;
-        let free: Vec<StepId> = runner.plan.steps().map(|step| step.id).filter(is_free).collect();
+        let free: Vec<StepId> = runner.plan.steps().map(id).filter(is_free).collect();
         for step in free {
             runner.release(step);
         }
         runner
     }
 
+    fn task(&self, step: StepId) -> &Task<Work> {
+        self.plan.step(StepNumber(step.0)).expect("it is a step of this plan").task
+    }
+
+    /// Returns the work of a step that [`next`](Self::next) has given, or that was skipped.
     pub(crate) fn work(&self, step: StepId) -> &Work {
-        self.plan.step(step).expect("it is a step of this plan").work
+        self.task(step).work().expect("barriers are neither started nor skipped")
     }
 
     /// Returns the next step that may start.
@@ -82,8 +89,7 @@ impl Runner {
                 if self.open[at] > 0 {
                     continue;
                 }
-                let is_barrier = self.plan.step(*dependent).is_some_and(|step| step.work.is_barrier());
-                if is_barrier || self.doomed[at] {
+                if self.task(*dependent).is_barrier() || self.doomed[at] {
                     ended.push(*dependent);
                 } else {
                     self.ready.push(Reverse(*dependent));
@@ -94,7 +100,7 @@ impl Runner {
 
     /// Tells at once of all that will never start because a step has failed.
     fn doom_who_needs(&mut self, failed: StepId) {
-        let because = format!("{} did not succeed", self.work(failed));
+        let because = format!("{} did not succeed", self.task(failed));
         let mut doomed = vec![failed];
         while let Some(step) = doomed.pop() {
             for (dependent, kind) in self.dependents.of(number(step)) {
@@ -103,7 +109,7 @@ impl Runner {
                 if !is_new {
                     continue;
                 }
-                if !self.plan.step(*dependent).is_some_and(|step| step.work.is_barrier()) {
+                if !self.task(*dependent).is_barrier() {
                     self.skipped.push(Skipped { step: *dependent, because: because.clone() });
                 }
                 doomed.push(*dependent);
@@ -112,12 +118,17 @@ impl Runner {
     }
 
     fn release(&mut self, step: StepId) {
-        if self.work(step).is_barrier() {
+        if self.task(step).is_barrier() {
             self.ended(step, true);
         } else {
             self.ready.push(Reverse(step));
         }
     }
+}
+
+/// Returns the id of a step.
+fn id(step: Step<'_, Work, Reason>) -> StepId {
+    StepId(step.number.0)
 }
 
 /// Returns the number of a step in lists.
@@ -132,9 +143,11 @@ fn place(step: StepId) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use windlass_plan::{Draft, PlanBuilder, Reason};
+    use windlass_plan::Draft;
 
     use super::*;
+
+    type PlanBuilder = windlass_plan::PlanBuilder<Work, Reason>;
 
     fn step(builder: &mut PlanBuilder, name: &str) -> Draft {
         builder.step(Work::Transition {
@@ -142,7 +155,7 @@ mod tests {
             from: windlass_model::State::Absent,
             to: windlass_model::State::Installed,
             calls: [windlass_model::Transition::Install].into(),
-            side: windlass_plan::Side::Desired,
+            side: windlass_model::Side::Desired,
         })
     }
 
@@ -157,7 +170,8 @@ mod tests {
     impl Runner {
         fn id(&self, name: &str) -> StepId {
             let wanted = format!("{name} Install");
-            self.plan.work().find(|step| step.work.to_string() == wanted).unwrap().id
+            let (number, _) = self.plan.work().find(|(_, work)| work.to_string() == wanted).unwrap();
+            StepId(number.0)
         }
     }
 

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::resolve::Lookup;
 use windlass_model::{DescriptorName, ElementName, State, Topology};
-use windlass_plan::Plan;
 
 use crate::current::Current;
 use crate::diff::Diff;
+use crate::plan::Plan;
 
 /// An assembly as one of its versions describes it.
 #[derive(Clone, Copy)]

@@ -1,13 +1,15 @@
 //! A draft of a plan: steps with their phase and their waits, to which the phases add their barriers.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 use windlass_model::name::RelationshipName;
+use windlass_model::work::{Direction, Reason, Work};
 use windlass_model::{ElementName, State};
-use windlass_plan::{Direction, Draft, Gate, Plan, PlanBuilder, PlanError, Reason, WaitKind, Why, Work};
+use windlass_plan::{Draft, WaitKind, Why};
 
+use crate::plan::{Cycle, Plan, PlanBuilder};
 use crate::planner::Firmness;
 use crate::wishes::{self, Wish};
 
@@ -73,10 +75,12 @@ impl Graph {
         self.builder.step(work)
     }
 
-    /// Adds a step that needs the last one, because its element is in `state` first.
-    pub(crate) fn next_step(&mut self, phase: Phase, work: Work, state: State) -> At {
-        self.stands.push(Stand::of(phase, &work));
-        self.builder.next_step(work, state)
+    /// Adds a step that needs the step `before` it of the same element, which leaves the element in `state`.
+    pub(crate) fn next_step(&mut self, phase: Phase, work: Work, state: State, before: At) -> At {
+        let why = self.note(Reason::Order { element: work.element().clone(), state });
+        let step = self.step(phase, work);
+        self.need(step, before, why);
+        step
     }
 
     pub(crate) fn barrier(&mut self, label: impl Into<String>) -> At {
@@ -87,11 +91,6 @@ impl Graph {
     /// Notes a reason that several waits share.
     pub(crate) fn note(&mut self, reason: Reason) -> Why {
         self.builder.note(reason)
-    }
-
-    /// Notes what the element of a waiting step reads of the other's.
-    pub(crate) fn note_read(&mut self, read: windlass_plan::Read) -> Why {
-        self.builder.note_read(read)
     }
 
     /// Lets `step` need `on`.
@@ -185,7 +184,7 @@ impl Graph {
 
     /// Returns the relationships that are made or ended, with the assemblies that declare them.
     pub(crate) fn ties(&self) -> HashSet<(&ElementName, &RelationshipName)> {
-        let ties = self.builder.drafts().filter_map(|(_, work)| match work {
+        let ties = self.builder.drafts().filter_map(|(_, task)| match task.work()? {
             Work::Relate(relate) => Some((&relate.assembly, &relate.relationship)),
             _ => None,
         });
@@ -193,45 +192,33 @@ impl Graph {
     }
 
     /// Adds the barriers between phases and puts everything in order. `label` says what holds once a phase is over.
-    pub(crate) fn build(mut self, label: impl Fn(Phase) -> String) -> Result<Plan, PlanError> {
-        // Where there is a circle without phases, it is told of without them.
+    pub(crate) fn build(mut self, label: impl Fn(Phase) -> String) -> Result<Plan, Cycle> {
+        // A circle without phases is reported without them.
         if let Some(demanded) = self.demanded() {
-            let gates = self.add_gates(label);
-            self.wait_for_phases(&demanded, &gates);
+            self.add_phases(label, &demanded);
         }
         self.builder.build()
     }
 
-    /// Adds a gate behind each phase but the last, behind which nothing waits.
-    fn add_gates(&mut self, label: impl Fn(Phase) -> String) -> BTreeMap<Phase, Gate> {
-        let mut phases = [false; Phase::MAX as usize + 1];
-        self.stands
-            .iter()
-            .filter_map(|stand| stand.phase())
-            .for_each(|phase| phases[usize::from(phase)] = true);
-        let mut phases: Vec<Phase> =
-            (0..=Phase::MAX).zip(phases).filter(|(_, used)| *used).map(|(phase, _)| phase).collect();
-        phases.pop();
-        let gate = |phase| {
+    /// Adds a barrier behind each phase but the last. Steps wait for the last barrier before the phase in which they are
+    /// demanded.
+    fn add_phases(&mut self, label: impl Fn(Phase) -> String, demanded: &[Phase]) {
+        let mut phases: BTreeSet<Phase> = self.stands.iter().filter_map(|stand| stand.phase()).collect();
+        phases.pop_last();
+        let mut barriers = BTreeMap::new();
+        for phase in phases {
             let why = self.builder.note(Reason::Phase { label: label(phase) });
-            Some((phase, self.builder.gate(label(phase), WaitKind::After, why)?))
-        };
-        let gates: BTreeMap<Phase, Gate> = phases.into_iter().filter_map(gate).collect();
-        let gate_of = by_phase(|phase| gates.get(&phase).copied());
-        for (step, stand) in Draft::all().zip(&self.stands) {
-            if let Some(gate) = stand.phase().and_then(|phase| gate_of[usize::from(phase)]) {
-                self.builder.before(step, gate);
-            }
+            barriers.insert(phase, (self.builder.barrier(label(phase)), why));
         }
-        gates
-    }
-
-    /// Lets steps wait for the last gate before the phase in which they are demanded.
-    fn wait_for_phases(&mut self, demanded: &[Phase], gates: &BTreeMap<Phase, Gate>) {
-        let gate_before = by_phase(|phase| gates.range(..phase).next_back().map(|(_, gate)| *gate));
+        let barrier_of = by_phase(|phase| barriers.get(&phase).copied());
+        let barrier_before = by_phase(|phase| barriers.range(..phase).next_back().map(|(_, found)| *found));
         for ((step, stand), demanded) in Draft::all().zip(&self.stands).zip(demanded) {
-            if let (Stand::Patient(_), Some(gate)) = (stand, gate_before[usize::from(*demanded)]) {
-                self.builder.behind(step, gate);
+            if let Some((barrier, why)) = stand.phase().and_then(|phase| barrier_of[usize::from(phase)]) {
+                self.builder.wait_because(barrier, step, WaitKind::After, why);
+            }
+            if let (Stand::Patient(_), Some((barrier, why))) = (stand, barrier_before[usize::from(*demanded)])
+            {
+                self.builder.wait_because(step, barrier, WaitKind::After, why);
             }
         }
     }

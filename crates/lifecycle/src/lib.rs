@@ -30,6 +30,7 @@ mod heal;
 mod merged;
 mod part;
 mod picture;
+mod plan;
 mod planner;
 mod rank;
 mod reads;
@@ -44,7 +45,6 @@ mod wishes;
 use thiserror::Error;
 use windlass_model::resolve::{Lookup, NothingYet, ResolveError};
 use windlass_model::{ElementName, Topology};
-use windlass_plan::{Plan, PlanError};
 
 pub use ask::{Options, Planned, Situation, Version};
 pub use current::{Current, ElementNow, HalfMade};
@@ -55,6 +55,7 @@ pub use diff::{
 pub use heal::{HealError, healable};
 pub use merged::{describes, merged};
 pub use picture::{draw_properties, draw_topology};
+pub use plan::{OrderError, Plan, draw_plan};
 pub use planner::plan;
 pub use scale::{Scale, ScaleError, resized, scaled};
 
@@ -64,7 +65,7 @@ pub use scale::{Scale, ScaleError, resized, scaled};
 pub enum LifecycleError {
     /// The rules ask for an order that does not exist.
     #[error(transparent)]
-    Order(#[from] PlanError),
+    Order(#[from] OrderError),
     /// A value can't come to be.
     #[error(transparent)]
     Value(#[from] ResolveError),

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use windlass_model::assembly::ElementKind;
 use windlass_model::resolve::NothingYet;
+use windlass_model::work::Reason;
 use windlass_model::{Element, ElementName, Topology};
-use windlass_plan::{Reason, WaitKind, Why};
+use windlass_plan::{WaitKind, Why};
 
 use crate::LifecycleError;
 use crate::ask::{Options, Planned, Situation, Version};
@@ -14,6 +15,7 @@ use crate::diff::{Diff, RelationshipChange};
 use crate::fate::{self, Asked, Later};
 use crate::graph::{At, Graph};
 use crate::part::{Part, Parts};
+use crate::plan::OrderError;
 use crate::reads::Reads;
 use crate::scope::Scope;
 use crate::{rank, steps};
@@ -64,7 +66,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
         undone.relationships = untied;
     }
     let diff = Diff::new(parts, options, relationships);
-    Ok(Planned { plan: graph.build(steps::label)?, diff, undone })
+    Ok(Planned { plan: graph.build(steps::label).map_err(OrderError)?, diff, undone })
 }
 
 /// Makes the parts, and decides what can be decided without their values.
@@ -164,7 +166,7 @@ impl<'a> Planner<'a> {
             for read in reads.element(part.after_at, element)? {
                 let Some(producer) = self.parts.at(read.place) else { continue };
                 if let Some(published) = producer.publishing() {
-                    let why = self.graph.note_read(read.of_producer());
+                    let why = self.graph.note(read.by_element(&part.name, &producer.name));
                     self.graph.need(step, published, why);
                 }
             }

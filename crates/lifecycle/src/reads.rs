@@ -2,8 +2,8 @@
 
 use windlass_model::resolve::{Answer, Lookup, Missing, ResolveError, Resolver};
 use windlass_model::template::End;
+use windlass_model::work::Reason;
 use windlass_model::{Element, ElementName, Origin, Part, PropertyName, Relationship, Template, Topology};
-use windlass_plan::Reason;
 
 use crate::rank;
 
@@ -136,13 +136,7 @@ fn read_of_ends(template: &Template) -> Vec<(End, &PropertyName)> {
 }
 
 impl Read<'_> {
-    /// Returns it as the reason why a step of the reader waits for one of the producer.
-    pub(crate) fn of_producer(&self) -> windlass_plan::Read {
-        let (property, output) = (self.property.clone(), self.output.clone());
-        windlass_plan::Read { property, output, origin: self.origin.cloned() }
-    }
-
-    /// Returns the reason why anything else waits because an element reads it.
+    /// Returns the reason why a step waits because an element reads the value.
     pub(crate) fn by_element(&self, reader: &ElementName, producer: &ElementName) -> Reason {
         Reason::Property {
             reader: reader.clone(),

@@ -1,7 +1,8 @@
 //! The steps of each resource on its way down and up.
 
+use windlass_model::Side;
+use windlass_model::work::Work;
 use windlass_model::{Element, State, Transition, Transitions};
-use windlass_plan::{Side, Work};
 
 use crate::graph::{At, Graph, Phase};
 use crate::part::{Fate, Part};
@@ -142,7 +143,7 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
         // What a failure has left is cleared away first: nothing goes on before it is known what is there.
         let number = if base == phase::CLEAR { base } else { base + stair.offset };
         let step = match above {
-            Some(_) => graph.next_step(number, work, stair.from),
+            Some(above) => graph.next_step(number, work, stair.from, above),
             None => graph.step(number, work),
         };
         let number = part.steps.number(step);
@@ -166,7 +167,7 @@ fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
         let work =
             Work::Transition { element: part.name.clone(), from: state, to, calls, side: Side::Desired };
         let step = match below {
-            Some(_) => graph.next_step(base + rank, work, state),
+            Some(below) => graph.next_step(base + rank, work, state, below),
             None => graph.step(base + rank, work),
         };
         part.steps.enter[usize::from(rank)] = part.steps.number(step);

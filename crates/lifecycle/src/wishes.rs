@@ -12,9 +12,10 @@
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
 use windlass_model::links::Links;
-use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
+use windlass_plan::{Draft, WaitKind, Why};
 
 use crate::graph::{At, number};
+use crate::plan::PlanBuilder;
 
 /// A wait that may be dropped.
 #[derive(Debug, Clone, Copy)]
@@ -157,7 +158,7 @@ impl<'w> Sort<'w> {
 
 #[cfg(test)]
 mod tests {
-    use windlass_plan::Reason;
+    use windlass_model::work::Reason;
 
     use super::*;
 

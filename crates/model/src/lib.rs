@@ -19,6 +19,7 @@
 //! | [`state`] | lifecycle states, transitions, and the table between them |
 //! | [`template`] | property values with references, bound to elements |
 //! | [`assembly`] | the desired topology: elements and relationships |
+//! | [`work`] | the work of the steps of a plan, and the reasons why they wait |
 //! | [`policy`] | what elements measure of themselves, and what follows from it |
 //! | [`resolve`] | a property's value, or what it still waits for |
 //! | [`instance`] | the document that drivers change |
@@ -55,6 +56,7 @@ pub mod retention;
 pub mod state;
 pub mod template;
 pub mod version;
+pub mod work;
 
 pub use assembly::{Action, Element, ElementKind, Origin, Relationship, Side, Topology};
 pub use clock::{Clock, Timestamp};

@@ -1,124 +1,81 @@
-//! The circle that prevents a plan, as somebody would tell it.
-//!
-//! Only a draft without an order comes here: this is where petgraph is worth its memory.
+//! The circle that prevents a plan.
 
 use std::collections::VecDeque;
+use std::error::Error;
 use std::fmt;
 
+use petgraph::Direction::Incoming;
 use petgraph::algo::kosaraju_scc;
-use petgraph::graph::{DiGraph, EdgeIndex, NodeIndex};
+use petgraph::graph::{EdgeIndex, NodeIndex};
 use petgraph::visit::EdgeRef;
-use thiserror::Error;
 
-use crate::builder::{Edge, PlanBuilder};
-use crate::step::{Reason, Work};
+use crate::builder::{PlanBuilder, Steps};
+use crate::plan::Task;
 
-/// A set of steps that can't be put in order.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum PlanError {
-    /// Steps wait for each other in a circle, told as the shortest one.
-    #[error("there is no order in which this can be done: {} wait for each other\n{}\n{}", count(.0), lines(.0), help(.0))]
-    Cycle(Vec<CycleEdge>),
+/// Steps that wait for each other: there is no order in which they can be taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cycle<W, R> {
+    /// A shortest circle, edge by edge.
+    pub edges: Vec<CycleEdge<W, R>>,
 }
 
 /// An edge of a circle.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CycleEdge {
+pub struct CycleEdge<W, R> {
     /// The step that waits.
-    pub step: Work,
+    pub step: Task<W>,
     /// The step that it waits for.
-    pub on: Work,
-    /// Why.
-    pub reason: Reason,
+    pub on: Task<W>,
+    /// The reason.
+    pub reason: R,
 }
 
-impl fmt::Display for CycleEdge {
+impl<W: fmt::Display, R: fmt::Display> fmt::Display for CycleEdge<W, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} waits for {}: {}", self.step, self.on, self.reason)?;
-        match self.reason.origin() {
-            Some(origin) => write!(f, " ({origin})"),
-            None => Ok(()),
+        write!(f, "{} waits for {}: {}", self.step, self.on, self.reason)
+    }
+}
+
+impl<W: fmt::Display, R: fmt::Display> fmt::Display for Cycle<W, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.edges.len() {
+            1 => f.write_str("a step waits for itself")?,
+            count => write!(f, "{count} steps wait for each other")?,
         }
+        self.edges.iter().try_for_each(|edge| write!(f, "\n  {edge}"))
     }
 }
 
-fn count(edges: &[CycleEdge]) -> String {
-    match edges.len() {
-        1 => "a step and itself".to_owned(),
-        count => format!("{count} steps"),
-    }
-}
+impl<W: fmt::Debug + fmt::Display, R: fmt::Debug + fmt::Display> Error for Cycle<W, R> {}
 
-/// Says what would break a circle, by the reasons that a user can change.
-fn help(edges: &[CycleEdge]) -> String {
-    let mut ways: Vec<String> = Vec::new();
-    for edge in edges {
-        let way = match &edge.reason {
-            Reason::Property { property, reader, .. } => {
-                format!("give `{property}` of {} a value that is known beforehand", reader.local())
-            }
-            Reason::Relationship { relationship, .. } => {
-                format!("give the relationship `{relationship}` another state or modifier")
-            }
-            Reason::Order { .. } | Reason::Phase { .. } | Reason::Nesting { .. } => continue,
-        };
-        if !ways.contains(&way) {
-            ways.push(way);
-        }
-    }
-    match ways.len() {
-        0 => "help: one of these waits has to go".to_owned(),
-        _ => format!("help: {}", ways.join(", or ")),
-    }
-}
-
-fn lines(edges: &[CycleEdge]) -> String {
-    edges.iter().map(|edge| format!("  {edge}")).collect::<Vec<_>>().join("\n")
-}
-
-/// The steps of a draft, with an edge from each step to those that wait for it.
-type Drawn = DiGraph<(), Edge>;
-
-/// Finds a shortest circle in the first knot of steps that wait for each other.
-pub(crate) fn find(draft: &PlanBuilder) -> Vec<CycleEdge> {
-    let mut drawn = Drawn::with_capacity(draft.works.len(), draft.edges.len());
-    for _ in &draft.works {
-        drawn.add_node(());
-    }
-    for edge in draft.all_edges() {
-        drawn.add_edge(node(edge.on), node(edge.step), edge);
-    }
-    let knot = kosaraju_scc(&drawn)
+/// Finds a shortest circle in the strongly connected component with the step that was added first.
+pub(crate) fn find<W: Clone, R: Clone>(draft: &PlanBuilder<W, R>) -> Cycle<W, R> {
+    let steps = &draft.steps;
+    let start = kosaraju_scc(steps)
         .into_iter()
-        .filter(|knot| knot.len() > 1 || drawn.contains_edge(knot[0], knot[0]))
-        .min_by_key(|knot| knot.iter().min().copied());
-    let start = knot.and_then(|knot| knot.into_iter().min());
-    let edges = start.map(|start| shortest_way_back(&drawn, start)).unwrap_or_default();
-    edges.into_iter().map(|edge| told(draft, drawn[edge])).collect()
+        .filter(|component| component.len() > 1 || steps.contains_edge(component[0], component[0]))
+        .filter_map(|component| component.into_iter().min())
+        .min();
+    let edge = |edge: EdgeIndex| {
+        let (on, step) = steps.edge_endpoints(edge)?;
+        let reason = draft.reasons[steps[edge].why.0 as usize].clone();
+        Some(CycleEdge { step: steps[step].clone(), on: steps[on].clone(), reason })
+    };
+    let edges = start.map(|start| shortest_way_back(steps, start)).unwrap_or_default();
+    Cycle { edges: edges.into_iter().filter_map(edge).collect() }
 }
 
-fn node(place: u32) -> NodeIndex {
-    NodeIndex::from(place)
-}
-
-fn told(draft: &PlanBuilder, edge: Edge) -> CycleEdge {
-    let (step, on) = (&draft.works[edge.step as usize], &draft.works[edge.on as usize]);
-    let reason = edge.cause.why().reason(step, on, &draft.reasons).into_owned();
-    CycleEdge { step: step.clone(), on: on.clone(), reason }
-}
-
-/// Walks from `start` along waits, breadth first, until it is met again.
-fn shortest_way_back(drawn: &Drawn, start: NodeIndex) -> Vec<EdgeIndex> {
-    let mut came_by = vec![None; drawn.node_count()];
+/// Walks from `start` along waits, breadth first, until it meets `start` again.
+fn shortest_way_back<W>(steps: &Steps<W>, start: NodeIndex) -> Vec<EdgeIndex> {
+    let mut came_by = vec![None; steps.node_count()];
     let mut queue = VecDeque::from([start]);
-    while let Some(node) = queue.pop_front() {
-        for edge in drawn.edges_directed(node, petgraph::Incoming) {
+    while let Some(step) = queue.pop_front() {
+        for edge in steps.edges_directed(step, Incoming) {
             let next = edge.source();
             if came_by[next.index()].is_none() {
                 came_by[next.index()] = Some(edge.id());
                 if next == start {
-                    return unwind(drawn, start, &came_by);
+                    return unwind(steps, start, &came_by);
                 }
                 queue.push_back(next);
             }
@@ -127,14 +84,14 @@ fn shortest_way_back(drawn: &Drawn, start: NodeIndex) -> Vec<EdgeIndex> {
     Vec::new()
 }
 
-fn unwind(drawn: &Drawn, start: NodeIndex, came_by: &[Option<EdgeIndex>]) -> Vec<EdgeIndex> {
+fn unwind<W>(steps: &Steps<W>, start: NodeIndex, came_by: &[Option<EdgeIndex>]) -> Vec<EdgeIndex> {
     let mut edges = Vec::new();
-    let mut node = start;
-    while let Some(id) = came_by[node.index()] {
-        let Some((_, step)) = drawn.edge_endpoints(id) else { break };
-        edges.push(id);
-        node = step;
-        if node == start {
+    let mut step = start;
+    while let Some(edge) = came_by[step.index()] {
+        let Some((_, waiting)) = steps.edge_endpoints(edge) else { break };
+        edges.push(edge);
+        step = waiting;
+        if step == start {
             break;
         }
     }

@@ -4,27 +4,23 @@
 //!
 //! | module | it has |
 //! |---|---|
-//! | [`step`] | what steps do, and why they wait |
+//! | [`builder`] | [`PlanBuilder`]: steps and waits in any order become a [`Plan`] |
 //! | [`plan`] | a [`Plan`], its steps and their waits |
-//! | [`builder`] | steps and waits in any order → a [`Plan`] |
-//! | [`circle`] | or the circle that prevents one |
+//! | [`circle`] | the circle that prevents a plan |
 //! | [`shape`] | the critical path and the widest place |
-//! | [`why`] | what a step waits for, and why, as far back as one likes |
+//! | [`why`] | the waits of a step with their reasons, as far back as asked |
 //! | [`draw`] | pictures of plans and other graphs: dot, mermaid, json, svg, html |
 
 pub mod builder;
 pub mod circle;
 pub mod draw;
-mod earliest;
 mod order;
 pub mod plan;
+mod saved;
 pub mod shape;
-pub mod step;
 pub mod why;
 
-pub use builder::{Draft, Gate, PlanBuilder};
-pub use circle::{CycleEdge, PlanError};
-pub use plan::{Plan, Step, Wait, Why};
-pub use step::{Direction, Read, Reason, Relate, WaitKind, Work};
+pub use builder::{Draft, PlanBuilder, Why};
+pub use circle::{Cycle, CycleEdge};
+pub use plan::{Plan, Step, StepNumber, Task, Wait, WaitKind};
 pub use why::Because;
-pub use windlass_model::Side;

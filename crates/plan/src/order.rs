@@ -1,123 +1,77 @@
-//! A draft in order: Kahn's algorithm by counting.
+//! The order of the steps: Kahn's algorithm, with the earliest added first among the steps that are free.
 //!
-//! Waits are grouped by the step that is waited for, and then by the one that waits. Nothing is sorted, and each list is
-//! gone through from one end to the other as far as that can be. (A graph of petgraph has the edges of each node linked
-//! through one list, in which a walk jumps about; where no order exists, it is still what finds the circle.)
+//! [`petgraph::algo::toposort`] gives a topological order, too, but a depth-first one, in which the number of a step
+//! depends on steps that have nothing to do with it. People read these numbers.
 
-use windlass_model::StepId;
-use windlass_model::links::Links;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-use crate::builder::{Between, Dependent, Dependents, Gate, PlanBuilder};
-use crate::earliest::Earliest;
-use crate::plan::{Cause, Link, Node, Why, length};
+use petgraph::Direction::{Incoming, Outgoing};
+use petgraph::graph::NodeIndex;
+use petgraph::visit::EdgeRef;
 
-/// A draft, by what its steps are waited for.
-pub(crate) struct Order<'b> {
-    draft: &'b PlanBuilder,
-    /// For each step who waits for it, but for gates and the next step.
-    dependents: Links<Dependent>,
-    /// For each step how many waits it has.
-    waits: Vec<u32>,
-    /// For each gate the steps behind it.
-    behind: Links<u32>,
-    /// Which steps are barriers.
-    barriers: Vec<bool>,
-}
+use crate::builder::{PlanBuilder, Steps};
+use crate::plan::{Entry, Link, Plan, StepNumber};
 
-impl<'b> Order<'b> {
-    pub(crate) fn of(draft: &'b PlanBuilder, dependents: Dependents) -> Self {
-        let Dependents { links: dependents, waits } = dependents;
-        let by_gate = (0..).zip(&draft.sides).filter_map(|(step, sides)| Some((sides.behind?.place(), step)));
-        let mut barriers = vec![false; draft.works.len()];
-        draft.barriers.iter().for_each(|place| barriers[*place as usize] = true);
-        let behind = Links::group(draft.gates.len(), by_gate);
-        Self { draft, dependents, waits: with_gates(waits, draft), behind, barriers }
-    }
-
-    /// Returns the steps in Kahn's order, the earliest added of the free ones first. Nothing when there is a circle.
-    pub(crate) fn steps(&self) -> Option<Vec<u32>> {
-        let mut open = self.waits.clone();
-        let mut free = Earliest::below(open.len());
-        (0..).zip(&open).filter(|(_, open)| **open == 0).for_each(|(place, _)| free.insert(place));
-        let mut steps = Vec::with_capacity(open.len());
-        while let Some(place) = free.pop() {
-            steps.push(u32::try_from(place).expect("places of steps are as small"));
-            self.for_each_dependent(steps[steps.len() - 1], |step, _| {
-                open[step as usize] -= 1;
-                if open[step as usize] == 0 {
-                    free.insert(step as usize);
-                }
-            });
-        }
-        (steps.len() == open.len()).then_some(steps)
-    }
-
-    /// Calls `tell` with who waits for a step, and why; gates and who is behind one come last.
-    fn for_each_dependent(&self, place: u32, mut tell: impl FnMut(u32, Cause)) {
-        let tell_one = |dependent: Dependent| tell(dependent.step, dependent.cause);
-        self.draft.for_each_dependent(&self.dependents, place, tell_one);
-        if let Some(Between { barrier, cause }) =
-            self.draft.sides[place as usize].before.map(|gate| self.gate(gate))
-        {
-            tell(barrier, cause);
-        }
-        if self.barriers[place as usize] {
-            for (gate, between) in (0..).zip(&self.draft.gates).filter(|(_, gate)| gate.barrier == place) {
-                self.behind.of(gate).iter().for_each(|step| tell(*step, between.cause));
+/// Returns the steps in order; none when steps wait for each other.
+pub(crate) fn of<W>(steps: &Steps<W>) -> Option<Vec<NodeIndex>> {
+    let mut open: Vec<usize> =
+        steps.node_indices().map(|step| steps.edges_directed(step, Incoming).count()).collect();
+    let mut free: BinaryHeap<Reverse<NodeIndex>> =
+        steps.node_indices().filter(|step| open[step.index()] == 0).map(Reverse).collect();
+    let mut order = Vec::with_capacity(open.len());
+    while let Some(Reverse(step)) = free.pop() {
+        order.push(step);
+        for dependent in steps.neighbors_directed(step, Outgoing) {
+            open[dependent.index()] -= 1;
+            if open[dependent.index()] == 0 {
+                free.push(Reverse(dependent));
             }
         }
     }
-
-    fn gate(&self, gate: Gate) -> Between {
-        self.draft.gates[gate.place() as usize]
-    }
-
-    /// Gives the steps their numbers, barriers the last ones, and gathers the waits of each.
-    ///
-    /// What is waited for is gone through by number, so each step gets its waits by number. Of several on one step, the
-    /// strongest is kept, with the reason that was added first.
-    pub(crate) fn number(&self, mut steps: Vec<u32>) -> (Vec<Node>, Vec<Link>) {
-        let is_barrier = |place: &u32| self.barriers[*place as usize];
-        let barriers: Vec<u32> = steps.iter().copied().filter(is_barrier).collect();
-        steps.retain(|place| !is_barrier(place));
-        steps.extend(barriers);
-
-        let mut end = 0;
-        let mut numbers = vec![0_u32; steps.len()];
-        let mut nodes = Vec::with_capacity(steps.len());
-        for (number, place) in (0..).zip(&steps) {
-            numbers[*place as usize] = number;
-            nodes.push(Node { work: *place, waits: (end, end) });
-            end += self.waits[*place as usize];
-        }
-        let nothing = Link { on: StepId(0), cause: Cause::new(crate::WaitKind::After, Why::noted(0)) };
-        let mut links = vec![nothing; end as usize];
-        for (on, place) in (1..=length(&steps)).zip(&steps) {
-            self.for_each_dependent(*place, |step, cause| {
-                let link = Link { on: StepId(on), cause };
-                let (start, end) = &mut nodes[numbers[step as usize] as usize].waits;
-                match links[*start as usize..*end as usize].last_mut() {
-                    Some(last) if last.on == link.on && last.cause.kind() < cause.kind() => *last = link,
-                    Some(last) if last.on == link.on => {}
-                    _ => {
-                        links[*end as usize] = link;
-                        *end += 1;
-                    }
-                }
-            });
-        }
-        (nodes, links)
-    }
+    (order.len() == open.len()).then_some(order)
 }
 
-/// Adds the waits at gates to how many each step has.
-fn with_gates(mut waits: Vec<u32>, draft: &PlanBuilder) -> Vec<u32> {
-    waits.resize(draft.works.len(), 0);
-    for (step, sides) in draft.sides.iter().enumerate() {
-        waits[step] += u32::from(sides.behind.is_some());
-        if let Some(before) = sides.before {
-            waits[draft.gates[before.place() as usize].barrier as usize] += 1;
-        }
+/// Numbers the steps: working steps in this order, then barriers.
+pub(crate) fn plan<W, R>(builder: PlanBuilder<W, R>, order: &[NodeIndex]) -> Plan<W, R> {
+    let PlanBuilder { steps, reasons } = builder;
+    let (barriers, works): (Vec<NodeIndex>, Vec<NodeIndex>) =
+        order.iter().partition(|step| steps[**step].is_barrier());
+    let numbered: Vec<NodeIndex> = works.into_iter().chain(barriers).collect();
+    let mut numbers = vec![StepNumber(0); numbered.len()];
+    for (index, step) in numbered.iter().enumerate() {
+        numbers[step.index()] = StepNumber::at(index);
     }
-    waits
+    let mut links = Vec::with_capacity(steps.edge_count());
+    let mut waits = Vec::with_capacity(numbered.len());
+    for step in &numbered {
+        let start = length(&links);
+        links.extend(links_of(&steps, *step, &numbers));
+        waits.push(start..length(&links));
+    }
+    let (nodes, _) = steps.into_nodes_edges();
+    let mut tasks: Vec<_> = nodes.into_iter().map(|node| Some(node.weight)).collect();
+    let task = |step: &NodeIndex| tasks[step.index()].take().expect("an order has each step once");
+    let steps = numbered.iter().map(task).zip(waits).map(|(task, waits)| Entry { task, waits }).collect();
+    let order = order.iter().map(|step| numbers[step.index()]).collect();
+    Plan { version: 1, steps, links, reasons, order }
+}
+
+/// Returns the waits of a step by number. Of several waits for one step the strongest stays, with its first reason.
+fn links_of<W>(steps: &Steps<W>, step: NodeIndex, numbers: &[StepNumber]) -> Vec<Link> {
+    let mut waits: Vec<_> = steps.edges_directed(step, Incoming).collect();
+    waits.sort_unstable_by_key(|edge| {
+        (numbers[edge.source().index()], Reverse(edge.weight().kind), edge.id())
+    });
+    waits.dedup_by_key(|edge| edge.source());
+    let link = |edge: &petgraph::graph::EdgeReference<'_, _>| {
+        let crate::builder::Edge { kind, why } = *edge.weight();
+        Link { on: numbers[edge.source().index()], kind, reason: why.0 }
+    };
+    waits.iter().map(link).collect()
+}
+
+/// Returns the length of the list of waits.
+pub(crate) fn length(links: &[Link]) -> u32 {
+    u32::try_from(links.len()).expect("a plan has less than 2^32 waits")
 }

@@ -1,325 +1,212 @@
-//! A plan, and its steps and waits as they are looked at.
+//! A plan, its steps and their waits.
 //!
-//! A plan of a hundred thousand parts has three hundred thousand steps and seven hundred thousand waits. They lie in a few long
-//! lists, without an allocation for each; [`Step`] and [`Wait`] are made while one looks, and are as cheap as references.
+//! The waits of all steps lie in one list, and the reasons in another: a large plan has several waits a step, and many
+//! waits share a reason. [`Step`] and [`Wait`] are views into these lists.
 
-use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
 
-use serde::ser::SerializeStruct;
-use serde::{Deserialize, Serialize, Serializer};
-use thiserror::Error;
-use windlass_model::{State, StepId};
+use serde::{Deserialize, Serialize};
 
-use crate::step::{Read, Reason, WaitKind, Work};
-
-/// An order of steps to take, complete and without circles.
+/// An order of steps, complete and without circles.
 ///
-/// Steps that do something come first, in an order in which they could be taken one by one; barriers follow.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "Saved")]
+/// `W` is the work of a step, `R` the reason of a wait. Working steps have the lowest numbers, in an order in which they
+/// could be taken one by one. Barriers follow.
+#[derive(Debug, Clone)]
 #[must_use]
-pub struct Plan {
+pub struct Plan<W, R> {
     pub(crate) version: u32,
-    /// What steps do, in the order in which they were added.
-    pub(crate) works: Vec<Work>,
-    /// The steps, in the order of their numbers.
-    pub(crate) nodes: Vec<Node>,
+    /// The steps in the order of their numbers.
+    pub(crate) steps: Vec<Entry<W>>,
+    /// The waits of all steps.
     pub(crate) links: Vec<Link>,
-    pub(crate) reasons: Vec<Noted>,
+    pub(crate) reasons: Vec<R>,
+    /// A topological order of all steps, barriers included.
+    pub(crate) order: Vec<StepNumber>,
 }
 
-/// A step as it is kept.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Node {
-    /// The place of what it does.
-    pub(crate) work: u32,
-    /// Where its waits begin and end.
-    pub(crate) waits: (u32, u32),
+/// A stored step.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry<W> {
+    pub(crate) task: Task<W>,
+    /// The range of its waits in [`Plan::links`].
+    pub(crate) waits: Range<u32>,
 }
 
-/// A wait as it is kept.
+/// A stored wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Link {
-    pub(crate) on: StepId,
-    pub(crate) cause: Cause,
+    pub(crate) on: StepNumber,
+    pub(crate) kind: WaitKind,
+    /// The index of its reason in [`Plan::reasons`].
+    pub(crate) reason: u32,
 }
 
-/// Why a step waits and what it asks, in one number: there are millions of them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cause(u32);
+/// The number of a step in its plan, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StepNumber(pub u32);
 
-impl Cause {
-    const NEEDS: u32 = 1 << 31;
-
-    pub(crate) fn new(kind: WaitKind, Why(why): Why) -> Self {
-        Self(if kind == WaitKind::Needs { why | Self::NEEDS } else { why })
+impl StepNumber {
+    /// Returns the number of the step at an index of the list of steps.
+    pub(crate) fn at(index: usize) -> Self {
+        Self(u32::try_from(index + 1).expect("a plan has less than 2^32 steps"))
     }
 
-    pub(crate) fn kind(self) -> WaitKind {
-        if self.0 & Self::NEEDS == 0 { WaitKind::After } else { WaitKind::Needs }
-    }
-
-    pub(crate) fn why(self) -> Why {
-        Why(self.0 & !Self::NEEDS)
-    }
-}
-
-/// A reason that a plan or its builder knows: a number, so that a copy costs nothing.
-///
-/// The first numbers stand for [`Reason::Order`] of the waiting step's own element, by its state: most parts have two of
-/// these, and nothing else has to be kept of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Why(u32);
-
-impl Why {
-    const STATES: u32 = 7;
-
-    /// The reason that the waiting step's element is in a state first.
-    pub fn order(state: State) -> Self {
-        Self(state as u32)
-    }
-
-    /// The reason at a place in the list of those that were noted.
-    pub(crate) fn noted(place: usize) -> Self {
-        let number = u32::try_from(place).ok().and_then(|place| place.checked_add(Self::STATES));
-        Self(number.filter(|number| *number < Cause::NEEDS).expect("there are less than 2^31 reasons"))
-    }
-
-    /// Returns the reason why a step that does `work` waits for one that does `on`.
-    pub(crate) fn reason<'p>(self, work: &Work, on: &Work, reasons: &'p [Noted]) -> Cow<'p, Reason> {
-        let reason = match self.0.checked_sub(Self::STATES) {
-            None => ordered(work, State::ALL[self.0 as usize]),
-            Some(place) => match &reasons[place as usize] {
-                Noted::Whole(reason) => return Cow::Borrowed(reason),
-                Noted::Read(read) => read.reason(work, on),
-            },
-        };
-        Cow::Owned(reason)
+    /// Returns the index of the step in the list of steps; none for the number 0.
+    pub(crate) fn index(self) -> Option<usize> {
+        usize::try_from(self.0.checked_sub(1)?).ok()
     }
 }
 
-fn ordered(work: &Work, state: State) -> Reason {
-    match work.element() {
-        Some(element) => Reason::Order { element: element.clone(), state },
-        None => Reason::Phase { label: format!("{state} is first") },
+impl fmt::Display for StepNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "s{}", self.0)
     }
 }
 
-/// A reason as it is kept. There is a read for each reference in a large assembly, and whose it is, the two steps say.
-#[derive(Debug, Clone)]
-pub(crate) enum Noted {
-    /// The element of the waiting step reads what that of the other publishes.
-    Read(Read),
-    /// Anything else.
-    Whole(Box<Reason>),
+/// The task of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Task<W> {
+    /// Nothing: many steps wait for it instead of for many others. The label says what holds once it is passed.
+    Barrier(String),
+    /// Work that the executor of the plan does.
+    Work(W),
+}
+
+impl<W> Task<W> {
+    /// Tells whether it is a barrier.
+    pub fn is_barrier(&self) -> bool {
+        matches!(self, Self::Barrier(_))
+    }
+
+    /// Returns the work; none for a barrier.
+    pub fn work(&self) -> Option<&W> {
+        match self {
+            Self::Barrier(_) => None,
+            Self::Work(work) => Some(work),
+        }
+    }
+}
+
+impl<W: fmt::Display> fmt::Display for Task<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Barrier(label) => f.write_str(label),
+            Self::Work(work) => work.fmt(f),
+        }
+    }
+}
+
+/// The condition of a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WaitKind {
+    /// The other step has ended, with or without success.
+    After,
+    /// The other step has succeeded.
+    Needs,
 }
 
 /// A step of a plan.
-#[derive(Debug, Clone, Copy)]
-pub struct Step<'p> {
-    /// Its number, from 1.
-    pub id: StepId,
-    /// What it does.
-    pub work: &'p Work,
+#[derive(Debug)]
+pub struct Step<'p, W, R> {
+    /// Its number.
+    pub number: StepNumber,
+    /// Its task.
+    pub task: &'p Task<W>,
     links: &'p [Link],
-    plan: &'p Plan,
+    reasons: &'p [R],
 }
 
-/// Something that a step waits for.
-#[derive(Debug, Clone, Copy)]
-pub struct Wait<'p> {
+/// A wait of a step for another.
+#[derive(Debug)]
+pub struct Wait<'p, R> {
     /// The step that is waited for.
-    pub on: StepId,
-    /// Whether it has to succeed.
+    pub on: StepNumber,
+    /// The condition.
     pub kind: WaitKind,
-    why: Why,
-    work: &'p Work,
-    plan: &'p Plan,
+    /// The reason.
+    pub reason: &'p R,
 }
 
-impl Plan {
-    /// Returns all steps, by their numbers.
-    pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'_>> + DoubleEndedIterator + Clone {
-        self.nodes.iter().enumerate().map(|(place, node)| self.at(place, node))
+impl<W, R> Plan<W, R> {
+    /// Returns all steps, in the order of their numbers.
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'_, W, R>> + DoubleEndedIterator + Clone {
+        self.steps.iter().enumerate().map(|(index, entry)| self.view(index, entry))
     }
 
-    /// Returns the step with this id.
-    pub fn step(&self, id: StepId) -> Option<Step<'_>> {
-        let place = place(id)?;
-        Some(self.at(place, self.nodes.get(place)?))
+    /// Returns the step with a number.
+    pub fn step(&self, number: StepNumber) -> Option<Step<'_, W, R>> {
+        let index = number.index()?;
+        Some(self.view(index, self.steps.get(index)?))
     }
 
-    /// Returns the steps that do something, without barriers.
-    pub fn work(&self) -> impl Iterator<Item = Step<'_>> {
-        self.steps().take_while(|step| !step.work.is_barrier())
+    /// Returns the work of all steps that are no barriers, in the order of their numbers.
+    pub fn work(&self) -> impl Iterator<Item = (StepNumber, &W)> {
+        self.steps().map_while(|step| Some((step.number, step.task.work()?)))
     }
 
-    /// Tells whether there is nothing to do.
+    /// Tells whether no step has work.
     pub fn is_empty(&self) -> bool {
         self.work().next().is_none()
     }
 
-    fn at(&self, place: usize, node: &Node) -> Step<'_> {
-        let id = StepId(u32::try_from(place + 1).unwrap_or(u32::MAX));
-        let (start, end) = node.waits;
+    fn view<'p>(&'p self, index: usize, entry: &'p Entry<W>) -> Step<'p, W, R> {
+        let Range { start, end } = entry.waits;
         let links = &self.links[start as usize..end as usize];
-        Step { id, work: &self.works[node.work as usize], links, plan: self }
+        Step { number: StepNumber::at(index), task: &entry.task, links, reasons: &self.reasons }
     }
 }
 
-/// Returns the place of a step among the nodes.
-fn place(id: StepId) -> Option<usize> {
-    usize::try_from(id.0.checked_sub(1)?).ok()
-}
-
-impl<'p> Step<'p> {
-    /// Returns what it waits for, the lowest number first.
-    pub fn waits(self) -> impl ExactSizeIterator<Item = Wait<'p>> + DoubleEndedIterator + Clone {
-        let Self { work, plan, .. } = self;
-        let wait = move |link: &Link| {
-            let Link { on, cause } = *link;
-            Wait { on, kind: cause.kind(), why: cause.why(), work, plan }
-        };
-        self.links.iter().map(wait)
+impl<'p, W, R> Step<'p, W, R> {
+    /// Returns its waits, the lowest number first.
+    pub fn waits(self) -> impl ExactSizeIterator<Item = Wait<'p, R>> + DoubleEndedIterator + Clone {
+        let reasons = self.reasons;
+        self.links.iter().map(move |link| {
+            let Link { on, kind, reason } = *link;
+            Wait { on, kind, reason: &reasons[reason as usize] }
+        })
     }
 }
 
-impl<'p> Wait<'p> {
-    /// Returns why.
-    pub fn reason(self) -> Cow<'p, Reason> {
-        // Steps count from 1.
-        let on = self.plan.nodes[self.on.0 as usize - 1].work;
-        self.why.reason(self.work, &self.plan.works[on as usize], &self.plan.reasons)
+// Views are copied whatever `W` and `R` are: derived impls would ask for `W: Copy`.
+impl<W, R> Clone for Step<'_, W, R> {
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
-impl PartialEq for Plan {
+impl<W, R> Copy for Step<'_, W, R> {}
+
+impl<R> Clone for Wait<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Wait<'_, R> {}
+
+impl<W: PartialEq, R: PartialEq> PartialEq for Plan<W, R> {
     fn eq(&self, other: &Self) -> bool {
         self.version == other.version && self.steps().eq(other.steps())
     }
 }
 
-impl Eq for Plan {}
+impl<W: Eq, R: Eq> Eq for Plan<W, R> {}
 
-impl PartialEq for Step<'_> {
+impl<W: PartialEq, R: PartialEq> PartialEq for Step<'_, W, R> {
     fn eq(&self, other: &Self) -> bool {
-        self.id == other.id && self.work == other.work && self.waits().eq(other.waits())
+        self.number == other.number && self.task == other.task && self.waits().eq(other.waits())
     }
 }
 
-impl Eq for Step<'_> {}
+impl<W: Eq, R: Eq> Eq for Step<'_, W, R> {}
 
-impl PartialEq for Wait<'_> {
+impl<R: PartialEq> PartialEq for Wait<'_, R> {
     fn eq(&self, other: &Self) -> bool {
-        self.on == other.on && self.kind == other.kind && self.reason() == other.reason()
+        self.on == other.on && self.kind == other.kind && self.reason == other.reason
     }
 }
 
-impl Eq for Wait<'_> {}
-
-impl Serialize for Plan {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut plan = serializer.serialize_struct("Plan", 2)?;
-        plan.serialize_field("version", &self.version)?;
-        plan.serialize_field("steps", &List(self.steps()))?;
-        plan.end()
-    }
-}
-
-impl Serialize for Step<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut step = serializer.serialize_struct("Step", 3)?;
-        step.serialize_field("id", &self.id)?;
-        step.serialize_field("work", self.work)?;
-        step.serialize_field("waits", &List(self.waits()))?;
-        step.end()
-    }
-}
-
-impl Serialize for Wait<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut wait = serializer.serialize_struct("Wait", 3)?;
-        wait.serialize_field("on", &self.on)?;
-        wait.serialize_field("kind", &self.kind)?;
-        wait.serialize_field("reason", &*self.reason())?;
-        wait.end()
-    }
-}
-
-/// What an iterator gives, written as a list.
-struct List<I>(I);
-
-impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.clone())
-    }
-}
-
-/// A plan as it was written down.
-#[derive(Deserialize)]
-struct Saved {
-    version: u32,
-    steps: Vec<SavedStep>,
-}
-
-#[derive(Deserialize)]
-struct SavedStep {
-    id: StepId,
-    work: Work,
-    waits: Vec<SavedWait>,
-}
-
-#[derive(Deserialize)]
-struct SavedWait {
-    on: StepId,
-    kind: WaitKind,
-    reason: Reason,
-}
-
-/// A plan that nobody has written down so.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-enum SavedError {
-    /// Numbers have holes.
-    #[error("the step at place {place} of a plan has the number {id}")]
-    Number { place: usize, id: StepId },
-    /// A wait leads nowhere.
-    #[error("step {step} of a plan waits for {on}, which is not there")]
-    Wait { step: StepId, on: StepId },
-}
-
-impl TryFrom<Saved> for Plan {
-    type Error = SavedError;
-
-    fn try_from(saved: Saved) -> Result<Self, SavedError> {
-        let mut plan = Self {
-            version: saved.version,
-            works: Vec::with_capacity(saved.steps.len()),
-            nodes: Vec::with_capacity(saved.steps.len()),
-            links: Vec::new(),
-            reasons: Vec::new(),
-        };
-        let count = saved.steps.len();
-        for (at, SavedStep { id, work, waits }) in saved.steps.into_iter().enumerate() {
-            if place(id) != Some(at) {
-                return Err(SavedError::Number { place: at + 1, id });
-            }
-            let start = length(&plan.links);
-            for SavedWait { on, kind, reason } in waits {
-                if place(on).is_none_or(|on| on >= count) {
-                    return Err(SavedError::Wait { step: id, on });
-                }
-                plan.reasons.push(Noted::Whole(Box::new(reason)));
-                let why = Why::noted(plan.reasons.len() - 1);
-                plan.links.push(Link { on, cause: Cause::new(kind, why) });
-            }
-            plan.nodes.push(Node { work: length(&plan.works), waits: (start, length(&plan.links)) });
-            plan.works.push(work);
-        }
-        Ok(plan)
-    }
-}
-
-/// Returns how long a list is, which has a number for each step or wait.
-pub(crate) fn length<T>(list: &[T]) -> u32 {
-    u32::try_from(list.len()).expect("there are less than 2^32 steps and waits")
-}
+impl<R: Eq> Eq for Wait<'_, R> {}

@@ -1,67 +1,47 @@
 //! The critical path and the widest place of a plan.
 
-use windlass_model::StepId;
+use std::cmp::Reverse;
 
-use crate::plan::{Plan, Step};
+use crate::plan::{Plan, StepNumber};
 
-impl Plan {
-    /// Returns the longest chain of steps that do something and wait for each other: no run is shorter.
-    pub fn critical_path(&self) -> Vec<StepId> {
+impl<W, R> Plan<W, R> {
+    /// Returns the longest chain of working steps that wait for each other: no run of the plan is shorter.
+    pub fn critical_path(&self) -> Vec<StepNumber> {
         let depths = self.depths();
-        let last = self.work().max_by_key(|step| (depths[place(step.id)], std::cmp::Reverse(step.id)));
+        let depth = |step: StepNumber| (depths[index(step)], Reverse(step));
+        let mut next = self.work().map(|(step, _)| step).max_by_key(|step| depth(*step));
         let mut path = Vec::new();
-        let mut next = last.map(|step| step.id);
-        while let Some(step) = next.and_then(|id| self.step(id)) {
-            if !step.work.is_barrier() {
-                path.push(step.id);
+        while let Some(step) = next.and_then(|number| self.step(number)) {
+            if !step.task.is_barrier() {
+                path.push(step.number);
             }
-            next = step
-                .waits()
-                .max_by_key(|wait| (depths[place(wait.on)], std::cmp::Reverse(wait.on)))
-                .map(|wait| wait.on);
+            next = step.waits().map(|wait| wait.on).max_by_key(|on| depth(*on));
         }
         path.reverse();
         path
     }
 
-    /// Returns how many steps could run at once at the widest place, when each takes equally long.
+    /// Returns the greatest number of steps that can run at once when each step takes equally long.
     pub fn widest(&self) -> usize {
         let depths = self.depths();
         let mut width = vec![0_usize; self.steps().len() + 1];
-        for step in self.work() {
-            width[depths[place(step.id)]] += 1;
+        for (step, _) in self.work() {
+            width[depths[index(step)]] += 1;
         }
         width.into_iter().max().unwrap_or(0)
     }
 
-    /// Returns for each step how many working steps the longest chain up to and with it has.
+    /// Returns for each step the number of working steps on the longest chain that ends with it.
     fn depths(&self) -> Vec<usize> {
-        let mut depths = vec![None; self.steps().len()];
-        let mut stack: Vec<Step<'_>> = self.steps().rev().collect();
-        while let Some(&step) = stack.last() {
-            if depths[place(step.id)].is_some() {
-                stack.pop();
-                continue;
-            }
-            let known = stack.len();
-            let open = step.waits().filter(|wait| depths[place(wait.on)].is_none());
-            stack.extend(open.filter_map(|wait| self.step(wait.on)));
-            if stack.len() == known {
-                depths[place(step.id)] = Some(depth(step, &depths));
-                stack.pop();
-            }
+        let mut depths = vec![0; self.steps().len()];
+        for step in self.order.iter().filter_map(|number| self.step(*number)) {
+            let before = step.waits().map(|wait| depths[index(wait.on)]).max().unwrap_or(0);
+            depths[index(step.number)] = before + usize::from(!step.task.is_barrier());
         }
-        depths.into_iter().map(Option::unwrap_or_default).collect()
+        depths
     }
 }
 
-/// Returns the depth of a step whose waits all have theirs.
-fn depth(step: Step<'_>, depths: &[Option<usize>]) -> usize {
-    let before = step.waits().filter_map(|wait| depths[place(wait.on)]).max().unwrap_or(0);
-    before + usize::from(!step.work.is_barrier())
-}
-
-/// Returns the place of a step in the plan's list.
-fn place(id: StepId) -> usize {
-    usize::try_from(id.0).unwrap_or(usize::MAX).saturating_sub(1)
+fn index(step: StepNumber) -> usize {
+    step.index().expect("steps of a plan are numbered from 1")
 }

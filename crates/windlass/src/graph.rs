@@ -1,9 +1,8 @@
 //! Pictures of assemblies and plans.
 
 use windlass_engine::Ask;
-use windlass_lifecycle::{draw_properties, draw_topology};
+use windlass_lifecycle::{Plan, draw_plan, draw_properties, draw_topology};
 use windlass_model::AssemblyName;
-use windlass_plan::Plan;
 use windlass_plan::draw::Drawing;
 use windlass_source::Diagnostics;
 
@@ -41,7 +40,7 @@ impl Windlass {
                     Some(store) => self.engine(store).preview(&name, Ask::Up(Box::new(desired))).await?,
                     None => self.means().preview_new(Ask::Up(Box::new(desired)))?,
                 };
-                Drawing::of_plan(title, &preview.plan)
+                draw_plan(title, &preview.plan)
             }
         };
         Ok((drawing, warnings))
@@ -68,7 +67,7 @@ impl Windlass {
                     .as_ref()
                     .and_then(|process| serde_json::from_str::<Plan>(process.plan.as_str()).ok());
                 match (plan.filter(|plan| plan.work().next().is_some()), last) {
-                    (Some(plan), _) => Drawing::of_plan(format!("{name}: plan of the last process"), &plan),
+                    (Some(plan), _) => draw_plan(format!("{name}: plan of the last process"), &plan),
                     (None, Some(process)) => {
                         Drawing::new(format!("{name}: {} {} had nothing to do", process.id, process.intent))
                     }

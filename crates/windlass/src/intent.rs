@@ -8,13 +8,13 @@ use serde_json::Value;
 use windlass_driver::Package;
 use windlass_engine::{Answer, Ask, Desired, Ended, EngineError, Manner, Prepared, Preview, Stop, Told};
 use windlass_lifecycle::Diff;
+use windlass_lifecycle::Plan;
 use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallRecord, EventRecord, InstanceRecord, ProcessRecord};
 use windlass_model::{
     Action, AssemblyName, Element, ElementName, ProcessId, PropertyName, Seq, State, Topology, Transition,
 };
-use windlass_plan::Plan;
 use windlass_source::{Diagnostic, Diagnostics, Place};
 use windlass_store::{Store, Watch};
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_engine::{Ask, Ended, EngineError, Stop, Tally};
+use windlass_lifecycle::Plan;
 use windlass_model::record::{Event, ProcessRecord, StepState};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{AssemblyName, ProcessId, RequestId, Seq};
-use windlass_plan::Plan;
+use windlass_plan::StepNumber;
 use windlass_source::Diagnostics;
 use windlass_store::{Holder, Snapshot, Store, StoreError};
 
@@ -257,7 +258,10 @@ impl Theirs {
         let found = found.ok_or_else(|| StoreError::NoProcess { scope: assembly.clone(), process: *id })?;
         let mut tally = Tally::default();
         for step in &found.steps {
-            let calls = self.plan.step(step.step).is_some_and(|planned| planned.work.has_calls());
+            let planned = self.plan.step(StepNumber(step.step.0));
+            let calls = planned
+                .and_then(|planned| planned.task.work())
+                .is_some_and(windlass_model::work::Work::has_calls);
             if let StepState::Done(end) = &step.state {
                 tally.count(end, calls);
             }

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 use windlass_driver::Package;
+use windlass_lifecycle::Plan;
 use windlass_lifecycle::{
     Diff, Options, Scale, Situation, Version, describes, healable, merged, plan, resized, scaled,
 };
 use windlass_model::assembly::{ElementKind, PackageDigest};
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Made, Scaled, VersionRecord};
 use windlass_model::template::End;
+use windlass_model::work::{Relate, Work};
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
-use windlass_plan::{Plan, Relate, Work};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::Snapshot;
 
@@ -411,8 +412,8 @@ pub(super) fn resources(topology: &Topology) -> impl Iterator<Item = &windlass_m
 /// Returns the other assemblies on whose parts the plan calls operations.
 pub(super) fn called_on(draft: &Draft) -> BTreeSet<AssemblyName> {
     let mut called = BTreeSet::new();
-    for step in draft.plan.work() {
-        let Work::Relate(relate) = step.work else { continue };
+    for (_, work) in draft.plan.work() {
+        let Work::Relate(relate) = work else { continue };
         let Relate { operations, sources, side, .. } = &**relate;
         let topology = draft.world.version(*side);
         for call in operations.iter().filter(|call| call.end == End::Source) {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_lifecycle::Diff;
+use windlass_lifecycle::Plan;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
     AssemblyRecord, ElementRecord, Event as Happening, EventDraft, Intent, PairKey, PlanText, ProcessRecord,
@@ -26,7 +27,6 @@ use windlass_model::resolve::Resolved;
 use windlass_model::{
     AssemblyName, DescriptorName, ElementName, ProcessId, PropertyName, State, Timestamp, Topology,
 };
-use windlass_plan::Plan;
 use windlass_secret::Sensitive;
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot, Store};
 

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_driver::{Call, Driver, Location, Nature, Observed, Placement, Registry, Report};
+use windlass_lifecycle::Plan;
 use windlass_model::assembly::OperationCall;
 use windlass_model::id::StoreId;
 use windlass_model::record::{
@@ -32,7 +33,7 @@ use windlass_model::record::{
     PairKey, ProcessRecord, ProcessStatus, StepEnd,
 };
 use windlass_model::{CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition};
-use windlass_plan::{Plan, PlanBuilder};
+use windlass_plan::PlanBuilder;
 use windlass_secret::SecretRef;
 use windlass_store::{Batch, Change};
 

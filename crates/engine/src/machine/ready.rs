@@ -2,8 +2,8 @@
 
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{ElementRecord, Failure, FailureKind, PairKey};
+use windlass_model::work::{Direction, Work};
 use windlass_model::{Modifier, Side, State};
-use windlass_plan::{Direction, Work};
 
 use super::{Machine, Planned, PlannedAction};
 

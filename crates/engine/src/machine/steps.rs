@@ -7,8 +7,8 @@ use windlass_model::record::{
     Advance, CallRecord, CallState, Effect, Event as Happening, Failure, PairKey, PairRecord, StepEnd,
     StepRecord, StepState,
 };
+use windlass_model::work::{Direction, Relate, Work};
 use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp};
-use windlass_plan::{Direction, Relate, Work};
 use windlass_store::Change;
 
 use super::effects::Failed;

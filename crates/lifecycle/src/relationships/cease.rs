@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use windlass_model::assembly::OperationCall;
 use windlass_model::template::End;
-use windlass_model::{Element, ElementName, Modifier, Relationship};
-use windlass_plan::{Direction, Relate, Side, Work};
+use windlass_model::work::{Direction, Relate, Work};
+use windlass_model::{Element, ElementName, Modifier, Relationship, Side};
 
 use super::{Ceased, Node, Relation, Skipped, is_order_only, is_outdated, listed};
 use crate::current::Current;

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use windlass_model::Side;
 use windlass_model::assembly::{ElementKind, OperationCall};
 use windlass_model::template::End;
+use windlass_model::work::{Direction, Relate, Work};
 use windlass_model::{ElementName, Modifier, PropertyName, Relationship};
-use windlass_plan::{Direction, Relate, Side, WaitKind, Why, Work};
+use windlass_plan::{WaitKind, Why};
 
 use super::cease::alike;
 use super::{Awaited, Ceased, Node, Relation, Skipped, end_properties, is_order_only, is_outdated, listed};

@@ -14,8 +14,9 @@ use windlass_model::assembly::Endpoint;
 use windlass_model::name::RelationshipName;
 use windlass_model::resolve::{Answer, Resolver};
 use windlass_model::template::{End, Part as TemplatePart};
+use windlass_model::work::Reason;
 use windlass_model::{Element, ElementName, PropertyName, Relationship, Template, Topology};
-use windlass_plan::{Reason, Why};
+use windlass_plan::Why;
 
 use crate::LifecycleError;
 use crate::ask::Version;

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::PairKey;
 use windlass_model::resolve::{Answer, Lookup, Output, Resolved, Resolver};
+use windlass_model::work::Direction;
 use windlass_model::{
     Element, ElementName, InstanceId, Modifier, Part, PropertyName, Relationship, State, Topology, template,
 };
-use windlass_plan::Direction;
 use windlass_secret::{SecretRef, Sensitive};
 
 use super::property;

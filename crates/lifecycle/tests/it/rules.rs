@@ -2,10 +2,10 @@
 
 use insta::assert_snapshot;
 use rstest::rstest;
+use windlass_lifecycle::Plan;
 use windlass_lifecycle::{Current, ElementNow, down, up};
 use windlass_model::resolve::NothingYet;
 use windlass_model::{ElementName, State};
-use windlass_plan::Plan;
 
 use crate::support::{USUAL, all_up, assembly, show, waves};
 

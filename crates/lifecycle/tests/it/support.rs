@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use windlass_descriptor::{Descriptor, Existing, MemoryCatalog, Request, compose, read};
+use windlass_lifecycle::Plan;
 use windlass_lifecycle::{Current, ElementNow};
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::PairKey;
 use windlass_model::{State, Topology};
-use windlass_plan::{Plan, WaitKind};
+use windlass_plan::WaitKind;
 use windlass_source::Source;
 
 /// A resource that declares the transitions of a usual life.
@@ -55,11 +56,11 @@ pub(crate) fn fixture(path: &str) -> PathBuf {
 /// Prints a plan, a line a step; barriers are told by what they stand for.
 pub(crate) fn show(plan: &Plan) -> String {
     let mut text = String::new();
-    for step in plan.work() {
-        let _ = writeln!(text, "{} {}", step.id, step.work);
+    for step in plan.steps().filter(|step| !step.task.is_barrier()) {
+        let _ = writeln!(text, "{} {}", step.number, step.task);
         for wait in step.waits() {
             let sign = if wait.kind == WaitKind::Needs { "needs" } else { "after" };
-            let _ = writeln!(text, "    {sign} {}", wait.reason());
+            let _ = writeln!(text, "    {sign} {}", wait.reason);
         }
     }
     text
@@ -72,17 +73,17 @@ pub(crate) fn waves(plan: &Plan) -> String {
         let mut changed = false;
         for step in plan.steps() {
             let before = step.waits().map(|wait| depth[wait.on.0 as usize]).max().unwrap_or(0);
-            let own = before + usize::from(!step.work.is_barrier());
-            changed |= depth[step.id.0 as usize] != own;
-            depth[step.id.0 as usize] = own;
+            let own = before + usize::from(!step.task.is_barrier());
+            changed |= depth[step.number.0 as usize] != own;
+            depth[step.number.0 as usize] = own;
         }
         if !changed {
             break;
         }
     }
     let mut lines: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for step in plan.work() {
-        lines.entry(depth[step.id.0 as usize]).or_default().push(step.work.to_string());
+    for (number, work) in plan.work() {
+        lines.entry(depth[number.0 as usize]).or_default().push(work.to_string());
     }
     lines.into_values().map(|steps| steps.join(" | ") + "\n").collect()
 }

@@ -14,14 +14,14 @@ mod pixels;
 mod svg;
 mod text;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::plan::Plan;
-use crate::step::{WaitKind, Work};
+use crate::plan::{Plan, StepNumber, Task, Wait, WaitKind};
 
 /// A graph to be drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -156,42 +156,30 @@ impl Drawing {
         Self { version: 1, title: title.into(), nodes: Vec::new(), edges: Vec::new(), groups: Vec::new() }
     }
 
-    /// Draws a plan: steps and barriers, an edge from what is waited for to what waits. The critical path stands out.
-    pub fn of_plan(title: impl Into<String>, plan: &Plan) -> Self {
+    /// Draws a plan: steps and barriers, an edge from the step that is waited for to the one that waits. The critical path
+    /// stands out.
+    pub fn of_plan<W: fmt::Display, R: fmt::Display>(title: impl Into<String>, plan: &Plan<W, R>) -> Self {
         let mut drawing = Self::new(title);
-        let critical: std::collections::HashSet<_> = plan.critical_path().into_iter().collect();
-        for step in plan.steps() {
-            let shape = match step.work {
-                Work::Barrier { .. } => Shape::Quiet,
-                _ if critical.contains(&step.id) => Shape::Bold,
-                _ => Shape::Box,
-            };
-            let waits = step.waits().map(|wait| {
-                let (word, reason) =
-                    (if wait.kind == WaitKind::Needs { "needs" } else { "after" }, wait.reason());
-                let origin = reason.origin().map(|origin| format!(" ({origin})")).unwrap_or_default();
-                (format!("{word} {}", wait.on), format!("{reason}{origin}"))
-            });
-            let element = step.work.element().map(|e| ("element".to_owned(), e.to_string()));
-            let does = ("does".to_owned(), step.work.verb());
-            drawing.nodes.push(Node {
-                id: step.id.to_string(),
-                label: if shape == Shape::Quiet {
-                    step.work.verb()
-                } else {
-                    format!("{} {}", step.id, step.work)
-                },
-                shape,
-                group: None,
-                details: element.into_iter().chain([does]).chain(waits).collect(),
-            });
-        }
+        let critical: HashSet<StepNumber> = plan.critical_path().into_iter().collect();
         for (to, step) in plan.steps().enumerate() {
-            for wait in step.waits() {
-                let from = usize::try_from(wait.on.0).unwrap_or(usize::MAX).saturating_sub(1);
-                let line = if wait.kind == WaitKind::Needs { Line::Solid } else { Line::Dashed };
-                drawing.edges.push(Edge { from, to, label: wait.reason().to_string(), line });
+            let (shape, label) = match step.task {
+                Task::Barrier(label) => (Shape::Quiet, label.clone()),
+                Task::Work(work) if critical.contains(&step.number) => {
+                    (Shape::Bold, format!("{} {work}", step.number))
+                }
+                Task::Work(work) => (Shape::Box, format!("{} {work}", step.number)),
+            };
+            let mut details = Vec::new();
+            for Wait { on, kind, reason } in step.waits() {
+                let (word, line) = match kind {
+                    WaitKind::Needs => ("needs", Line::Solid),
+                    WaitKind::After => ("after", Line::Dashed),
+                };
+                details.push((format!("{word} {on}"), reason.to_string()));
+                let from = on.index().unwrap_or_default();
+                drawing.edges.push(Edge { from, to, label: reason.to_string(), line });
             }
+            drawing.nodes.push(Node { id: step.number.to_string(), label, shape, group: None, details });
         }
         drawing
     }

@@ -4,11 +4,11 @@ use insta::assert_snapshot;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use windlass_plan::WaitKind;
 use windlass_plan::draw::layout::{Place, layout};
 use windlass_plan::draw::{Drawing, Edge, Format, Group, Line, Node, Shape};
-use windlass_plan::{PlanBuilder, Reason, WaitKind};
 
-use crate::{reads, start};
+use crate::{add, builder};
 
 fn node(label: &str, group: Option<usize>) -> Node {
     let details = vec![("says".to_owned(), label.to_owned())];
@@ -20,11 +20,11 @@ fn edge(from: usize, to: usize) -> Edge {
 }
 
 fn plan() -> Drawing {
-    let mut builder = PlanBuilder::new();
-    let [a, b] = ["a", "b"].map(|name| start(&mut builder, name));
+    let mut builder = builder();
+    let [a, b] = add(&mut builder, ["a Start", "b Start"]);
     let all = builder.barrier("all parts are Active");
-    builder.wait(b, a, WaitKind::Needs, reads("b", "a"));
-    builder.wait(all, b, WaitKind::After, Reason::Phase { label: "Active".into() });
+    builder.wait(b, a, WaitKind::Needs, "b reads `peer` from a".into());
+    builder.wait(all, b, WaitKind::After, "Active".into());
     Drawing::of_plan("a plan", &builder.build().expect("it has an order"))
 }
 
@@ -34,17 +34,17 @@ fn a_plan_is_drawn_as_text() {
     digraph "a plan" {
       rankdir=LR;
       node [shape=box, fontname="sans-serif"];
-      n0 [label="s1 a Start, Integrity", style=bold, penwidth=2];
-      n1 [label="s2 b Start, Integrity", style=bold, penwidth=2];
+      n0 [label="s1 a Start", style=bold, penwidth=2];
+      n1 [label="s2 b Start", style=bold, penwidth=2];
       n2 [label="all parts are Active", shape=plaintext, fontcolor=gray40];
-      n0 -> n1 [tooltip="b reads `peer` from a (`address`), known once a is installed"];
+      n0 -> n1 [tooltip="b reads `peer` from a"];
       n1 -> n2 [tooltip="Active", style=dashed];
     }
     "#);
     assert_snapshot!(plan().render(Format::Mermaid), @r#"
     flowchart LR
-      n0["s1 a Start, Integrity"]
-      n1["s2 b Start, Integrity"]
+      n0["s1 a Start"]
+      n1["s2 b Start"]
       n2{{"all parts are Active"}}
       n0 --> n1
       n1 -.-> n2
@@ -58,7 +58,7 @@ fn a_plan_is_drawn_as_text() {
       "nodes": [
         {
           "id": "s1",
-          "label": "s1 a Start, Integrity",
+          "label": "s1 a Start",
           "shape": "bold",
           "group": null,
           "details": [
@@ -74,7 +74,7 @@ fn a_plan_is_drawn_as_text() {
         },
         {
           "id": "s2",
-          "label": "s2 b Start, Integrity",
+          "label": "s2 b Start",
           "shape": "bold",
           "group": null,
           "details": [
@@ -88,7 +88,7 @@ fn a_plan_is_drawn_as_text() {
             ],
             [
               "needs s1",
-              "b reads `peer` from a (`address`), known once a is installed (shop.yaml:7:5)"
+              "b reads `peer` from a (shop.yaml:7:5)"
             ]
           ]
         },
@@ -113,7 +113,7 @@ fn a_plan_is_drawn_as_text() {
         {
           "from": 0,
           "to": 1,
-          "label": "b reads `peer` from a (`address`), known once a is installed",
+          "label": "b reads `peer` from a",
           "line": "solid"
         },
         {
@@ -136,10 +136,10 @@ fn a_plan_is_drawn_as_a_picture() {
     <style>text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}.n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.bold rect{stroke:#b3261e;stroke-width:2.5}.round rect{fill:#eef6ee;stroke:#4f7d4f;rx:14}.quiet rect{fill:none;stroke:#b9c4ce;stroke-dasharray:2 3}.quiet text{fill:#5b6b78}.e{fill:none;stroke:#7d8c99;stroke-width:1.2}.dashed{stroke-dasharray:5 4;stroke:#b0bac3}.f rect{fill:#5b7083;fill-opacity:.06;stroke:#9fb0bf;rx:6}.f text{font-size:12px;fill:#4a5d6e}</style>
     <defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#7d8c99"/></marker></defs>
     <g id="all">
-    <path class="e" data-from="0" data-to="1" d="M177 23L247 23" marker-end="url(#arrow)"><title>b reads `peer` from a (`address`), known once a is installed</title></path>
+    <path class="e" data-from="0" data-to="1" d="M177 23L247 23" marker-end="url(#arrow)"><title>b reads `peer` from a</title></path>
     <path class="e dashed" data-from="1" data-to="2" d="M414 23L484 23" marker-end="url(#arrow)"><title>Active</title></path>
-    <g class="n bold" data-node="0"><rect x="10" y="10" width="167" height="27"/><text x="20" y="28">s1 a Start, Integrity</text></g>
-    <g class="n bold" data-node="1"><rect x="247" y="10" width="167" height="27"/><text x="257" y="28">s2 b Start, Integrity</text></g>
+    <g class="n bold" data-node="0"><rect x="10" y="10" width="167" height="27"/><text x="20" y="28">s1 a Start</text></g>
+    <g class="n bold" data-node="1"><rect x="247" y="10" width="167" height="27"/><text x="257" y="28">s2 b Start</text></g>
     <g class="n quiet" data-node="2"><rect x="484" y="10" width="160" height="27"/><text x="494" y="28">all parts are Active</text></g>
     </g>
     </svg>

@@ -5,9 +5,10 @@ use std::fmt;
 use serde::Serialize;
 use windlass_driver::Observation;
 use windlass_engine::Seen;
-use windlass_lifecycle::{Diff, Effect, ElementChange};
+use windlass_lifecycle::{Diff, Effect, ElementChange, Plan};
+use windlass_model::work::{Reason, Work};
 use windlass_model::{AssemblyName, ElementName, Origin, StepId};
-use windlass_plan::{Plan, Step, WaitKind, Work};
+use windlass_plan::{Step, StepNumber, WaitKind};
 
 /// A plan as it is shown.
 #[derive(Debug, Clone, Serialize)]
@@ -218,8 +219,8 @@ impl PlanView {
         Self {
             version: 1,
             assembly,
-            steps: plan.work().filter_map(|step| StepView::new(plan, step)).collect(),
-            critical_path: plan.critical_path(),
+            steps: plan.steps().filter_map(|step| StepView::new(plan, step)).collect(),
+            critical_path: plan.critical_path().into_iter().map(id).collect(),
             widest: plan.widest(),
             parts: parts(&changes),
             counts: Counts::of(&changes),
@@ -236,19 +237,20 @@ impl PlanView {
     }
 
     /// Explains a step, as far back as there is anything to wait for. Nothing for a step that isn't there.
-    pub fn why(&self, id: StepId) -> Option<WhyView> {
-        let action = self.plan.step(id)?.work.to_string();
-        let waits = self.plan.why(id, usize::MAX)?.into_iter().map(|because| BecauseView {
+    pub fn why(&self, step: StepId) -> Option<WhyView> {
+        let number = StepNumber(step.0);
+        let action = self.plan.step(number)?.task.to_string();
+        let waits = self.plan.why(number, usize::MAX)?.into_iter().map(|because| BecauseView {
             depth: because.depth,
-            step: because.step.id,
-            on: because.on.id,
-            action: because.on.work.to_string(),
+            step: id(because.step.number),
+            on: id(because.on.number),
+            action: because.on.task.to_string(),
             kind: because.wait.kind,
-            reason: because.wait.reason().to_string(),
-            origin: because.wait.reason().origin().cloned(),
+            reason: because.wait.reason.to_string(),
+            origin: because.wait.reason.origin().cloned(),
             told: because.told,
         });
-        Some(WhyView { version: 1, step: id, action, waits: waits.collect() })
+        Some(WhyView { version: 1, step, action, waits: waits.collect() })
     }
 
     /// Returns the steps that call a driver.
@@ -258,23 +260,28 @@ impl PlanView {
 }
 
 impl StepView {
-    fn new(plan: &Plan, step: Step<'_>) -> Option<Self> {
+    fn new(plan: &Plan, step: Step<'_, Work, Reason>) -> Option<Self> {
+        let work = step.task.work()?;
         let waits = step.waits().map(|wait| {
-            let reason = wait.reason();
-            let barrier = plan.step(wait.on).is_some_and(|on| matches!(on.work, Work::Barrier { .. }));
+            let is_barrier = plan.step(wait.on).is_some_and(|on| on.task.is_barrier());
             WaitView {
                 kind: wait.kind,
-                on: (!barrier).then_some(wait.on),
-                reason: reason.to_string(),
-                origin: reason.origin().cloned(),
+                on: (!is_barrier).then_some(id(wait.on)),
+                reason: wait.reason.to_string(),
+                origin: wait.reason.origin().cloned(),
             }
         });
         Some(Self {
-            id: step.id,
-            element: step.work.element()?.clone(),
-            action: step.work.verb(),
-            calls: step.work.has_calls(),
+            id: id(step.number),
+            element: work.element().clone(),
+            action: work.verb(),
+            calls: work.has_calls(),
             waits: waits.collect(),
         })
     }
+}
+
+/// Returns the id of the step with a number.
+fn id(number: StepNumber) -> StepId {
+    StepId(number.0)
 }

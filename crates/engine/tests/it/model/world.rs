@@ -12,8 +12,8 @@ use windlass_lifecycle::HalfMade;
 use windlass_lifecycle::testing::{Ground, Luck};
 use windlass_model::record::{Assumption, Effect, ElementRecord, PairKey};
 use windlass_model::template::End;
+use windlass_model::work::Direction;
 use windlass_model::{Action, AssemblyName, ElementName, Part, State, Topology, Transition};
-use windlass_plan::Direction;
 use windlass_store::Snapshot;
 
 use crate::support::runtime::{self, Ending};

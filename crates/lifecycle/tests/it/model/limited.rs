@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use windlass_lifecycle::{Options, Planned};
+use windlass_model::work::{Relate, Work};
 use windlass_model::{ElementName, Modifier, Part, State, Topology, Transition};
-use windlass_plan::{Relate, Work};
 
 use super::world::World;
 
@@ -89,7 +89,7 @@ impl World {
         let moves: BTreeSet<&ElementName> = planned
             .plan
             .work()
-            .filter_map(|step| match step.work {
+            .filter_map(|(_, work)| match work {
                 Work::Transition { element, .. } => Some(element),
                 _ => None,
             })
@@ -100,15 +100,14 @@ impl World {
             let is_there = state == State::Active && self.records[*element].present;
             assert!(named.contains(*element) || !is_there, "{element} is {state} and is not named");
         }
-        for step in planned.plan.work() {
-            let Work::Relate(relate) = step.work else { continue };
+        for (_, work) in planned.plan.work() {
+            let Work::Relate(relate) = work else { continue };
             let Relate { target: at, sources, .. } = &**relate;
             let mut ends = sources.iter().chain([at]).flat_map(|end| leaves(desired, end));
             let is_gone = desired.get(at).is_none();
             assert!(
                 is_gone || ends.any(|end| named.contains(&end) || moves.contains(&end)),
-                "{} has nothing to do with {target}",
-                step.work
+                "{work} has nothing to do with {target}"
             );
         }
         for change in &planned.undone.elements {
@@ -119,7 +118,7 @@ impl World {
     /// Fails the test where something is left to do that a plan with a target has not listed, after it was carried out.
     pub(super) fn check_undone(&self, planned: &Planned, desired: &Topology) {
         // What publishes something else on the way is a surprise.
-        let reconfigures = planned.plan.work().any(|step| match step.work {
+        let reconfigures = planned.plan.work().any(|(_, work)| match work {
             Work::Transition { calls, .. } => calls.contains(Transition::Reconfigure),
             _ => false,
         });

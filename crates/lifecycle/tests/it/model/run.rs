@@ -4,12 +4,15 @@
 use std::collections::HashSet;
 
 use windlass_lifecycle::HalfMade;
+use windlass_lifecycle::Plan;
 use windlass_lifecycle::testing::{Ground, Luck};
+use windlass_model::Side;
 use windlass_model::assembly::{Element, OperationCall};
 use windlass_model::record::PairKey;
 use windlass_model::template::End;
-use windlass_model::{ElementName, State, StepId, Topology, Transition, Transitions};
-use windlass_plan::{Direction, Plan, Relate, Side, Step, WaitKind, Work};
+use windlass_model::work::{Direction, Reason, Relate, Work};
+use windlass_model::{ElementName, State, Topology, Transition, Transitions};
+use windlass_plan::{Step, StepNumber, WaitKind};
 
 use super::world::World;
 
@@ -71,7 +74,7 @@ impl<'a> Run<'a> {
                 fared[*at] = self.start(*at, &fared);
             } else {
                 let at = running[choice - ready.len()];
-                let well = !self.luck.fails() && !self.leaves_some_out(step(plan, at).work);
+                let well = !self.luck.fails() && !self.leaves_some_out(work(plan, at));
                 self.end(at, well);
                 fared[at] = if well { Fared::Well } else { Fared::Badly };
                 ended += 1;
@@ -91,27 +94,29 @@ impl<'a> Run<'a> {
         let step = step(self.plan, at);
         let needs = step.waits().filter(|wait| wait.kind == WaitKind::Needs);
         if needs.into_iter().any(|wait| fared[place(wait.on)] == Fared::Badly) {
-            self.note_stuck(step.work);
+            if let Some(work) = step.task.work() {
+                self.note_stuck(work);
+            }
             return Fared::Badly;
         }
+        let Some(work) = step.task.work() else { return Fared::Well };
         for (other, _) in fared.iter().enumerate().filter(|(_, fared)| **fared == Fared::Running) {
-            self.check_apart(step.work, self::step(self.plan, other).work);
+            self.check_apart(work, self::work(self.plan, other));
         }
-        match step.work {
-            Work::Barrier { .. } => return Fared::Well,
+        match work {
             Work::Transition { element, from, to, side, .. } => {
                 if *from == State::Broken && self.world.ground.state(element) == State::Active {
                     self.world.ground.set(element, State::Broken);
                 }
                 let now = self.world.ground.state(element);
                 let climbs_from_nothing = now == State::Failed && *from == State::Absent;
-                assert!(now == *from || climbs_from_nothing, "{} starts from {now}", step.work);
+                assert!(now == *from || climbs_from_nothing, "{work} starts from {now}");
                 assert!(self.topology(*side).get(element).is_some(), "{element} is in no {side:?} version");
                 holds(self.world.ground.check_step(element, *from, *to));
             }
-            Work::Relate(_) if self.meets_the_fallen(step.work) => return Fared::Badly,
+            Work::Relate(_) if self.meets_the_fallen(work) => return Fared::Badly,
             Work::Relate(relate) => {
-                self.check_ends(step.work);
+                self.check_ends(work);
                 self.check_half_made(relate);
             }
             _ => {}
@@ -270,7 +275,7 @@ impl<'a> Run<'a> {
     }
 
     fn end(&mut self, at: usize, well: bool) {
-        match step(self.plan, at).work {
+        match work(self.plan, at) {
             Work::Transition { element, from, to, calls, side } => {
                 self.move_element(element, (*from, *to), *calls, *side, well);
                 if !well {
@@ -373,11 +378,16 @@ fn holds(checked: Result<(), String>) {
     }
 }
 
-fn step(plan: &Plan, at: usize) -> Step<'_> {
-    let id = u32::try_from(at + 1).expect("a small number");
-    plan.step(StepId(id)).expect("it is there")
+fn step(plan: &Plan, at: usize) -> Step<'_, Work, Reason> {
+    let number = u32::try_from(at + 1).expect("a small number");
+    plan.step(StepNumber(number)).expect("it is there")
 }
 
-fn place(step: StepId) -> usize {
+/// Returns the work of a step that runs: no barrier does.
+fn work(plan: &Plan, at: usize) -> &Work {
+    step(plan, at).task.work().expect("it is no barrier")
+}
+
+fn place(step: StepNumber) -> usize {
     usize::try_from(step.0).expect("a small number") - 1
 }

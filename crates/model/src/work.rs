@@ -1,94 +1,81 @@
-//! What steps do, and why they wait.
+//! The work of the steps of a plan, and the reasons why they wait.
 
 use std::fmt;
 
+use crate::assembly::{OperationCall, Origin, Side};
+use crate::name::{ElementName, PropertyName, RelationshipName};
+use crate::state::{State, Transitions};
 use serde::{Deserialize, Serialize};
-use windlass_model::assembly::OperationCall;
-use windlass_model::name::RelationshipName;
-use windlass_model::{ElementName, Origin, PropertyName, Side, State, Transitions};
 
-/// What a step does.
+/// The work of a step.
 ///
-/// There are three for each part of an assembly: what is large is behind a pointer.
+/// Most resources have three steps, so that the large variant is boxed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Work {
-    /// Nothing: many steps wait for it instead of for many others.
-    Barrier {
-        /// What holds once it is passed, as `all parts are Installed`.
-        label: String,
-    },
     /// Moves one resource from a state into another.
     Transition {
         /// The resource.
         element: ElementName,
-        /// The state it is in before.
+        /// Its state before.
         from: State,
-        /// The state it is in after.
+        /// Its state after.
         to: State,
         /// The driver calls, in order; none when its resource declares no such transition.
         calls: Transitions,
-        /// The version of the assembly whose values and package the calls are made with.
+        /// The version of the assembly whose values and package the calls use.
         #[serde(default)]
         side: Side,
     },
-    /// Makes or ends a relationship.
+    /// Creates or ceases a relationship.
     Relate(Box<Relate>),
 }
 
-/// Making or ending a relationship at one node of one end, with every node of the other end.
+/// A relationship that is created or ceased at one node of one end, with every node of the other end.
 ///
-/// The pairs are not listed: who executes the step makes them as the nodes are there.
+/// The executor of the step expands the pairs: a plan lists endpoints, not N × M pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relate {
-    /// Whether it is made or ended.
+    /// Whether it is created or ceased.
     pub direction: Direction,
     /// The assembly element that declares the relationship.
     pub assembly: ElementName,
     /// The relationship.
     pub relationship: RelationshipName,
-    /// The end that the step stands for: a target node, or a source node when only that differs.
+    /// The node of the end that the step stands for: usually a target node.
     pub target: ElementName,
-    /// The sources: endpoints with groups unexpanded where all of their nodes are meant, else single nodes.
+    /// The sources: an endpoint with an unexpanded group for all of its nodes, else single nodes.
     pub sources: Vec<ElementName>,
-    /// How many pairs there are.
+    /// The number of pairs.
     pub pairs: u64,
-    /// What is called for each pair, in order.
+    /// The operations that are called for each pair, in order.
     pub operations: Vec<OperationCall>,
-    /// The version of the assembly that declares the relationship so.
+    /// The version of the assembly that declares the relationship.
     #[serde(default)]
     pub side: Side,
 }
 
 impl Work {
-    /// Tells whether it is a barrier.
-    pub fn is_barrier(&self) -> bool {
-        matches!(self, Self::Barrier { .. })
-    }
-
-    /// Tells whether any driver is called.
+    /// Tells whether it calls a driver.
     pub fn has_calls(&self) -> bool {
         match self {
-            Self::Barrier { .. } => false,
             Self::Transition { calls, .. } => !calls.is_empty(),
             Self::Relate(relate) => !relate.operations.is_empty() && relate.pairs > 0,
         }
     }
 
-    /// Returns the element it is done to; none for barriers.
-    pub fn element(&self) -> Option<&ElementName> {
+    /// Returns the element that it changes.
+    pub fn element(&self) -> &ElementName {
         match self {
-            Self::Barrier { .. } => None,
-            Self::Transition { element, .. } => Some(element),
-            Self::Relate(relate) => Some(&relate.target),
+            Self::Transition { element, .. } => element,
+            Self::Relate(relate) => &relate.target,
         }
     }
 
-    /// Returns what is done, without the element: `Start, Integrity`.
+    /// Returns the calls without the element: `Start, Integrity`.
     pub fn verb(&self) -> String {
         match self {
-            Self::Barrier { label } => label.clone(),
             Self::Transition { calls, to, .. } if calls.is_empty() => format!("({to})"),
             Self::Transition { calls, .. } => join(calls.iter()),
             Self::Relate(relate) => {
@@ -110,24 +97,21 @@ fn join<T: ToString>(items: impl Iterator<Item = T>) -> String {
 }
 
 impl fmt::Display for Work {
-    /// Writes the work in a few words, with the element's name below its assembly: `B__1 Configure`.
+    /// Writes the element below its assembly and the calls: `B__1 Configure`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.element() {
-            Some(element) => write!(f, "{} {}", element.local(), self.verb()),
-            None => f.write_str(&self.verb()),
-        }
+        write!(f, "{} {}", self.element().local(), self.verb())
     }
 }
 
-/// Whether a relationship is made or ended.
+/// The direction in which a relationship changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// It is made.
+    /// It is created.
     Create,
-    /// It is ended.
+    /// It is ceased.
     Cease,
-    /// What is in doubt of making it is undone, before it is made.
+    /// Operations with an unknown outcome are undone, before it is created.
     Undo,
 }
 
@@ -141,86 +125,54 @@ impl fmt::Display for Direction {
     }
 }
 
-/// What a wait asks of the step that is waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WaitKind {
-    /// That it has ended, well or not.
-    After,
-    /// That it has succeeded.
-    Needs,
-}
-
-/// Why a step waits.
+/// The reason of a wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Reason {
-    /// The same element is in a lower state before it is in a higher one.
+    /// An element takes its states in order.
     Order {
         /// The element.
         element: ElementName,
-        /// The state it needs first.
+        /// The state that it needs first.
         state: State,
     },
-    /// A value that is read comes from another part.
+    /// A property reads an output of another element.
     Property {
-        /// Who reads.
+        /// The element that reads.
         reader: ElementName,
-        /// The property that it is read for.
+        /// Its property.
         property: PropertyName,
-        /// Who publishes it.
+        /// The element that publishes the output.
         producer: ElementName,
-        /// What is published.
+        /// The output.
         output: PropertyName,
-        /// Where the reading property is declared.
+        /// The place where the reading property is declared.
         origin: Option<Origin>,
     },
-    /// A relationship asks for a state of one of its ends.
+    /// A relationship demands a state of one of its ends.
     Relationship {
         /// The relationship.
         relationship: RelationshipName,
-        /// What it asks, as `source A must be Active (post)`.
+        /// The demand, as `source A must be Active (post)`.
         rule: String,
-        /// Where it is declared.
+        /// The place where it is declared.
         origin: Option<Origin>,
     },
-    /// All parts reach a state together before any goes on.
+    /// All parts complete a phase before any enters the next.
     Phase {
-        /// What holds then, as `all parts are Installed`.
+        /// The condition that holds then, as `all parts are Installed`.
         label: String,
     },
-    /// A part is inside another.
+    /// An element is inside another.
     Nesting {
         /// The outer element.
         element: ElementName,
     },
 }
 
-/// What the element of a step reads of another's: all of [`Reason::Property`] that the two steps don't tell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Read {
-    /// The property that it is read for.
-    pub property: PropertyName,
-    /// What is published.
-    pub output: PropertyName,
-    /// Where the reading property is declared.
-    pub origin: Option<Origin>,
-}
-
-impl Read {
-    /// Returns the reason why a step of the reader waits for one of the producer.
-    pub(crate) fn reason(&self, reader: &Work, producer: &Work) -> Reason {
-        let Self { property, output, origin } = self.clone();
-        match (reader.element().cloned(), producer.element().cloned()) {
-            (Some(reader), Some(producer)) => Reason::Property { reader, property, producer, output, origin },
-            _ => Reason::Phase { label: format!("`{output}` is known, which `{property}` reads") },
-        }
-    }
-}
-
 impl Reason {
-    /// Returns where the reason is declared, for those that a user wrote down.
+    /// Returns the place in a descriptor that causes it; none of a reason that no user wrote.
     pub fn origin(&self) -> Option<&Origin> {
         match self {
             Self::Property { origin, .. } | Self::Relationship { origin, .. } => origin.as_ref(),
