@@ -214,6 +214,22 @@ fn what_was_stopped_while_it_stopped_is_started_again() {
     assert_eq!(env.trace(), ["Install", "Start", "Stop", "Stop", "Start"]);
 }
 
+#[test]
+fn a_start_that_succeeded_before_the_stop_is_not_repeated() {
+    let gate = r#"until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let scripts =
+        [("Install", "answer"), ("Start", ""), ("Integrity", gate), ("Stop", ""), ("Uninstall", "")];
+    let env = TestEnv::small("effect: repeatable", &scripts);
+    let up = env.spawn(&["up", "small", "--grace", "0"]);
+    until("the script has begun", || env.trace() == ["Install", "Start", "Integrity"]);
+    up.signal(Signal::INT);
+    assert_eq!(up.end().code(), Some(130));
+    env.write(".windlass/volumes/state/go", "");
+    env.clear_trace();
+    env.ok(&["up", "small"]);
+    assert_eq!(env.trace(), ["Integrity"]);
+}
+
 /// Four relationships queue on one server: those that wait for it end with the stop, and so does the command.
 #[test]
 fn what_waits_for_its_turn_ends_with_the_stop() {

@@ -384,6 +384,8 @@ impl Machine {
                 self.reach(element, State::Broken, Some(*process));
                 self.note_failure(element, Some(failure.clone()));
             }
+            // Start has succeeded, which is on record.
+            Action::Transition(Transition::Integrity) => {}
             Action::Transition(transition) => self.note_attempt(element, *transition),
             _ => {}
         }

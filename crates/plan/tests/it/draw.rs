@@ -61,16 +61,7 @@ fn a_plan_is_drawn_as_text() {
           "label": "s1 a Start",
           "shape": "bold",
           "group": null,
-          "details": [
-            [
-              "element",
-              "shop__a"
-            ],
-            [
-              "does",
-              "Start, Integrity"
-            ]
-          ]
+          "details": []
         },
         {
           "id": "s2",
@@ -79,16 +70,8 @@ fn a_plan_is_drawn_as_text() {
           "group": null,
           "details": [
             [
-              "element",
-              "shop__b"
-            ],
-            [
-              "does",
-              "Start, Integrity"
-            ],
-            [
               "needs s1",
-              "b reads `peer` from a (shop.yaml:7:5)"
+              "b reads `peer` from a"
             ]
           ]
         },
@@ -98,10 +81,6 @@ fn a_plan_is_drawn_as_text() {
           "shape": "quiet",
           "group": null,
           "details": [
-            [
-              "does",
-              "all parts are Active"
-            ],
             [
               "after s2",
               "Active"
@@ -131,16 +110,16 @@ fn a_plan_is_drawn_as_text() {
 #[test]
 fn a_plan_is_drawn_as_a_picture() {
     assert_snapshot!(plan().render(Format::Svg), @r##"
-    <svg xmlns="http://www.w3.org/2000/svg" width="654" height="47" viewBox="0 0 654 47" role="img">
+    <svg xmlns="http://www.w3.org/2000/svg" width="500" height="47" viewBox="0 0 500 47" role="img">
     <title>a plan</title>
     <style>text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}.n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.bold rect{stroke:#b3261e;stroke-width:2.5}.round rect{fill:#eef6ee;stroke:#4f7d4f;rx:14}.quiet rect{fill:none;stroke:#b9c4ce;stroke-dasharray:2 3}.quiet text{fill:#5b6b78}.e{fill:none;stroke:#7d8c99;stroke-width:1.2}.dashed{stroke-dasharray:5 4;stroke:#b0bac3}.f rect{fill:#5b7083;fill-opacity:.06;stroke:#9fb0bf;rx:6}.f text{font-size:12px;fill:#4a5d6e}</style>
     <defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#7d8c99"/></marker></defs>
     <g id="all">
-    <path class="e" data-from="0" data-to="1" d="M177 23L247 23" marker-end="url(#arrow)"><title>b reads `peer` from a</title></path>
-    <path class="e dashed" data-from="1" data-to="2" d="M414 23L484 23" marker-end="url(#arrow)"><title>Active</title></path>
-    <g class="n bold" data-node="0"><rect x="10" y="10" width="167" height="27"/><text x="20" y="28">s1 a Start</text></g>
-    <g class="n bold" data-node="1"><rect x="247" y="10" width="167" height="27"/><text x="257" y="28">s2 b Start</text></g>
-    <g class="n quiet" data-node="2"><rect x="484" y="10" width="160" height="27"/><text x="494" y="28">all parts are Active</text></g>
+    <path class="e" data-from="0" data-to="1" d="M100 23L170 23" marker-end="url(#arrow)"><title>b reads `peer` from a</title></path>
+    <path class="e dashed" data-from="1" data-to="2" d="M260 23L330 23" marker-end="url(#arrow)"><title>Active</title></path>
+    <g class="n bold" data-node="0"><rect x="10" y="10" width="90" height="27"/><text x="20" y="28">s1 a Start</text></g>
+    <g class="n bold" data-node="1"><rect x="170" y="10" width="90" height="27"/><text x="180" y="28">s2 b Start</text></g>
+    <g class="n quiet" data-node="2"><rect x="330" y="10" width="160" height="27"/><text x="340" y="28">all parts are Active</text></g>
     </g>
     </svg>
     "##);

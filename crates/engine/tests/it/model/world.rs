@@ -60,6 +60,8 @@ struct Inner {
     silent: BTreeSet<ElementName>,
     /// What may run although it is not Active: starting it has failed, or was cut.
     started: BTreeSet<ElementName>,
+    /// What nobody knows whether it runs: a call that was to start it was lost.
+    doubtful: BTreeSet<ElementName>,
     /// Of what some may be gone: removing it has failed, or was cut.
     half_gone: BTreeSet<ElementName>,
     /// The operations that were called to make relationships, by their numbers, and not undone: whether each has done
@@ -109,6 +111,7 @@ impl World {
             present: BTreeSet::new(),
             silent: BTreeSet::new(),
             started: BTreeSet::new(),
+            doubtful: BTreeSet::new(),
             half_gone: BTreeSet::new(),
             joined: BTreeMap::new(),
             calls: BTreeMap::new(),
@@ -380,7 +383,7 @@ impl Inner {
             Transition::Start => state == State::Inactive,
             // A Stop that was cut short is called again, whether or not it had done its work.
             Transition::Stop if state == State::Inactive => {
-                self.unwell.contains(element) || self.started.contains(element)
+                [&self.unwell, &self.started, &self.doubtful].iter().any(|known| known.contains(element))
             }
             Transition::Stop | Transition::Reconfigure => state == State::Active,
             // Whether the job that was to install it has begun to, nobody knows.
@@ -495,6 +498,9 @@ impl Inner {
         let lost = lost && known.lost < 3;
         known.lost += u64::from(lost);
         if lost && !did {
+            if let Deed::Move(element, Transition::Start) = &known.deed {
+                self.doubtful.insert(element.clone());
+            }
             return Ending::Lost;
         }
         let (deed, done) = (known.deed.clone(), known.done);
@@ -642,8 +648,9 @@ impl Inner {
             _ => self.after(element, transition),
         };
         self.ground.set(element, to);
-        self.started.remove(element);
-        self.half_gone.remove(element);
+        for known in [&mut self.started, &mut self.doubtful, &mut self.half_gone] {
+            known.remove(element);
+        }
         let ground = &self.ground;
         self.joined.retain(|key, _| ground.is_tied(key));
         if to == State::Absent {
