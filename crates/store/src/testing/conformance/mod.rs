@@ -63,8 +63,8 @@ pub trait OnDisk: Harness {
     fn files(&self) -> Vec<u8>;
 }
 
-/// Hands the facts that every store has to meet to the macro in brackets, after what stands behind them: for those who
-/// need more around a test than [`conformance_tests!`](crate::conformance_tests) gives.
+/// Passes the list of facts that every store has to meet to the macro in brackets, after the given tokens. For
+/// tests that need more around a fact than [`conformance_tests!`](crate::conformance_tests) gives.
 #[macro_export]
 macro_rules! conformance_facts {
     ([$($macro:tt)+] $($before:tt)*) => {
@@ -97,8 +97,8 @@ macro_rules! conformance_facts {
     };
 }
 
-/// Makes a `#[tokio::test]` of each fact. The argument makes a harness, anew for each; `on_disk` before it adds what
-/// is asked of files.
+/// Defines a `#[tokio::test]` for each fact. The argument creates a new harness for each test. The prefix `on_disk`
+/// adds the facts about files.
 #[macro_export]
 macro_rules! conformance_tests {
     (on_disk $harness:expr) => {
