@@ -132,21 +132,21 @@ pub struct JobLog {
 /// An entry of an activity log.
 #[derive(Debug, Clone, Serialize)]
 pub struct ActivityLog {
-    /// When.
+    /// The time of the entry.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
-    /// Whose.
+    /// The element that it concerns.
     pub element: ElementName,
     /// The severity.
     pub severity: Severity,
-    /// What was written.
+    /// The message.
     pub message: String,
 }
 
 /// A request that was not executed.
 #[derive(Debug, Clone, Serialize)]
 pub struct DismissedLog {
-    /// When that was decided.
+    /// The time of that decision.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
     /// The request.
