@@ -115,7 +115,7 @@ impl Images {
     /// Builds an image and stores it under a name. With `file`, also writes an archive for `docker load`.
     ///
     /// # Errors
-    /// Every variant of [`ImagesError`], except that an image is not found.
+    /// Every variant of `ImagesError`, except that an image is not found.
     pub fn build(
         &self,
         contents: &Contents,
@@ -148,7 +148,7 @@ impl Images {
     /// Imports the images of a file or folder.
     ///
     /// # Errors
-    /// [`ImagesError::Name`] if the name is invalid, [`ImagesError::Image`] if the images can't be read or
+    /// `ImagesError::Name` if the name is invalid, [`ImagesError::Image`] if the images can't be read or
     /// stored.
     pub fn import(&self, path: &Path, name: Option<&str>) -> Result<ImagesView, ImagesError> {
         let name: Option<ImageName> = name.map(str::parse).transpose()?;

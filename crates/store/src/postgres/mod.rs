@@ -84,7 +84,7 @@ impl PostgresStore {
     /// Opens the store at an address such as `postgres://windlass@db.example.org/windlass`.
     ///
     /// # Errors
-    /// [`StoreError::Address`] if the address is invalid, [`StoreError::Io`] if the server can't be reached,
+    /// `StoreError::Address` if the address is invalid, [`StoreError::Io`] if the server can't be reached,
     /// [`StoreError::Missing`] if there is no store and the options forbid creating one,
     /// [`StoreError::Newer`], [`StoreError::Key`] if the key can't be obtained or belongs to another store,
     /// and every error of the server.

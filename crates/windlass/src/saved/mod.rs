@@ -150,7 +150,7 @@ enum Asked {
 
 impl Asked {
     /// Converts an intent on an existing assembly. `around` is the descriptor of the packages for
-    /// [`Ask::DownWith`]. Returns `None` for intents that can't be planned ahead.
+    /// `Ask::DownWith`. Returns `None` for intents that can't be planned ahead.
     fn of(ask: &Ask, around: Option<PathBuf>) -> Option<Self> {
         Some(match ask {
             Ask::Down => Self::Down,
