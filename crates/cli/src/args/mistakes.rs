@@ -81,7 +81,7 @@ fn complete(error: &mut Error, mut given: impl Iterator<Item = String>) {
         ErrorKind::InvalidSubcommand => {
             let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
             if word == "stop" {
-                // Other tools use `stop` for a pause, so suggesting `down` could destroy something.
+                // `stop` sounds like a pause, so `down`, which removes the assembly, must not be suggested.
                 let tip = "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME stops what runs on it";
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
                 error.remove(ContextKind::SuggestedSubcommand);

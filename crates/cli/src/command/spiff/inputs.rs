@@ -91,7 +91,7 @@ pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
             Duration::from_millis(u64::try_from(now).unwrap_or(0))
         }))
         .with_random(Arc::new(|bytes| {
-            // If this fails, the bytes stay zero: the functions that use them have no error for it.
+            // If this fails, the bytes stay as they are: the functions that use them can't report an error.
             let _ = getrandom::fill(bytes);
         }));
     if let Some(key) = text("SPIFF_ENCRYPTION_KEY") {
