@@ -1,9 +1,9 @@
 //! The interface between the engine and the drivers that create and change instances.
 //!
-//! A [`Driver`] turns a [`Call`] (an action on an instance, with properties and a location) into a [`Report`]
-//! (updates of the instance, and whether it has settled). It runs jobs through its [`Context`], and the
-//! engine journals them. After a crash the engine repeats the call. A job that was already submitted returns
-//! its recorded outcome instead of running a second time.
+//! A [`Driver`] turns a [`Call`] into a [`Report`]. The call requests an action on an instance, with
+//! properties and a location. The report contains updates of the instance, and tells whether it has settled.
+//! A driver runs jobs through its [`Context`], and the engine journals them. After a crash the engine repeats
+//! the call. A job that was already submitted returns its recorded outcome instead of running a second time.
 //!
 //! A driver declares the [`Effect`] of each action, and whether the result can be
 //! [observed](Driver::observe). Recovery relies on this declaration:

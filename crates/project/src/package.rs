@@ -1,9 +1,10 @@
 //! Reads a package folder into a [`Package`]: its files with executable bits, and the driver bindings of its
 //! descriptor.
 //!
-//! All files of the folder belong to the package, except those in folders whose name begins with a dot, in
-//! `_lmctl`, in `__pycache__`, and in a top-level `Contains`, which has packages of its own. A link may point
-//! to a file of the same package; it is stored as a file.
+//! All files of the folder belong to the package, except those that programs leave behind or that belong to
+//! others. Excluded are folders whose name begins with a dot, `_lmctl`, `__pycache__`, and a top-level
+//! `Contains`, which has packages of its own. A link may point to a file of the same package; it is stored as
+//! a file.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt as _;

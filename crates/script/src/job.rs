@@ -44,9 +44,9 @@ pub(crate) enum JobRefusal {
 /// script is started there by its relative path. So it finds its neighbours (`. lib/protocol.sh`), and can't
 /// change them for other jobs. No part of the document appears in arguments or environment.
 ///
-/// When the owner of the job dies, a script that changes something runs to its end: a partial change is worse
-/// than a complete one, and the next owner reads its result. A read-only script is killed, because it can be
-/// repeated.
+/// When the owner of the job dies, a script that changes something runs to its end, because a partial change
+/// is worse than a complete one. The next owner reads its result. A read-only script is killed, because it
+/// can be repeated.
 pub(crate) fn job(
     script: ScriptFile<'_>,
     package: &Package,

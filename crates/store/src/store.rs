@@ -100,9 +100,9 @@ pub trait Store: Send + Sync {
     /// [`room`](Self::room).
     ///
     /// # Errors
-    /// The ticket resolves with [`StoreError::LeaseLost`] for a stale epoch, [`StoreError::Refused`] for a
-    /// batch that breaks a rule, [`StoreError::AfterFailure`] if an earlier batch of this lease was not
-    /// applied.
+    /// The ticket resolves with [`StoreError::LeaseLost`] for a stale epoch, and with [`StoreError::Refused`]
+    /// for a batch that breaks a rule. It resolves with [`StoreError::AfterFailure`] if an earlier batch of
+    /// this lease was not applied.
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket;
 
     /// Waits until the write queue has room for more batches. A caller that commits repeatedly without

@@ -316,9 +316,9 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// If the file is damaged, its secrets can't be opened, it was imported into this store before, an
-    /// assembly of its name exists, or an assembly that it references is missing. Nothing has been changed
-    /// then.
+    /// If the file is damaged, its secrets can't be opened, or it was imported into this store before. Also
+    /// if an assembly of its name exists, or an assembly that it references is missing. Nothing has been
+    /// changed then.
     pub async fn import(&self, file: &Path, key: Option<&Path>, stop: &Stop) -> Result<AssemblyName, Error> {
         let records = self.exported(file, key)?;
         let name = records.assembly.name.clone();

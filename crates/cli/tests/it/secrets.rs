@@ -307,8 +307,8 @@ fn no_command_and_no_file_tells_a_secret() {
     assert_eq!(leaks(&env), [""; 0]);
 }
 
-/// A password that a script generates is masked from the start: in the script's earlier output, in its other
-/// outputs, and in the stored output of an invalid answer or a failed script.
+/// A password that a script generates is masked from the start, in the script's earlier and other output. It
+/// is also masked in the stored output of an invalid answer or a failed script.
 #[rstest]
 #[case::well("", "")]
 #[case::failing("", "exit 3")]

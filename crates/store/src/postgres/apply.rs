@@ -171,8 +171,8 @@ async fn number_events(db: &Client, batch: &Batch) -> Outcome<Seq> {
     take_numbers(db, events).await
 }
 
-/// Locks the feed until the end of the transaction. A transaction that changes more than a lease locks the
-/// feed first. So only one machine at a time changes shared rows.
+/// Locks the feed until the end of the transaction. A transaction that changes more than leases locks the
+/// feed before all other rows. So only one machine at a time changes shared rows.
 pub(super) async fn lock_feed(db: &impl GenericClient) -> Outcome<()> {
     db.query_one("SELECT last FROM feed FOR NO KEY UPDATE", &[]).await?;
     Ok(())

@@ -84,10 +84,10 @@ impl PostgresStore {
     /// Opens the store at an address such as `postgres://windlass@db.example.org/windlass`.
     ///
     /// # Errors
-    /// `StoreError::Address` if the address is invalid, [`StoreError::Io`] if the server can't be reached,
-    /// [`StoreError::Missing`] if there is no store and the options forbid creating one,
-    /// [`StoreError::Newer`], [`StoreError::Key`] if the key can't be obtained or belongs to another store,
-    /// and every error of the server.
+    /// `StoreError::Address` if the address is invalid, [`StoreError::Io`] if the server can't be reached.
+    /// [`StoreError::Missing`] if there is no store and the options forbid creating one.
+    /// [`StoreError::Newer`] if a newer windlass has changed it. [`StoreError::Key`] if the key can't be
+    /// obtained or belongs to another store. Every error of the server is returned, too.
     pub async fn open(url: &str, options: Options) -> Result<Self, StoreError> {
         let address = Address::parse(url, &options)?;
         let opened = connect::open(&address, &options).await?;

@@ -75,10 +75,10 @@ impl SqliteStore {
     /// the busy timeout for other processes.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] if there is no store and the options forbid creating one,
-    /// [`StoreError::NotAStore`], [`StoreError::Newer`], [`StoreError::Locked`], [`StoreError::Key`] if the
-    /// key can't be obtained or belongs to another store, and every error of the disk.
-    /// one's, and what the disk may refuse.
+    /// [`StoreError::Missing`] if there is no store and the options forbid creating one.
+    /// [`StoreError::NotAStore`], [`StoreError::Newer`] or [`StoreError::Locked`] if the file can't be used.
+    /// [`StoreError::Key`] if the key can't be obtained or belongs to another store. Every error of the disk
+    /// is returned, too.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
         let path = Arc::new(path.as_ref().to_owned());
         let Opened { db, id, seal } = open::open(&path, &options)?;

@@ -121,7 +121,8 @@ pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
     Ok(Engine::new().with_features(features).with_outside(outside))
 }
 
-/// Writes the state file atomically, as JSON or YAML according to its extension.
+/// Writes the state file atomically. Its extension selects JSON or YAML; for any other extension `json`
+/// decides.
 pub(super) fn keep_state(file: &Path, state: &Node, json: bool) -> Result<(), Stop> {
     let json = match file.extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => false,
