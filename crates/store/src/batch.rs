@@ -37,9 +37,9 @@ pub enum Change {
     DropPair(Box<PairKey>),
     /// Puts a process.
     PutProcess(Box<ProcessRecord>),
-    /// Drops an ended process of the lease's assembly, with its steps, calls, jobs, requests and events. The
-    /// store's last event always stays. The change is refused while the process's version exists or one of
-    /// its calls is open.
+    /// Drops an ended process of the lease's assembly, with its steps, calls, jobs and events, and the
+    /// request that it executed. The store's last event always stays. The change is refused while the
+    /// process's version exists or one of its calls is open.
     DropProcess(ProcessId),
     /// Drops a version of the lease's assembly, with its pins and the packages that are no longer pinned.
     DropVersion(ProcessId),

@@ -2,8 +2,8 @@
 //!
 //! The daemon takes the lease of an assembly only while it executes an intent, and releases it afterwards. So
 //! other commands work concurrently. A command that finds its assembly held by the daemon submits a request,
-//! which is executed in its turn. The daemon resumes processes of its own and of earlier daemons that were
-//! interrupted.
+//! which is executed in its turn. A request that was only queued waits until a daemon runs. The daemon
+//! resumes interrupted processes of its own and of earlier daemons.
 
 mod message;
 mod roster;
@@ -36,7 +36,7 @@ use crate::view::plan::DriftView;
 /// Settings of the daemon.
 #[derive(Debug, Clone)]
 pub struct Watching {
-    /// Interval of health checks of parts whose metrics a policy reads; `None` disables them.
+    /// Interval of health checks of the assemblies whose policies read metrics; `None` disables them.
     pub health: Option<Duration>,
     /// Interval at which the daemon looks for changes by other processes.
     pub refresh: Duration,
@@ -589,7 +589,7 @@ impl Daemon<'_> {
         true
     }
 
-    /// Starts health checks of the assemblies with policies.
+    /// Starts health checks of the assemblies whose policies read metrics.
     fn look(&mut self) {
         for (name, watched) in self.roster.iter() {
             let is_changing = self.at_work.contains(name) || self.elsewhere.contains(name);
