@@ -6,7 +6,8 @@ use windlass_model::record::{AssemblyRecord, VersionRecord};
 
 use crate::delta::{applied, delta};
 
-/// Maximum length of a delta chain. Each link costs one more row to read, and saves a copy of the topology.
+/// Maximum number of rows in a chain: a full copy and its deltas. Each delta costs one more row to read, and
+/// saves a copy of the topology.
 const LONGEST: usize = 16;
 
 /// A stored version.
