@@ -1,8 +1,8 @@
-//! Many things that are alike, in few lines.
+//! Grouping of similar items for short output.
 //!
-//! A cluster of hundreds of nodes has hundreds of parts, steps and changes that differ in nothing but a number. For
-//! people they are one line that names them all, as `web__1–300`. What differs from the others in anything keeps a
-//! line of its own: nothing is left out, and nothing that is odd is hidden. JSON is not made here.
+//! A cluster of hundreds of nodes has hundreds of parts, steps and changes that differ only in a number.
+//! Human output shows them as one line that names them all, such as `web__1–300`. An item that differs in
+//! anything else keeps a line of its own, so nothing is omitted or hidden. JSON output is not grouped.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -10,11 +10,11 @@ use std::hash::Hash;
 
 use windlass::model::ElementName;
 
-/// Up to this many that are alike are listed one by one.
+/// Up to this number, similar items are listed one by one.
 pub(crate) const FEW: usize = 10;
 
-/// Puts together what has the same key, where that is more than a [`FEW`]. All else stays alone, in its place, as does
-/// what has no key; those that are put together stand where the first of them did.
+/// Groups items with the same key if there are more than [`FEW`] of them. All other items, and those without
+/// a key, stay alone in their place. A group takes the place of its first item.
 pub(crate) fn put_together<T, K: Eq + Hash>(
     items: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> Option<K>,
@@ -41,7 +41,7 @@ pub(crate) fn put_together<T, K: Eq + Hash>(
     together.into_iter().map(|(_, items)| items).collect()
 }
 
-/// Puts together what has the same key, as [`put_together`] does, unless all is to be listed.
+/// Groups items with the same key, as [`put_together`] does, unless `whole` is set.
 pub(crate) fn put_together_unless<T, K: Eq + Hash>(
     whole: bool,
     items: impl IntoIterator<Item = T>,
@@ -50,25 +50,26 @@ pub(crate) fn put_together_unless<T, K: Eq + Hash>(
     if whole { items.into_iter().map(|item| vec![item]).collect() } else { put_together(items, key) }
 }
 
-/// Returns the name of a part with `*` for the numbers of nodes: `web__17` and `web__18` are both `web__*`.
+/// Returns the name of a part with node numbers replaced by `*`: `web__17` and `web__18` both become
+/// `web__*`.
 pub(crate) fn pattern(name: &str) -> String {
     let parts: Vec<&str> =
         name.split(SEPARATOR).map(|part| if is_number(part) { "*" } else { part }).collect();
     parts.join(SEPARATOR)
 }
 
-/// Tells whether the name of a part has the number of a node: without one it is alike to no other.
+/// Tells whether the name of a part contains a node number. Without one the part is not grouped.
 pub(crate) fn is_numbered(name: &str) -> bool {
     name.split(SEPARATOR).any(is_number)
 }
 
-/// Puts a [`pattern`] in the place of each mention of a part in a text, so that what is said of alike parts is the same.
+/// Replaces each mention of a part in a text by its [`pattern`], so that texts about similar parts are equal.
 pub(crate) fn nameless(text: &str, part: &ElementName) -> String {
     let (full, local) = (part.as_str(), part.local());
     replace_name(&replace_name(text, full, &pattern(full)), local, &pattern(local))
 }
 
-/// Puts something in the place of a name in a text, wherever it stands as a whole word.
+/// Replaces a name in a text wherever it is a whole word.
 pub(crate) fn replace_name(text: &str, name: &str, by: &str) -> String {
     let goes_on = |c: char| c.is_alphanumeric() || c == '_';
     let mut out = String::new();
@@ -83,7 +84,7 @@ pub(crate) fn replace_name(text: &str, name: &str, by: &str) -> String {
     out + rest
 }
 
-/// Writes the names of some parts in short, and how many they are.
+/// Formats the names of parts in short form, followed by their number.
 pub(crate) fn named<'n>(parts: impl IntoIterator<Item = &'n ElementName>) -> String {
     let parts: Vec<&str> = parts.into_iter().map(ElementName::local).collect();
     if let [part] = parts.as_slice() {
@@ -93,9 +94,9 @@ pub(crate) fn named<'n>(parts: impl IntoIterator<Item = &'n ElementName>) -> Str
     format!("{short} ({})", parts.len())
 }
 
-/// Writes names of parts in short: `lb, web__1–16,18–300`. What is written stands for these names and no others.
+/// Formats names of parts in short form: `lb, web__1–16,18–300`. The text stands for exactly these names.
 pub(crate) fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
-    // Each name is a row of texts and sets of numbers.
+    // Each name is a sequence of texts and sets of numbers.
     let mut rows: Vec<Vec<Part>> = names.into_iter().map(row).collect();
     let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
     for place in (0..longest).rev() {
@@ -105,7 +106,7 @@ pub(crate) fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     written.collect::<Vec<_>>().join(", ")
 }
 
-/// Writes numbers in short, as ranges: `1–16`, `18–300`.
+/// Formats numbers as ranges: `1–16`, `18–300`.
 pub(crate) fn ranges(numbers: &BTreeSet<u64>) -> Vec<String> {
     let mut spans: Vec<(u64, u64)> = Vec::new();
     for &number in numbers {
@@ -149,7 +150,8 @@ fn row(name: &str) -> Vec<Part> {
     name.split(SEPARATOR).map(part).collect()
 }
 
-/// Unites rows that differ in the numbers of one place alone. The order is that of the first of each.
+/// Merges rows that differ only in the numbers at one position. The order is that of the first row of each
+/// group.
 fn united(rows: Vec<Vec<Part>>, place: usize) -> Vec<Vec<Part>> {
     let mut out: Vec<Vec<Part>> = Vec::new();
     let mut known: BTreeMap<Vec<Part>, usize> = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! Lines of descriptors without the secrets that stand in them.
+//! Masking of secrets in quoted lines of descriptors.
 //!
-//! A value of a sensitive property has no place in a descriptor, and stands there all the same: as a default, for a test. A
-//! message that draws its line must not carry it into the log of a build.
+//! A descriptor should not contain the value of a sensitive property, but often does: as a default, or for a
+//! test. A message that quotes its line must not copy it into a build log.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -14,23 +14,24 @@ use windlass::source::{
     Diagnostic, Diagnostics, Fix, Kind, Label, LoadOptions, Mapping, Node, Source, load_one,
 };
 
-/// The keys of a property that don't hold its value. Every other one may be a misspelt `value` or `default`.
+/// The keys of a property that do not hold its value. Every other key may be a misspelled `value` or
+/// `default`.
 const NO_VALUES: [&str; 5] = ["type", "description", "required", "read-only", "sensitive"];
 
-/// The largest text that is read once more to know its values; of a larger one all values are stars.
+/// Maximum size in bytes of a text that is parsed to find its values. In a larger text all values are masked.
 const LARGEST: usize = 1 << 20;
 
-/// The shortest word that is masked in a message.
+/// Minimum length of a word that is masked in a message.
 const SHORTEST_WORD: usize = 4;
 
-/// What of a source must not be seen.
+/// The parts of a source that must not be shown.
 #[derive(Default)]
 pub(crate) struct Concealed {
     ranges: Vec<Range<usize>>,
 }
 
 impl Concealed {
-    /// Finds the values of sensitive properties. Where the text can't be read, these are all values.
+    /// Finds the values of sensitive properties. If the text can't be parsed, these are all values.
     pub(crate) fn of(source: &Arc<Source>) -> Self {
         let text = source.text();
         if !mentions_a_secret(text) {
@@ -47,8 +48,8 @@ impl Concealed {
         Self { ranges }
     }
 
-    /// Returns a part of the text with a star in the place of each byte that must not be seen. Every other byte stays where
-    /// it is.
+    /// Returns a part of the text with each secret byte replaced by a star. All other bytes keep their
+    /// position.
     pub(crate) fn masked(&self, text: &str, part: Range<usize>) -> String {
         let mut bytes = text.as_bytes()[part.clone()].to_vec();
         for range in &self.ranges {
@@ -62,7 +63,7 @@ impl Concealed {
                 }
             }
         }
-        // Ranges and lines begin and end with characters, so what is left of a text is text.
+        // Ranges and lines start and end at character boundaries, so the result is valid UTF-8.
         String::from_utf8(bytes).unwrap_or_default()
     }
 
@@ -74,7 +75,7 @@ impl Concealed {
         let near = self.ranges.iter().filter(move |range| range.start < end && range.end > start);
         let words = near
             .flat_map(|range| text[range.clone()].split(|c: char| c.is_whitespace() || "\"'`".contains(c)));
-        // A message may quote a word without the marks around it: `hunter2` of `hunter2:`.
+        // A message may quote a word without punctuation: `hunter2` of `hunter2:`.
         let plain = |word: &'a str| word.trim_matches(|c: char| c.is_ascii_punctuation());
         words.flat_map(move |word| [word, plain(word)]).filter(|word| word.len() >= SHORTEST_WORD)
     }
@@ -85,12 +86,12 @@ impl Concealed {
     }
 }
 
-/// The sources that were quoted, each with what of it must not be seen.
+/// The quoted sources, each with its concealed parts.
 #[derive(Default)]
 pub(crate) struct Seen(Vec<(Arc<Source>, Rc<Concealed>)>);
 
 impl Seen {
-    /// Returns what must not be seen of a source.
+    /// Returns the concealed parts of a source.
     pub(crate) fn concealed(&mut self, source: &Arc<Source>) -> Rc<Concealed> {
         if let Some((_, known)) = self.0.iter().find(|(known, _)| Arc::ptr_eq(known, source)) {
             return known.clone();
@@ -100,7 +101,8 @@ impl Seen {
         concealed
     }
 
-    /// Masks the concealed words on the lines of some places in what is said of them.
+    /// Returns a redactor for messages about some places. It masks the concealed words on their lines; `None`
+    /// if there are none.
     fn redactor<'a>(&mut self, labels: impl IntoIterator<Item = &'a Label>) -> Option<Redactor> {
         let near: Vec<(Rc<Concealed>, &Label)> = labels
             .into_iter()
@@ -111,7 +113,7 @@ impl Seen {
         (!words.is_empty()).then(|| Redactor::new(words))
     }
 
-    /// Returns a diagnostic without the secrets that stand on its lines. A repair that would write one is left out.
+    /// Returns a diagnostic without the secrets on its lines. A fix that would write a secret is removed.
     pub(crate) fn without_secrets(&mut self, diagnostic: &Diagnostic) -> Diagnostic {
         let mut diagnostic = diagnostic.clone();
         let labels = diagnostic.primary.iter().chain(&diagnostic.related);
@@ -130,7 +132,7 @@ impl Seen {
         diagnostic
     }
 
-    /// Returns all that a check has found without the secrets on the lines that it is about.
+    /// Returns the result of a check without the secrets on the lines that it refers to.
     pub(crate) fn checked(&mut self, view: &CheckView) -> CheckView {
         let mut view = view.clone();
         let found: Vec<Diagnostic> =
@@ -146,12 +148,12 @@ impl Seen {
     }
 }
 
-/// Looks for the words by which a property is a secret.
+/// Tells whether a text contains a word that marks a secret property.
 fn mentions_a_secret(text: &str) -> bool {
     text.contains("sensitive") || text.lines().any(names_a_secret)
 }
 
-/// Collects the values below a node; `is_secret` is what the name of the property says.
+/// Collects the values below a node. `is_secret` tells whether the property's name marks it as secret.
 fn below(node: &Node, is_secret: bool, ranges: &mut Vec<Range<usize>>) {
     match node.kind() {
         Kind::Scalar(_) => {}
@@ -179,7 +181,7 @@ fn declares_a_secret(mapping: &Mapping) -> bool {
     says("type", "password") || says("sensitive", "true")
 }
 
-/// Returns all that stands behind the first colon of a line, and lines without one.
+/// Returns the text after the first colon of each line, and lines without a colon.
 fn after_colons(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {

@@ -1,4 +1,4 @@
-//! Diagnostics with the lines they are about.
+//! Output of diagnostics with the lines that they refer to.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ pub(crate) fn print<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
     }
 }
 
-/// Draws a diagnostic with its places underlined.
+/// Renders a diagnostic with its places underlined.
 fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
     let diagnostic = &seen.without_secrets(diagnostic);
     let level = match diagnostic.severity {
@@ -26,7 +26,7 @@ fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
     let title = level.primary_title(visible(&diagnostic.message)).id(diagnostic.code.as_str());
     let mut group = Group::with_title(title);
     if let Some(primary) = &diagnostic.primary {
-        // Related places of the same file are drawn with the first, others on their own.
+        // Related places in the same file are drawn with the primary one, others separately.
         let (near, far): (Vec<&Label>, Vec<&Label>) =
             diagnostic.related.iter().partition(|label| is_near(primary, label));
         group = drawn(group, primary, &near, seen);
@@ -40,11 +40,11 @@ fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
     marked(&Renderer::styled().render(&[group]))
 }
 
-/// The most bytes of a text that are drawn at once: a file may be one line of megabytes, and what belongs together may be
-/// at its two ends.
+/// Maximum number of bytes of a text that are drawn at once. A file may be one line of megabytes, with
+/// related places at its two ends.
 const WINDOW: usize = 16 << 10;
 
-/// Whether two places can be drawn together.
+/// Tells whether two places can be drawn together.
 fn is_near(one: &Label, other: &Label) -> bool {
     let apart = one.place.span().start.abs_diff(other.place.span().start);
     one.place.source().name() == other.place.source().name() && (apart as usize) < WINDOW
@@ -61,7 +61,7 @@ fn drawn<'a>(group: Group<'a>, first: &'a Label, others: &[&'a Label], seen: &mu
     if first.text.is_empty() { group } else { group.element(Level::NOTE.message(visible(&first.text))) }
 }
 
-/// Draws the lines of some places; nothing where they are too long to be read, or must not be.
+/// Draws the lines of some places; `None` if they are too long, or must not be shown.
 fn snippet<'a>(
     first: &'a Label,
     others: &[&'a Label],
@@ -101,14 +101,15 @@ fn snippet<'a>(
     Some(snippet)
 }
 
-/// Where what is drawn of a place ends: with the line break behind it. What goes on for pages is cut where it begins.
+/// Returns the end of the text drawn for a place, including the line break. A place that spans pages is cut
+/// after its first line.
 fn end_of(source: &Source, label: &Label) -> usize {
     let span = label.place.span();
     let last = if span.len() < WINDOW { label.place.end().line } else { label.place.start().line };
     source.line(last + 1).map_or(source.text().len(), |next| next.range().start)
 }
 
-/// Puts signs in the place of the control characters that the renderer would print, and leaves every byte where it is.
+/// Replaces control characters that the renderer would print, without changing byte positions.
 fn printable(text: &str) -> Cow<'_, str> {
     let is_printed = |c: char| matches!(c, '\u{80}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}');
     if !text.contains(is_printed) {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Done.
+/// Success.
 pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
 /// Something failed.
 pub(crate) const FAILED: ExitCode = ExitCode::FAILURE;
@@ -12,7 +12,7 @@ pub(crate) fn wrong_input() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Something would change, and it was asked for that to be told.
+/// A change is pending, and `--detailed-exitcode` was given.
 pub(crate) fn changes() -> ExitCode {
     ExitCode::from(3)
 }

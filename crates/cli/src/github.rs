@@ -1,10 +1,10 @@
-//! Diagnostics as workflow commands: GitHub shows them beside the lines of a change.
+//! Diagnostics as workflow commands, which GitHub shows next to the lines of a change.
 
 use std::fmt::Write as _;
 
 use windlass::source::{Diagnostic, Severity};
 
-/// Writes a diagnostic as one line.
+/// Formats a diagnostic as one line.
 pub(crate) fn command(found: &Diagnostic) -> String {
     let level = match found.severity {
         Severity::Error => "error",
@@ -15,7 +15,7 @@ pub(crate) fn command(found: &Diagnostic) -> String {
     if let Some(place) = found.place() {
         let (start, end) = (place.start(), place.end());
         let _ = write!(line, "file={},line={},", property(place.source().name()), start.line);
-        // Columns mean something on one line only.
+        // Columns are meaningful only within one line.
         if start.line == end.line {
             let last = end.column.max(start.column + 1) - 1;
             let _ = write!(line, "col={},endColumn={last},", start.column);
@@ -31,12 +31,12 @@ pub(crate) fn command(found: &Diagnostic) -> String {
     line
 }
 
-/// Escapes what comes behind the command.
+/// Escapes the data of a command.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Escapes the value of a property of the command.
+/// Escapes a property value of a command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,4 +1,5 @@
-//! The `windlass` command: parses arguments, prints, exits. What it does is in the crate `windlass`.
+//! The `windlass` command: parses arguments, prints results, exits. The functionality is in the crate
+//! `windlass`.
 
 mod alike;
 mod args;
@@ -19,14 +20,14 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).peekable();
-    // The program starts itself again to watch over jobs; see `windlass::executor::process`.
+    // The program starts itself again to supervise jobs; see `windlass::executor::process`.
     if arguments.peek().is_some_and(|first| first == args::SUPERVISE) {
         return windlass::executor::process::supervise();
     }
-    // Jobs may be processes of the same user, and what stands in our environment or memory is not theirs. A kernel that can't
-    // do it is no reason to do nothing.
+    // Jobs may run as the same user, and must not read this process's environment or memory. If the kernel
+    // refuses, the program continues.
     let _refused = set_dumpable_behavior(DumpableBehavior::NotDumpable);
-    // The completions of shells start it, too.
+    // The shell completions start the program, too.
     let code = if arguments.next_if(|first| first == args::COMPLETE_NAMES).is_some() {
         command::names::run(arguments.map(|word| word.to_string_lossy().into_owned()))
     } else {

@@ -1,4 +1,4 @@
-//! Text for people.
+//! Output for users.
 
 use std::borrow::Cow;
 use std::fmt::{Arguments, Write as _};
@@ -23,7 +23,7 @@ macro_rules! tell {
 
 pub(crate) use {say, tell};
 
-/// Why something could not be printed, the first time.
+/// The first error of printing.
 static TROUBLE: Mutex<Option<std::io::Error>> = Mutex::new(None);
 
 /// Prints a line to standard output.
@@ -31,12 +31,12 @@ pub(crate) fn print_line(line: Arguments<'_>) {
     note(writeln!(anstream::stdout(), "{}", drawn(&line.to_string())));
 }
 
-/// Prints text that ends with its lines to standard output.
+/// Prints text that already ends with a line break to standard output.
 pub(crate) fn print(text: &str) {
     note(anstream::stdout().write_all(drawn(text).as_bytes()));
 }
 
-/// Prints a document to standard output: as it is, unless a terminal would read it.
+/// Prints a document to standard output. Control characters are escaped only on a terminal.
 pub(crate) fn print_document(text: &str) {
     if std::io::stdout().is_terminal() {
         print(text);
@@ -45,19 +45,19 @@ pub(crate) fn print_document(text: &str) {
     }
 }
 
-/// Prints a line to standard error. Where that can't be done, there is nobody to tell.
+/// Prints a line to standard error. A failure of that is ignored, because it can't be reported.
 pub(crate) fn tell_line(line: Arguments<'_>) {
     let _ = writeln!(anstream::stderr(), "{}", drawn(&line.to_string()));
 }
 
-/// Tells whether a terminal may take a character for an order, or for the direction of what follows.
+/// Tells whether a terminal may interpret a character as a control sequence or a text direction mark.
 fn is_control(c: char) -> bool {
     let is_bidi =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     is_bidi || (c.is_control() && c != '\t' && c != '\n')
 }
 
-/// Shows control characters and marks of direction as JSON would: `\u001b`. Tabs and line ends stay.
+/// Escapes control characters and direction marks as JSON does: `\u001b`. Tabs and line breaks stay.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_control) {
         return Cow::Borrowed(text);
@@ -77,15 +77,16 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A stream of bytes on its way to a terminal, piece by piece: [visible], and bytes that are no text as `\x9b`.
+/// Escapes a byte stream for a terminal, piece by piece, as [visible] does. Bytes that are not UTF-8 become
+/// `\x9b` and the like.
 #[derive(Debug, Default)]
 pub(crate) struct VisibleStream {
-    /// The beginning of a character, or a return whose line end may follow.
+    /// An incomplete character, or a carriage return that a line feed may follow.
     pending: Vec<u8>,
 }
 
 impl VisibleStream {
-    /// Returns what is shown of the next piece.
+    /// Returns the escaped text of the next piece.
     pub(crate) fn next(&mut self, piece: &[u8]) -> String {
         let mut bytes = std::mem::take(&mut self.pending);
         bytes.extend_from_slice(piece);
@@ -113,7 +114,7 @@ impl VisibleStream {
         }
     }
 
-    /// Returns what is shown of the end, which is not there in full.
+    /// Returns the escaped text of an incomplete end.
     pub(crate) fn end(self) -> String {
         let mut out = String::new();
         match self.pending.as_slice() {
@@ -130,19 +131,19 @@ fn push_bytes(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Returns what stands for `ESC [` in texts of ours until they are printed. Nobody else knows it, so that what scripts and
-/// documents have of such sequences is shown and not obeyed.
+/// Returns the stand-in for `ESC [` in our own texts until they are printed. It is random, so escape
+/// sequences in scripts or documents are shown instead of interpreted.
 fn mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| format!("\u{1b}{:016x}[", RandomState::new().hash_one(0_u8)))
 }
 
-/// Makes the sequences of a text ours: nothing else has put any into it.
+/// Marks the escape sequences of a text as our own. The text must not contain others.
 pub(crate) fn marked(text: &str) -> String {
     text.replace("\u{1b}[", mark())
 }
 
-/// Returns a text as it is printed: [visible] but for our own styles.
+/// Returns the text to print: [visible], with our own styles.
 fn drawn(text: &str) -> String {
     let mut parts = text.split(mark());
     let mut out = parts.next().map(visible).unwrap_or_default().into_owned();
@@ -153,8 +154,7 @@ fn drawn(text: &str) -> String {
     out
 }
 
-/// Keeps in mind what could not be printed: work goes on, and it is told at the end. That a reader has gone away is no
-/// failure.
+/// Remembers an error of printing, which is reported at the end. A closed pipe is not an error.
 fn note(result: std::io::Result<()>) {
     if let Err(error) = result
         && error.kind() != ErrorKind::BrokenPipe
@@ -163,7 +163,7 @@ fn note(result: std::io::Result<()>) {
     }
 }
 
-/// Returns why something could not be printed, if so.
+/// Returns the first error of printing, if any.
 pub(crate) fn trouble() -> Option<std::io::Error> {
     let flushed = std::io::stdout().flush();
     note(flushed);
@@ -176,12 +176,12 @@ pub(crate) const ODD: Style = AnsiColor::Yellow.on_default();
 pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const STRONG: Style = Style::new().bold();
 
-/// Puts a text into a style. Who prints it, takes the style off again where it is not wanted.
+/// Applies a style to a text. The print functions remove it if the output is not a terminal.
 pub(crate) fn styled(style: Style, text: impl std::fmt::Display) -> String {
     format!("{}{text}{}", marked(&style.to_string()), marked(&format!("{style:#}")))
 }
 
-/// Writes how long something took.
+/// Formats a duration.
 pub(crate) fn duration(millis: u64) -> String {
     match millis {
         0..1_000 => format!("{millis} ms"),
@@ -191,7 +191,7 @@ pub(crate) fn duration(millis: u64) -> String {
     }
 }
 
-/// Writes how long ago something was, in its two largest units at most.
+/// Formats an age, in at most two units.
 pub(crate) fn age(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.millis_since(then) / 1_000;
     match seconds {
@@ -226,7 +226,7 @@ pub(crate) fn print_event(event: &EventRecord) {
     match &event.draft.body {
         Event::StepEnded { title, end, millis, .. } => print_step_end(title, end, *millis),
         Event::Logged { element, severity, message } => {
-            // What belongs to another assembly is called by its full name.
+            // An element of another assembly is shown by its full name.
             let own = element.assembly() == event.draft.assembly;
             let name = if own { element.local() } else { element.as_str() };
             let mut lines = message.trim_end().lines();
@@ -263,7 +263,8 @@ fn print_step_end(title: &str, end: &StepEnd, millis: u64) {
     }
 }
 
-/// Returns the end of what a script has written, as much as belongs on a screen. `windlass log` shows all that is kept.
+/// Returns the last lines of a script's output, as many as fit on a screen. `windlass log` shows all that is
+/// stored.
 pub(crate) fn ending(detail: &str) -> String {
     const LINES: usize = 20;
     let lines: Vec<&str> = detail.lines().collect();

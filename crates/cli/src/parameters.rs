@@ -1,4 +1,4 @@
-//! `-p key=value` and `--params FILE`.
+//! Parameters: `-p key=value` and `--params FILE`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,28 +11,29 @@ use windlass::source::{Diagnostic, Limits, LoadOptions, Place, Reading, Source, 
 
 use crate::command::{larger, max_size};
 
-/// The most nodes of a file of parameters: as values they take more than as text.
+/// Maximum number of nodes in a parameter file, because parsed values take more memory than their text.
 const MOST_NODES: usize = 500_000;
 
 /// The parameters of an order.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters {
     pub(crate) values: BTreeMap<String, Value>,
-    /// Where the names of those stand that come from files.
+    /// The places of the names that come from files.
     pub(crate) places: BTreeMap<String, Place>,
-    /// Those whose values stood on the command line, where others can see them.
+    /// The parameters whose values were on the command line, where others can see them.
     pub(crate) open: Vec<String>,
 }
 
-/// What is wrong with a parameter.
+/// A problem with a parameter.
 pub(crate) enum ParameterError {
-    /// A sentence.
+    /// A message.
     Form(String),
     /// A file's problems, or a file that can't be read.
     File(Error),
 }
 
-/// Collects parameters: files first, then what is given by hand. `flag` is what stands before one there: `-p `.
+/// Collects parameters from files, then from arguments, which take precedence. `flag` is the text before an
+/// argument in messages: `-p `.
 pub(crate) fn collect(
     flag: &str,
     given: &[String],
@@ -70,7 +71,7 @@ pub(crate) fn collect(
     Ok(parameters)
 }
 
-/// Reads a file of parameters: names, values, and where the names stand.
+/// Reads a parameter file: names, values, and the places of the names.
 fn read_file(path: &Path) -> Result<Vec<(String, Value, Place)>, ParameterError> {
     let bytes = files::read(path, max_size()).map_err(|source| file(path, source))?;
     let input = |diagnostics| ParameterError::File(Error::Input(diagnostics));
@@ -78,7 +79,7 @@ fn read_file(path: &Path) -> Result<Vec<(String, Value, Place)>, ParameterError>
         .map_err(|diagnostic| input(vec![concealed(&diagnostic)].into()))?;
     let limits = Limits { nodes: MOST_NODES, ..Limits::default() };
     let loaded = load_one(&source, &LoadOptions { limits, ..LoadOptions::default() });
-    // No line of the file is shown: any of its values may be a secret.
+    // No line of the file is shown, because any value may be a secret.
     let shape = source.without_text();
     if loaded.diagnostics.has_errors() {
         return Err(input(loaded.diagnostics.iter().map(concealed).collect()));
@@ -98,7 +99,7 @@ fn read_file(path: &Path) -> Result<Vec<(String, Value, Place)>, ParameterError>
     Ok(mapping.iter().map(entry).collect())
 }
 
-/// Takes from a problem all that quotes the file: what is left says what is wrong by its code, and where.
+/// Removes everything from a diagnostic that quotes the file. The code and the place remain.
 fn concealed(diagnostic: &Diagnostic) -> Diagnostic {
     let code = diagnostic.code;
     let title = explain(code.as_str()).map_or("it can't be read", |info| info.title);
@@ -111,7 +112,7 @@ fn concealed(diagnostic: &Diagnostic) -> Diagnostic {
     }
 }
 
-/// Reads a value; one line break at the end does not belong to it.
+/// Reads a value. One line break at the end is removed.
 fn read_text(path: &Path) -> Result<String, ParameterError> {
     let text = files::read_text(path, max_size()).map_err(|source| file(path, source))?;
     Ok(without_line_break(text))

@@ -1,17 +1,17 @@
-//! How far a process is, for somebody who watches it on a terminal.
+//! A progress display on the terminal.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
-/// A line at the bottom of the terminal that is gone when this is dropped. Where standard error is no terminal, it is
-/// nothing at all. It has no colours.
+/// A line at the bottom of the terminal, without colours. It disappears when it is dropped. If standard error
+/// is not a terminal, nothing is shown.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// Begins with no step done of so many.
+    /// Starts at zero of `steps` steps.
     pub(crate) fn of(steps: usize) -> Self {
-        // indicatif itself sees whether there is a terminal.
+        // indicatif detects by itself whether there is a terminal.
         let target = if steps == 0 { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar =
             ProgressBar::with_draw_target(Some(steps as u64), target).with_finish(ProgressFinish::AndClear);
@@ -29,7 +29,7 @@ impl Progress {
         self.0.inc(steps as u64);
     }
 
-    /// Prints something above it.
+    /// Prints something above the line.
     pub(crate) fn aside(&self, print: impl FnOnce()) {
         self.0.suspend(print);
     }

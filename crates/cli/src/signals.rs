@@ -1,4 +1,4 @@
-//! Ctrl-C: first nothing new is started, then what runs is stopped.
+//! Handling of Ctrl-C: first no new work is started, then running work is stopped.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use crate::output::tell;
 use tokio::signal::unix::{SignalKind, signal};
 use windlass::engine::Stop;
 
-/// Listens for SIGINT and SIGTERM from now on. The first lets running jobs end for `grace`; the second, or the end of
-/// the grace, stops them.
+/// Listens for SIGINT and SIGTERM from now on. The first signal lets running jobs end for `grace`. A second
+/// one, or the end of the grace period, stops them.
 pub(crate) fn listen(grace: Duration) -> Stop {
     listen_and(grace, move |stop| {
-        // First it is so, and then it is said: nothing begins after the word.
+        // Cancel before printing, so that nothing starts after the message.
         stop.soon.cancel();
         match grace.as_secs() {
             0 => tell!("\nstopping"),
@@ -23,10 +23,10 @@ pub(crate) fn listen(grace: Duration) -> Stop {
     })
 }
 
-/// Listens as [`listen`] does, for a command that may be idle: it says itself what it waits for.
+/// Listens as [`listen`] does, for a command that may be idle. The command itself reports what it waits for.
 pub(crate) fn listen_idle(grace: Duration) -> Stop {
     listen_and(grace, |stop| {
-        // What it waits for is said after the word.
+        // Print before cancelling, so that the command's own report follows.
         tell!("\nstopping");
         stop.soon.cancel();
     })

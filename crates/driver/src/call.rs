@@ -1,4 +1,4 @@
-//! What a driver is asked, and what it answers.
+//! Calls to drivers, and the reports that drivers return.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,47 +13,49 @@ use windlass_model::{Action, CallId, ElementName, InstanceId, PropertyName};
 use crate::location::Location;
 use crate::package::{Binding, Package};
 
-/// A request to a driver: do this to that.
+/// A request to a driver: perform an action on an instance.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// Its id. A repeated attempt has the same one.
+    /// Its id. A repeated attempt has the same id.
     pub id: CallId,
-    /// Which attempt this is, from 1.
+    /// The number of this attempt, from 1.
     pub attempt: u32,
-    /// What to do.
+    /// The action to perform.
     pub action: Action,
-    /// What to do it to.
+    /// The element to act on.
     pub element: ElementName,
-    /// The engine's id of the instance.
+    /// The instance id, which the engine assigned.
     pub instance: InstanceId,
-    /// The driver's own id of the instance, once it has chosen one.
+    /// The natural id of the instance, once the driver has chosen one.
     pub natural: Option<String>,
-    /// The instance document as it stands.
+    /// The current instance document.
     pub document: Value,
-    /// The component's properties. Sensitive ones carry their taint, and so must all that is made of them.
+    /// The component's properties. Sensitive values are marked, and all values derived from them must be
+    /// treated as sensitive.
     pub properties: BTreeMap<PropertyName, Input>,
-    /// The properties that are declared to be sensitive, also those that the component has yet to publish.
+    /// The properties that are declared to be sensitive, including outputs that the component has not
+    /// published yet.
     pub sensitive: BTreeSet<PropertyName>,
-    /// The arguments: of an operation, the relationship's properties.
+    /// The arguments of an operation: the properties of the relationship.
     pub arguments: BTreeMap<PropertyName, Input>,
-    /// The relationship that an operation is called for.
+    /// The pair of nodes for which an operation is called.
     pub pair: Option<PairKey>,
-    /// What the driver has noted down for itself.
+    /// Private state of the driver for this instance.
     pub private: Value,
-    /// The package that it works with.
+    /// The package of the resource.
     pub package: Arc<Package>,
     /// The part of the descriptor that chose the driver.
     pub binding: Binding,
-    /// The place.
+    /// The location.
     pub location: Arc<Location>,
 }
 
-/// A value that a driver is given.
+/// A value that a driver receives.
 pub type Input = Resolved;
 
 impl Call {
-    /// Returns the texts of all sensitive values that the call is given, those of its location among them: what must not
-    /// appear in any log. What it publishes is added by [`Context::hide`](crate::Context::hide).
+    /// Returns the texts of all sensitive values of the call, including those of its location. They must not
+    /// appear in any log. [`Context::hide`](crate::Context::hide) adds the values that the call publishes.
     pub fn secrets(&self) -> Vec<String> {
         let values = self.properties.values().chain(self.arguments.values());
         let given = values.filter(|input| input.sensitive).flat_map(|input| texts(&input.value));
@@ -61,7 +63,7 @@ impl Call {
     }
 }
 
-/// Returns all texts in a value, and its numbers as they are written: what must not be seen of a secret one.
+/// Returns all texts and numbers in a value. They must be masked if the value is secret.
 pub fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::Null | Value::Bool(_) => Vec::new(),
@@ -72,62 +74,62 @@ pub fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// A driver's answer: what has changed, and whether the instance has settled.
+/// The answer of a driver: the changes, and whether the instance has settled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// The driver's own id of the instance, when it has chosen or confirmed one.
+    /// The natural id of the instance, if the driver has chosen or confirmed one.
     pub natural: Option<String>,
-    /// Update commands for the instance document, in wire form; null for none.
+    /// Update commands for the instance document, in wire form; null for no update.
     pub updates: Value,
-    /// What the driver wants to remember for itself; none leaves it as it is.
+    /// The new private state of the driver; `None` keeps the current one.
     pub private: Option<Value>,
-    /// What it wants in the activity log.
+    /// Entries for the activity log.
     pub log: Vec<LogEntry>,
-    /// Whether the instance is where it should be.
+    /// Whether the instance has reached the state that the call requests.
     pub settled: Settled,
 }
 
 impl Report {
-    /// Makes a report of an instance that has settled and has not changed.
+    /// Creates a report for an instance that has settled without a change.
     pub fn settled() -> Self {
         Self { natural: None, updates: Value::Null, private: None, log: Vec::new(), settled: Settled::Yes }
     }
 }
 
-/// Whether an instance is where its last call should bring it.
+/// Whether an instance has reached the state that its last call requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Settled {
-    /// It is.
+    /// It has.
     Yes,
-    /// It is on its way; [`observe`](crate::Driver::observe) tells when it has arrived.
+    /// It has not yet; [`observe`](crate::Driver::observe) tells when it has.
     Converging,
-    /// It is there no longer.
+    /// The instance no longer exists.
     Gone,
 }
 
-/// What a driver sees when it looks, with what it has learned on the way.
+/// The result of an observation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
-    /// What it sees.
+    /// The observation.
     pub observation: Observation,
-    /// The updates and log entries that came with it; its `settled` says nothing.
+    /// The updates and log entries that came with it. Its `settled` has no meaning.
     pub report: Report,
 }
 
-/// What a driver sees when it looks at an instance.
+/// The observed state of an instance, compared with the state that a call requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Observation {
-    /// There is nothing.
+    /// The instance does not exist.
     Absent,
-    /// It is on its way.
+    /// The instance is changing.
     Converging,
-    /// It is where the call should bring it.
+    /// The instance has reached the requested state.
     Reached,
-    /// It is there, and differs from what the call asks.
+    /// The instance exists, and differs from the requested state. The text says how.
     Differs(String),
-    /// Looking doesn't tell.
+    /// The state can't be determined. The text gives the reason.
     CannotTell(String),
 }

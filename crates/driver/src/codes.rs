@@ -1,4 +1,4 @@
-//! The codes of this crate: `WL0450` to `WL0459`, for the drivers that come with it.
+//! The codes of this crate: `WL0450` to `WL0459`, for its built-in drivers.
 
 windlass_source::codes! {
     NOOP_UNKNOWN = "WL0450", "driver property that `noop` doesn't have",

@@ -15,100 +15,103 @@ use crate::call::{Call, Observed, Report};
 use crate::location::Location;
 use crate::package::{Binding, Package};
 
-/// What an action of a resource is like.
+/// The characteristics of an action of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nature {
-    /// Whether doing it twice does harm.
+    /// Whether repeating the action does harm.
     pub effect: Effect,
-    /// Whether [`Driver::observe`] can tell if it was done.
+    /// Whether [`Driver::observe`] can tell if the action was done.
     pub observable: bool,
-    /// Calls with the same key may be made together.
+    /// Calls with the same key may be batched.
     pub batch: Option<String>,
-    /// How long it may take until the instance has settled.
+    /// Maximum time until the instance has settled.
     pub timeout: Duration,
-    /// Whether its report tells the driver's own id of the instance, which nobody can tell without that report.
+    /// Whether its report contains the natural id of the instance, which is unknown without that report.
     pub names: bool,
 }
 
-/// Brings parts to life.
+/// A driver, which performs actions on instances.
 ///
-/// A driver is pure towards the engine: it reads nothing but its calls, changes nothing but through its reports, and
-/// does nothing in the world but through jobs of its [`Context`]. Called again with the same calls it asks for the
-/// same jobs by the same names.
+/// A driver has no side effects of its own. It reads only its calls, changes instances only through its
+/// reports, and acts on the outside world only through jobs of its [`Context`]. If it is called again with
+/// the same calls, it requests the same jobs with the same names.
 #[async_trait]
 pub trait Driver: Send + Sync {
-    /// Returns the name under which resource descriptors choose it.
+    /// Returns the name by which resource descriptors choose the driver.
     fn kind(&self) -> DriverKind;
 
-    /// Returns the key of its private notes; drivers that share notes share the key.
+    /// Returns the key of its private state. Drivers that share private state share the key.
     fn family(&self) -> &'static str;
 
-    /// Checks a package: files that must be there, run bits, driver properties.
+    /// Checks a package: required files, executable bits, driver properties.
     fn check(&self, package: &Package) -> Vec<Diagnostic>;
 
-    /// Returns what an action is like; none when there is nothing to do for it.
+    /// Returns the characteristics of an action; `None` if the action needs no call.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature>;
 
-    /// Does what the calls ask, and answers each of them. Calls made together share action, package and location.
+    /// Performs the calls, and returns one result for each. Batched calls share action, package and location.
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>>;
 
-    /// Looks whether what the calls ask has been reached. Changes nothing outside.
+    /// Observes whether the requested states have been reached. Has no effect on the outside world.
     async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>>;
 
-    /// Finds what exists at a location and is not known yet, as for references.
+    /// Finds existing instances at a location that are not managed yet, for example for references.
     async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure>;
 }
 
-/// A question for what exists.
+/// A search for existing instances.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// The package of the resource that is looked for.
+    /// The package of the resource type.
     pub package: Arc<Package>,
     /// The part of its descriptor that chose the driver: one of its `queries`.
     pub binding: Binding,
-    /// Where.
+    /// The location.
     pub location: Arc<Location>,
-    /// What it must look like.
+    /// The required property values.
     pub properties: BTreeMap<String, serde_json::Value>,
 }
 
-/// Something that exists.
+/// An existing instance that a search found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// The driver's own id of it.
+    /// The natural id of the instance.
     pub natural: String,
     /// Its properties.
     pub properties: BTreeMap<String, serde_json::Value>,
 }
 
-/// What a driver may do in the world. The engine implements it, and journals what goes through it.
+/// The access of a driver to the outside world. The engine implements it, and journals all jobs and
+/// checkpoints.
 #[async_trait]
 pub trait Context: Send + Sync {
-    /// Runs a job at the calls' location and returns how it ended. `name` is unique within the calls, and the same
-    /// when they are made again: a job of that name that has run already answers with what it did then.
+    /// Runs a job at the calls' location and returns its outcome. `name` is unique within the calls, and
+    /// identical when they are repeated. A job of that name that has already run is not run again; its
+    /// recorded outcome is returned.
     async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure>;
 
-    /// Makes an intermediate result durable: an id the moment it is known. The report belongs to `calls[call]`.
+    /// Makes an intermediate result durable, for example an id as soon as it is known. The report belongs to
+    /// `calls[call]`.
     async fn checkpoint(&self, call: usize, report: Report) -> Result<(), Failure>;
 
-    /// Says what else must not be seen of the calls' jobs: values of [sensitive](Call::sensitive) properties that they
-    /// publish. To be said before anything else is made of a job's outcome.
+    /// Registers further secrets of the calls' jobs: values of [sensitive](Call::sensitive) properties that
+    /// they publish. The driver must call this before it uses a job's outcome in any other way.
     fn hide(&self, secrets: &[String]);
 
-    /// Tells whether the user wants to stop. Long drivers ask between jobs.
+    /// Tells whether the user requested a stop. A driver with several jobs checks this between them.
     fn cancelled(&self) -> bool;
 
     /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 
-/// Why a job has no outcome. A driver passes it on unchanged.
+/// The reason why a job has no outcome. A driver returns it unchanged.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum JobFailure {
-    /// It was submitted, and how it ended can't be known.
+    /// The job was submitted, and its result can't be determined.
     Lost(Failure),
-    /// It could not be run at all.
+    /// The job could not be run.
     NotRun(Failure),
 }
 
@@ -120,14 +123,14 @@ impl From<JobFailure> for Failure {
     }
 }
 
-/// The drivers that are at hand, by kind.
+/// The available drivers, by kind.
 #[derive(Clone, Default)]
 pub struct Registry {
     drivers: BTreeMap<DriverKind, Arc<dyn Driver>>,
 }
 
 impl Registry {
-    /// Makes an empty registry.
+    /// Creates an empty registry.
     pub fn new() -> Self {
         Self::default()
     }
@@ -144,7 +147,7 @@ impl Registry {
         self.drivers.get(kind)
     }
 
-    /// Returns the kinds at hand, sorted.
+    /// Returns the available kinds, sorted.
     pub fn kinds(&self) -> impl Iterator<Item = &DriverKind> {
         self.drivers.keys()
     }

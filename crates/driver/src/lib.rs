@@ -1,31 +1,31 @@
-//! The contract between the engine and whatever brings a part to life.
+//! The interface between the engine and the drivers that create and change instances.
 //!
-//! A [`Driver`] turns a [`Call`] (do this transition of that instance, with these properties, at that location) into
-//! a [`Report`] (updates of the instance, and whether it has settled). What it runs, it runs as jobs through its
-//! [`Context`], which the engine journals: when the machine dies in the middle, the engine makes the same call again,
-//! and every job that was submitted answers from what it did instead of running a second time.
+//! A [`Driver`] turns a [`Call`] into a [`Report`]. The call requests an action on an instance, with
+//! properties and a location. The report contains updates of the instance, and tells whether it has settled.
+//! A driver runs jobs through its [`Context`], and the engine journals them. After a crash the engine repeats
+//! the call. A job that was already submitted returns its recorded outcome instead of running a second time.
 //!
-//! A driver promises for each action what [`Effect`] it has, and whether its result can be
-//! [observed](Driver::observe). Recovery rests on that promise:
+//! A driver declares the [`Effect`] of each action, and whether the result can be
+//! [observed](Driver::observe). Recovery relies on this declaration:
 //!
-//! | effect | which | after a lost job |
+//! | effect | meaning | after a lost job |
 //! |---|---|---|
-//! | `none` | the resource does not declare the action | nothing was to be done |
-//! | `repeatable` | doing it twice does no harm | run it again, with the same call id |
-//! | `once` | everything else | observe if that is possible, else stop and ask |
+//! | `none` | the resource does not declare the action | nothing to do |
+//! | `repeatable` | repeating it does no harm | run it again, with the same call id |
+//! | `once` | everything else | observe if possible, otherwise stop and ask |
 //!
-//! The modules, in the order of the data's way:
+//! The modules, in data-flow order:
 //!
-//! | module | it has |
+//! | module | content |
 //! |---|---|
-//! | [`location`] | where a part is placed, and with which runtime |
-//! | [`package`] | a resource's files and what its descriptor says of drivers |
-//! | [`call`] | what a driver is asked, and what it answers |
+//! | [`location`] | the placement of a part, and its runtime |
+//! | [`package`] | the files of a resource, and its driver bindings |
+//! | [`call`] | calls to drivers, and their reports |
 //! | [`contract`] | the traits [`Driver`] and [`Context`] |
-//! | [`noop`] | the driver that does nothing |
-//! | [`codes`] | what can be wrong with the properties of that driver |
+//! | [`noop`] | a driver without jobs |
+//! | [`codes`] | the diagnostic codes for the properties of that driver |
 //!
-//! The README has a whole driver. To ask one what it would do for a package:
+//! The README contains a complete driver. The following asks a driver for the characteristics of an action:
 //!
 //! ```
 //! use windlass_driver::{Bindings, Driver, Package, noop::Noop};

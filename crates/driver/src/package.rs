@@ -1,4 +1,4 @@
-//! A resource's files, and what its descriptor says of drivers.
+//! The files of a resource, and its driver bindings.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use windlass_model::name::DriverKind;
 use windlass_model::record::{PackageFile, PackageRecord};
 use windlass_model::{Action, DescriptorName, Transition};
 
-/// A driver chosen for an action, as `drivers:` or `default-driver:` of a resource descriptor has it.
+/// A driver chosen for an action, from `drivers:` or `default-driver:` of a resource descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
-    /// Which driver.
+    /// The driver.
     pub driver: DriverKind,
-    /// The infrastructure types it is for; `*` is for all.
+    /// The infrastructure types that it supports; `*` stands for all.
     pub infrastructure: Vec<String>,
-    /// The driver properties: `effect`, `timeout` and what the driver knows beside them.
+    /// The driver properties: `effect`, `timeout`, and those specific to the driver.
     pub properties: BTreeMap<String, Value>,
 }
 
@@ -27,16 +27,16 @@ impl Binding {
     }
 }
 
-/// What a resource descriptor declares, and which drivers it names for it.
+/// The declared actions of a resource, and their drivers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bindings {
-    /// The declared transitions and the drivers named for each; none means the default ones.
+    /// The declared transitions and the drivers named for each. An empty list stands for the default drivers.
     pub transitions: BTreeMap<Transition, Vec<Binding>>,
     /// The declared operations and the drivers named for each.
     pub operations: BTreeMap<String, Vec<Binding>>,
-    /// The drivers for what names none of its own.
+    /// The drivers for actions that name none of their own.
     pub default: Vec<Binding>,
-    /// The drivers that find what exists: `queries`.
+    /// The drivers that search for existing instances: `queries`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<Binding>,
 }
@@ -47,14 +47,15 @@ impl Bindings {
         self.named(action).is_some()
     }
 
-    /// Finds the driver for an action at an infrastructure type; an action's own drivers come before the default ones.
+    /// Finds the driver for an action at an infrastructure type. The action's own drivers come before the
+    /// default ones.
     pub fn find(&self, action: &Action, infrastructure: &str) -> Option<&Binding> {
         let named = self.named(action)?;
         let candidates = if named.is_empty() { &self.default } else { named };
         candidates.iter().find(|binding| binding.serves(infrastructure))
     }
 
-    /// Finds the driver that looks for what exists at an infrastructure type.
+    /// Finds the driver that searches for existing instances at an infrastructure type.
     pub fn query(&self, infrastructure: &str) -> Option<&Binding> {
         self.queries.iter().find(|binding| binding.serves(infrastructure))
     }
@@ -68,7 +69,7 @@ impl Bindings {
     }
 }
 
-/// A resource's package: its files and what its descriptor says of drivers.
+/// The package of a resource: its files and its driver bindings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
     digest: PackageDigest,
@@ -78,7 +79,8 @@ pub struct Package {
 }
 
 impl Package {
-    /// Makes a package of files; its digest covers their paths, run bits and bytes, and the bindings.
+    /// Creates a package from files. Its digest covers the name, the bindings, and the paths, executable bits
+    /// and contents of the files.
     pub fn new(name: DescriptorName, bindings: Bindings, mut files: Vec<PackageFile>) -> Self {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         let digest = digest(&name, &bindings, &files);
@@ -95,7 +97,7 @@ impl Package {
         &self.name
     }
 
-    /// Returns what the descriptor says of drivers.
+    /// Returns the driver bindings of the descriptor.
     pub fn bindings(&self) -> &Bindings {
         &self.bindings
     }
@@ -111,7 +113,7 @@ impl Package {
         self.files.iter().filter_map(move |file| Some((file.path.strip_prefix(&prefix)?, file)))
     }
 
-    /// Returns the package as the store keeps it.
+    /// Returns the package as a record for the store.
     pub fn to_record(&self) -> PackageRecord {
         PackageRecord {
             digest: self.digest.clone(),
@@ -121,16 +123,16 @@ impl Package {
         }
     }
 
-    /// Tells whether the files and bindings are still those of the digest: what comes from elsewhere may not be.
+    /// Tells whether the content matches the digest. A package from elsewhere may not.
     pub fn is_intact(&self) -> bool {
         digest(&self.name, &self.bindings, &self.files) == self.digest
     }
 
-    /// Reads a package that the store has kept.
+    /// Reads a package from a record of the store.
     ///
     /// # Errors
     ///
-    /// When the manifest was written by a newer windlass.
+    /// If the manifest can't be read, for example because a newer windlass wrote it.
     pub fn from_record(record: PackageRecord) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Manifest {
@@ -146,7 +148,7 @@ impl Package {
     }
 }
 
-/// Hashes length-prefixed parts, so that no two packages read the same.
+/// Hashes length-prefixed parts, so that different packages never produce the same input.
 fn digest(name: &DescriptorName, bindings: &Bindings, files: &[PackageFile]) -> PackageDigest {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {

@@ -1,22 +1,23 @@
-//! Descriptors on the disk, found by their names.
+//! Descriptors on disk, found by name.
 //!
-//! # Where descriptors are looked for
+//! # Search path
 //!
-//! For an assembly ([`DiskCatalog::around`]), in this order, though the order decides nothing:
+//! For an assembly ([`DiskCatalog::around`]) the search covers the following folders. Their order has no
+//! effect.
 //!
 //! 1. the packages in `Contains/` of its own package folder, and those directly in that folder;
 //! 2. the packages directly in each folder above it, up to the project's root;
 //! 3. every `--catalog` folder, with all folders below it.
 //!
-//! The `Contains/` of another assembly is private to it: what is in there can be reached once a component is made from
-//! that assembly, and not before. So two assemblies side by side may each contain a package of the same name.
+//! The `Contains/` of another assembly is private to it. Its packages become visible once a component has
+//! that assembly as its type. So two assemblies side by side may each contain a package of the same name.
 //!
-//! Two files with one name are an error that names both, where that name is used. No file takes precedence: what an
-//! assembly is made of must not depend on how near something lies.
+//! Two files with one name are an error at the place where the name is used; the error names both. No file
+//! takes precedence, because the meaning of an assembly must not depend on the distance of a file.
 //!
-//! Passed over are `_lmctl`, `target`, `node_modules`, folders whose name begins with a dot, and links back to a
-//! folder that has been entered. Only files in the layout of a package are opened, and of those the ones that are no
-//! descriptor (other programs have a `resource.yaml` too) are left out in silence.
+//! The search skips `_lmctl`, `target`, `node_modules`, folders whose name begins with a dot, and links to a
+//! folder that was already visited. It opens only files in the layout of a package. Among those it ignores
+//! files that are not descriptors, because other programs use `resource.yaml`, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -35,13 +36,13 @@ use crate::package;
 use crate::project::{Project, real};
 use crate::walk::{Contained, Walk, as_warning};
 
-/// Descriptors on the disk, by name.
+/// An index of descriptors on disk, by name.
 #[derive(Debug, Default)]
 pub struct DiskCatalog {
     found: BTreeMap<DescriptorName, Vec<Found>>,
 }
 
-/// A file that has a descriptor.
+/// A file that contains a descriptor.
 #[derive(Debug)]
 struct Found {
     file: PathBuf,
@@ -50,14 +51,15 @@ struct Found {
 }
 
 impl DiskCatalog {
-    /// Finds all descriptors at and below some folders. Two files with one name are an error, used or not.
+    /// Finds all descriptors in and below some folders. Two files with one name are an error, even if the
+    /// name is not used.
     ///
-    /// What can't be read is a warning: it may be missed, or not.
+    /// An unreadable file or folder is a warning, because it may not be needed.
     pub fn scan(roots: &[PathBuf]) -> (Self, Diagnostics) {
         Self::scan_with(roots, &Overlay::default())
     }
 
-    /// Finds descriptors as [`scan`](Self::scan) does, with texts that stand for those of files.
+    /// Finds descriptors as [`scan`](Self::scan) does, with texts that replace those of files.
     pub fn scan_with(roots: &[PathBuf], overlay: &Overlay) -> (Self, Diagnostics) {
         let mut search = Search { overlay: overlay.clone(), ..Search::default() };
         for root in roots {
@@ -69,12 +71,13 @@ impl DiskCatalog {
         (search.catalog, diagnostics)
     }
 
-    /// Finds what an assembly can be made of; the [module](self) has the rule. `file` is the assembly's, `folders` are
-    /// those of `--catalog`.
+    /// Finds the descriptors that an assembly can use; see the [module](self) for the rules. `file` is the
+    /// assembly's file, `folders` are those of `--catalog`.
     ///
-    /// The diagnostics are those of everything that the assembly is made of, directly and through other assemblies:
-    /// names in two files, and what is wrong with the text of a descriptor. That a descriptor is missing is for the
-    /// check of the assembly to say; then files that can't be read, or have no usable name, are mentioned too.
+    /// The diagnostics cover everything that the assembly uses directly or through other assemblies:
+    /// ambiguous names, and problems in the texts of descriptors. Missing descriptors are reported by the
+    /// check of the assembly, not here. If one is missing, the diagnostics also list unreadable files and
+    /// files without a usable name.
     pub fn around(
         file: &Path,
         assembly: &AssemblyDescriptor,
@@ -90,12 +93,12 @@ impl DiskCatalog {
         let used = search.close_over(assembly);
         let mut diagnostics = search.finish();
         if used.iter().all(|name| search.catalog.found.contains_key(name)) {
-            // Nothing is missing, so nothing hides in a file that could not be read.
+            // Nothing is missing, so unreadable files can't be the cause of a problem.
             diagnostics = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         }
         for name in &used {
             diagnostics.extend(search.catalog.conflict(name));
-            // The assembly's own text is its reader's to speak of.
+            // The reader of the assembly reports the problems of its own text.
             let found =
                 search.catalog.found.get(name).into_iter().flatten().filter(|found| found.file != file);
             diagnostics.extend(found.flat_map(|found| found.diagnostics.clone()));
@@ -104,16 +107,16 @@ impl DiskCatalog {
         (search.catalog, diagnostics)
     }
 
-    /// Returns the file that a descriptor was found in, absolute and without links.
+    /// Returns the file of a descriptor, as an absolute path without links.
     pub fn file(&self, name: &DescriptorName) -> Option<&Path> {
         self.first(name).map(|found| found.file.as_path())
     }
 
-    /// Reads the package of a resource: its files, and what its descriptor says of drivers.
+    /// Reads the package of a resource: its files and its driver bindings.
     ///
     /// # Errors
-    /// When the name is in no file or in two, the descriptor has mistakes, or a file can't be read or be part of a
-    /// package; all problems of all files.
+    /// If the name is in no file or in several, the descriptor has errors, or a file can't be read or belong
+    /// to a package. All problems of all files are reported.
     pub fn package(&self, name: &DescriptorName) -> Result<Package, Diagnostics> {
         let Some(found) = self.first(name) else { return Err(vec![self.missing(name)].into()) };
         if let Some(conflict) = self.conflict(name) {
@@ -143,7 +146,7 @@ impl DiskCatalog {
         }
     }
 
-    /// Says that a name is in more than one file, if it is.
+    /// Returns the error for a name that is in more than one file.
     fn conflict(&self, name: &DescriptorName) -> Option<Diagnostic> {
         let [first, others @ ..] = &self.found.get(name)?[..] else { return None };
         if others.is_empty() {
@@ -180,7 +183,7 @@ fn name_place(descriptor: &Descriptor) -> Place {
     descriptor.source().place(span.unwrap_or(Span::empty(0)))
 }
 
-/// A search, and the catalog that comes of it.
+/// A running search, and its catalog.
 #[derive(Default)]
 struct Search {
     walk: Walk,
@@ -191,7 +194,7 @@ struct Search {
 }
 
 impl Search {
-    /// Looks into the folders from an assembly's up to a root.
+    /// Searches the folders from an assembly's package up to a root.
     fn upwards(&mut self, file: &Path, root: &Path, named: bool) {
         let package = package_of(file);
         self.walk.contained_in(&package);
@@ -203,7 +206,7 @@ impl Search {
         self.index();
     }
 
-    /// Looks into a folder that the user has named, and all below it.
+    /// Searches a folder that the user has named, and all folders below it.
     fn below(&mut self, folder: &Path, contained: Contained) {
         match real(folder) {
             Ok(folder) => self.walk.below(&folder, contained),
@@ -212,7 +215,8 @@ impl Search {
         self.index();
     }
 
-    /// Follows the components of an assembly, and opens what the assemblies among them contain. Returns all names.
+    /// Follows the components of an assembly, and searches the `Contains` folders of nested assemblies.
+    /// Returns all used names.
     fn close_over(&mut self, assembly: &AssemblyDescriptor) -> BTreeSet<DescriptorName> {
         let mut used = BTreeSet::new();
         let mut open = component_types(assembly);
@@ -236,7 +240,7 @@ impl Search {
         used
     }
 
-    /// Opens the files that have been met and not been opened.
+    /// Opens the files that were found since the last call.
     fn index(&mut self) {
         for file in &self.walk.files {
             if self.opened.insert(file.clone()) {
@@ -253,11 +257,12 @@ impl Search {
 }
 
 impl DiskCatalog {
-    /// Adds a file, if it has a descriptor; returns why it can't be used.
+    /// Adds a file if it contains a descriptor. Returns the problem if the file can't be used.
     fn add(&mut self, file: &Path, overlay: &Overlay) -> Option<Diagnostic> {
         let source = match overlay.source(file) {
             Ok(source) => source,
-            // Somebody meant a descriptor to be there; other files may be no business of this project's.
+            // A dangling link was meant to be a descriptor; other unreadable files may be unrelated to this
+            // project.
             Err(diagnostic) if file.is_symlink() && !file.exists() => return Some(*diagnostic),
             Err(diagnostic) => return Some(as_warning(*diagnostic)),
         };
@@ -272,7 +277,7 @@ impl DiskCatalog {
     }
 }
 
-/// Says that a descriptor has no usable name; nothing of a document that is something else.
+/// Returns a warning for a descriptor without a usable name; `None` for a document that is not a descriptor.
 fn unnamed(descriptor: &Descriptor, diagnostics: &Diagnostics) -> Option<Diagnostic> {
     let is_descriptor = match descriptor {
         Descriptor::Assembly(_) => true,
@@ -289,7 +294,7 @@ fn unnamed(descriptor: &Descriptor, diagnostics: &Diagnostics) -> Option<Diagnos
     is_descriptor.then(|| diagnostic.help(help))
 }
 
-/// Returns the names that the components of an assembly are made from.
+/// Returns the descriptor names of an assembly's components.
 fn component_types(assembly: &AssemblyDescriptor) -> Vec<DescriptorName> {
     assembly
         .composition

@@ -1,4 +1,5 @@
-//! The only door to the disk: every error carries the path, and paths are shown as people write them.
+//! Reading files. All reads of this crate go through this module, so that every error names the path as users
+//! write it.
 
 use std::fs;
 use std::io;
@@ -14,11 +15,11 @@ use crate::codes;
 use crate::lmproject::surroundings;
 use crate::output::{Draft, Mode};
 
-/// Puts a text in the place of the one that a file has: whole or not at all, with the file's mode.
+/// Replaces the text of a file atomically, and keeps its mode.
 ///
 /// # Errors
-/// When the file is a link or has several names, when it has another text than `before` by now, and when it can't be
-/// written. Then it is as it was.
+/// If the file is a link or has several hard links, if its text is no longer `before`, or if it can't be
+/// written. Then the file is unchanged.
 pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnostic>> {
     let refuse = |why: &str, help: &str| {
         let message = format!("`{}` is not changed: {why}", shown(path));
@@ -42,7 +43,7 @@ pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnos
     write().or_else(|error: io::Error| refuse(&in_words(&error), "make its folder writable"))
 }
 
-/// Reads a descriptor from a file. What can't be read is said in its diagnostics.
+/// Reads a descriptor from a file. The diagnostics contain all problems, including an unreadable file.
 ///
 /// ```no_run
 /// let read = windlass_project::load("shop/assembly.yaml".as_ref());
@@ -57,15 +58,16 @@ pub fn load(path: &Path) -> Read {
     }
 }
 
-/// Reads the text of a file, under the name that [`shown`] gives it.
+/// Reads the text of a file. Its source is named as by [`shown`].
 ///
 /// # Errors
-/// When the file isn't there, is no regular file, can't be read, has more than [`MAX_SIZE`] bytes or isn't UTF-8.
+/// If the file does not exist, is not a regular file, can't be read, has more than [`MAX_SIZE`] bytes or is
+/// not UTF-8.
 pub fn source(path: &Path) -> Result<Arc<Source>, Box<Diagnostic>> {
     source_within(path, MAX_SIZE)
 }
 
-/// Reads the text of a file as [`source`] does, of at most `limit` bytes.
+/// Reads the text of a file as [`source`] does, with a limit of `limit` bytes.
 ///
 /// # Errors
 /// Those of [`source`].
@@ -74,7 +76,7 @@ pub fn source_within(path: &Path, limit: usize) -> Result<Arc<Source>, Box<Diagn
     Source::from_bytes_with_limit(shown(path), bytes, limit)
 }
 
-/// Says why a file is not read. `shown` is what it is called.
+/// Returns the diagnostic for a file that was not read. `shown` is the displayed path.
 fn refused(shown: &str, path: &Path, error: ReadError) -> Box<Diagnostic> {
     Box::new(match error {
         ReadError::Io(error) => return unreadable(path, &error),
@@ -86,7 +88,7 @@ fn refused(shown: &str, path: &Path, error: ReadError) -> Box<Diagnostic> {
     })
 }
 
-/// Says that a text is too long. `what` it is, as a noun.
+/// Returns the diagnostic for a text that is too long. `what` names the text.
 pub fn too_large(what: &str, error: &ReadError) -> Diagnostic {
     let fragment = error.to_string();
     let fragment = fragment.strip_prefix("it ").unwrap_or(&fragment);
@@ -94,7 +96,7 @@ pub fn too_large(what: &str, error: &ReadError) -> Diagnostic {
         .help("name another file, or allow more by `--max-size`, as `--max-size 64MiB`")
 }
 
-/// Returns a path for people: relative to the working folder where that is shorter to write, without needless dots.
+/// Formats a path for display: without needless dots, and relative to the working folder if that is shorter.
 pub fn shown(path: &Path) -> String {
     let clean = without_dots(path);
     let relative = std::env::current_dir().ok().filter(|_| clean.is_absolute());
@@ -103,12 +105,12 @@ pub fn shown(path: &Path) -> String {
     if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
 }
 
-/// Removes `.` components; `..` stays, since a link may stand before it.
+/// Removes `.` components. `..` stays, because the component before it may be a link.
 fn without_dots(path: &Path) -> PathBuf {
     path.components().filter(|component| *component != Component::CurDir).collect()
 }
 
-/// Leads from a folder to a path by way of a folder above both, unless only the root of the disk is above both.
+/// Returns a path relative to a folder, unless both share only the root of the file system.
 fn relative_to(folder: &Path, path: &Path) -> Option<PathBuf> {
     let shared = folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
     let ups = folder.components().count() - shared;
@@ -117,7 +119,7 @@ fn relative_to(folder: &Path, path: &Path) -> Option<PathBuf> {
     (shared > 1).then(|| way.join(down)).filter(|way| way.components().count() < path.components().count())
 }
 
-/// Says why a path can't be read.
+/// Returns the diagnostic for a path that can't be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
     let shown = shown(path);
     Box::new(match error.kind() {
@@ -141,14 +143,14 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
     })
 }
 
-/// Returns the system's words for an error, without its number.
+/// Returns the system's message for an error, without its number.
 fn in_words(error: &io::Error) -> String {
     let text = error.to_string();
     let words = text.split(" (os error").next().unwrap_or_default();
     words.to_lowercase()
 }
 
-/// Finds what lies in the same folder under nearly the same name.
+/// Finds a file in the same folder with a similar name.
 fn nearest_sibling(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut names: Vec<String> =

@@ -1,4 +1,5 @@
-//! `windlass.yaml`, the document of a project: the places where parts go, and what exists beside them.
+//! `windlass.yaml`, the document of a project: its locations, and the existing instances that references may
+//! resolve to.
 
 use std::collections::{BTreeMap, HashMap};
 use std::str::FromStr;
@@ -28,19 +29,20 @@ pub const FILE_NAME: &str = "windlass.yaml";
 /// The runtimes that a location may name.
 pub const RUNTIMES: [&str; 3] = ["process", "sandbox", "docker"];
 
-/// A runtime whose name is taken for a later version.
+/// A runtime whose name is reserved for a later version.
 const LATER: &str = "kubernetes";
 
-/// The most warm containers of a location.
+/// Maximum number of prewarmed containers of a location.
 pub(crate) const POOL_LIMIT: u16 = 256;
 
-/// The most nodes of the document: what properties of locations and existing things become is larger than they are.
+/// Maximum number of nodes in the document. The converted properties of locations and instances take more
+/// memory than the text.
 const MOST_NODES: usize = 500_000;
 
-/// The version of the document that is read.
+/// The supported version of the document.
 const VERSION: &str = "1";
 
-/// The keys of the document; the schema lists the same.
+/// The keys of the document. The schema lists the same keys.
 pub(crate) const ROOT_KEYS: [&str; 5] = ["version", "locations", "existing", "retention", "limits"];
 
 /// The keys of `retention`.
@@ -52,42 +54,42 @@ pub(crate) const LIMITS_KEYS: [&str; 1] = ["nodes"];
 /// The keys of an entry of `existing`.
 pub(crate) const EXISTING_KEYS: [&str; 4] = ["type", "name", "properties", "package"];
 
-/// What a `windlass.yaml` says, as far as it could be read.
+/// The content of a `windlass.yaml`, as far as it could be read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProjectFile {
     /// The locations by name, in the order of declaration.
     pub(crate) locations: IndexMap<String, Declared>,
-    /// What references may resolve to.
+    /// The instances that references may resolve to.
     pub(crate) existing: Vec<Existing>,
-    /// The packages of some of them.
+    /// The packages of some of these instances.
     pub(crate) packages: Vec<PackageOf>,
-    /// How much of the past is kept.
+    /// The retention of old processes and versions.
     pub(crate) retention: Retention,
-    /// How many elements may come of `quantity`, `cluster` and nested assemblies.
+    /// Maximum number of elements from `quantity`, `cluster` and nested assemblies.
     pub(crate) nodes: Option<usize>,
 }
 
-/// Where the package of something that exists is.
+/// The package of an existing instance.
 #[derive(Debug, Clone)]
 pub(crate) struct PackageOf {
-    /// What it must be the package of.
+    /// The expected descriptor of the package.
     pub(crate) descriptor: DescriptorName,
-    /// The path, from the folder of the project.
+    /// The path, relative to the project's folder.
     pub(crate) path: String,
-    /// Where that is written.
+    /// The place of the path in the document.
     pub(crate) place: Place,
 }
 
-/// A location and where its name stands.
+/// A location, and the place of its name.
 #[derive(Debug, Clone)]
 pub(crate) struct Declared {
     pub(crate) location: Location,
-    /// Where the values of its secret properties are that the file doesn't hold.
+    /// The sources of secret property values that the file does not contain.
     pub(crate) sources: BTreeMap<String, SecretSource>,
     pub(crate) place: Place,
 }
 
-/// Reads a `windlass.yaml`; all that is wrong with it is reported at once.
+/// Reads a `windlass.yaml`, and reports all its problems.
 pub(crate) fn read(source: &Arc<Source>) -> (ProjectFile, Diagnostics) {
     let limits = Limits { nodes: MOST_NODES, ..Limits::default() };
     let loaded = load_one(source, &LoadOptions { limits, ..LoadOptions::default() });
@@ -115,7 +117,7 @@ fn read_root(reader: &mut Reader<'_>, root: &Node) -> ProjectFile {
     ProjectFile { locations, existing, packages, retention, nodes }
 }
 
-/// Reads how much of the past is kept.
+/// Reads `retention`.
 fn retention(reader: &mut Reader<'_>, node: &Node) -> Retention {
     let usual = Retention::default();
     let Some(body) = reader.mapping(node, "`retention`", &RETENTION_KEYS) else { return usual };
@@ -218,7 +220,8 @@ fn location(reader: &mut Reader<'_>, entry: &Entry) -> Option<(String, Declared)
     Some((name, Declared { location, sources, place: reader.place(entry.key.span()) }))
 }
 
-/// The runtime of a location that names none: what its other keys need. An image without an engine needs none.
+/// Returns the default runtime of a location, according to its other keys. An image without an engine needs
+/// no engine, so it runs in a sandbox.
 fn usual_runtime<'n>(field: &impl Fn(&str) -> Option<&'n Node>) -> &'static str {
     match (field("image"), field("engine").or_else(|| field("pool"))) {
         (None, _) => "process",
@@ -246,7 +249,7 @@ fn runtime(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     None
 }
 
-/// Reads `engine`: a word, a context, or an address. Whether anybody is there shows when it is needed.
+/// Reads `engine`: a name, a context, or an address. The engine itself is contacted only when it is needed.
 fn engine(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let text = reader.text(node, "`engine`")?;
     let named = |rest: &str| !rest.trim_matches('/').is_empty() && !rest.contains(char::is_whitespace);
@@ -293,7 +296,7 @@ fn pool_secrets(reader: &mut Reader<'_>, node: &Node) -> Option<PoolSecrets> {
     }
 }
 
-/// Reads `network`: a word or a name of the engine.
+/// Reads `network`: a keyword, or the name of a network of the engine.
 fn network(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let text = reader.text(node, "`network`")?;
     let is_name = text.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -309,7 +312,7 @@ fn network(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     None
 }
 
-/// Refuses what the location's runtime would not do.
+/// Refuses keys that the location's runtime does not support.
 fn of_runtime<'n>(reader: &mut Reader<'_>, runtime: &str, field: impl Fn(&str) -> Option<&'n Node>) {
     let isolates = runtime != "process";
     let network = |text: &str| isolates || text == "host";
@@ -350,7 +353,8 @@ fn of_runtime<'n>(reader: &mut Reader<'_>, runtime: &str, field: impl Fn(&str) -
     }
 }
 
-/// Warns of a location in whose runtime no script could run. A driver may bring an image along, so it is no error.
+/// Warns of a location whose runtime has no image for scripts. It is not an error, because a driver may
+/// provide an image.
 fn has_image(reader: &mut Reader<'_>, entry: &Entry, location: &Location) {
     if location.runtime == "process" || location.image.is_some() {
         return;
@@ -364,7 +368,7 @@ fn has_image(reader: &mut Reader<'_>, entry: &Entry, location: &Location) {
     reader.diagnostics.push(diagnostic);
 }
 
-/// Reads `limits`: what each job may use.
+/// Reads `limits` of a location: the resource limits of each job.
 fn job_limits(reader: &mut Reader<'_>, node: &Node) -> Bounds {
     let mut bounds = Bounds::default();
     let Some(body) = reader.mapping(node, "`limits`", &Bounds::KEYS) else { return bounds };
@@ -381,7 +385,7 @@ fn job_limits(reader: &mut Reader<'_>, node: &Node) -> Bounds {
     bounds
 }
 
-/// Reads `volumes`: names and the absolute paths where container runtimes mount them.
+/// Reads `volumes`: names, and the absolute paths where container runtimes mount them.
 fn volumes(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
     let entries = reader.any_mapping(node, "`volumes`").map(Mapping::entries).unwrap_or_default();
     let mut volumes = BTreeMap::new();
@@ -419,7 +423,7 @@ fn properties(reader: &mut Reader<'_>, node: &Node, reading: Reading) -> BTreeMa
     entries.iter().map(|entry| (entry.key.text().to_owned(), entry.value.to_value(reading))).collect()
 }
 
-/// Reads the properties of a location. Returns where those are that the file doesn't hold.
+/// Reads the properties of a location. Returns the sources of those values that the file does not contain.
 fn configure(
     reader: &mut Reader<'_>,
     node: &Node,
@@ -448,7 +452,7 @@ fn configure(
     sources
 }
 
-/// Returns the only entry of a mapping that is `file` or `env`.
+/// Returns the only entry of a mapping if it is `file` or `env`.
 fn reference(node: &Node) -> Option<(&str, &Node)> {
     let [entry] = node.as_mapping()?.entries() else { return None };
     ["file", "env"].contains(&entry.key.text()).then(|| (entry.key.text(), &entry.value))
@@ -468,7 +472,7 @@ fn source_of(reader: &mut Reader<'_>, key: &str, node: &Node) -> Option<SecretSo
     Some(SecretSource::Env(text.to_owned()))
 }
 
-/// Reads `existing`, and refuses entries that no reference could tell apart.
+/// Reads `existing`, and refuses entries that no reference could distinguish.
 fn existing(reader: &mut Reader<'_>, node: &Node) -> (Vec<Existing>, Vec<PackageOf>) {
     let (mut found, mut packages) = (Vec::new(), Vec::new());
     let mut seen: HashMap<_, Span> = HashMap::new();
@@ -489,7 +493,7 @@ fn existing(reader: &mut Reader<'_>, node: &Node) -> (Vec<Existing>, Vec<Package
     (found, packages)
 }
 
-/// Reads a thing, and where its package is.
+/// Reads an existing instance, and the path of its package.
 fn existing_entry(reader: &mut Reader<'_>, node: &Node) -> Option<(Existing, Option<PackageOf>)> {
     let what = "an entry of `existing`";
     let body = reader.mapping(node, what, &EXISTING_KEYS)?;

@@ -1,4 +1,4 @@
-//! From what a user names to the file of an assembly.
+//! Resolution of a path that the user gives to the file of an assembly.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use crate::disk::{shown, unreadable};
 use crate::layout::{ASSEMBLY, RESOURCE, descriptors_in, package_of};
 use crate::walk::{Contained, Walk};
 
-/// Finds the assembly descriptor that a path means: the file itself, or that of a folder.
+/// Finds the assembly descriptor for a path: the file itself, or the descriptor in a folder.
 ///
 /// # Errors
-/// When nothing has the path, or the folder has no assembly descriptor or several. The error names what is meant
-/// perhaps.
+/// If the path does not exist, or the folder contains no assembly descriptor or several. The error suggests a
+/// similar name if there is one.
 pub fn find_descriptor(path: &Path) -> Result<PathBuf, Box<Diagnostic>> {
     let metadata = path.metadata().map_err(|error| unreadable(path, &error))?;
     if !metadata.is_dir() {

@@ -1,4 +1,4 @@
-//! How a package lies on the disk.
+//! The file layout of a package.
 //!
 //! ```text
 //! <package>/Definitions/lm/resource.yaml     or  <package>/resource.yaml
@@ -9,24 +9,24 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folder of an assembly that has the packages of its parts.
+/// The folder of an assembly that contains the packages of its parts.
 pub(crate) const CONTAINS: &str = "Contains";
 
-/// What that folder is called, now and in old projects.
+/// The names of that folder, in current and in old projects.
 pub(crate) const CONTAINERS: [&str; 2] = [CONTAINS, "VNFCs"];
 
-/// Where an assembly descriptor may be in its package.
+/// Possible paths of an assembly descriptor in its package.
 pub(crate) const ASSEMBLY: [&str; 4] =
     ["assembly.yaml", "assembly.yml", "Descriptor/assembly.yml", "Descriptor/assembly.yaml"];
 
-/// Where a resource descriptor may be in its package.
+/// Possible paths of a resource descriptor in its package.
 pub(crate) const RESOURCE: [&str; 4] =
     ["Definitions/lm/resource.yaml", "Definitions/lm/resource.yml", "resource.yaml", "resource.yml"];
 
-/// Folders of a package that have no packages in them.
+/// Folders of a package that contain no packages.
 pub(crate) const INNER: [&str; 4] = ["Definitions", "Descriptor", "Lifecycle", "descriptor"];
 
-/// Returns the descriptors of a package folder: those of `layouts` that are there.
+/// Returns the descriptors in a package folder: the existing files among `layouts`.
 pub(crate) fn descriptors_in(folder: &Path, layouts: &[&str]) -> Vec<PathBuf> {
     layouts.iter().map(|layout| folder.join(layout)).filter(|file| is_there(file)).collect()
 }
@@ -38,13 +38,13 @@ pub(crate) fn old_descriptor_in(folder: &Path) -> Option<PathBuf> {
     files.into_iter().find(|file| is_there(file))
 }
 
-/// Tells whether something has the name of a file. What can't be read is met when it is read: nobody is to wonder why it
-/// was passed over.
+/// Tells whether a path exists and is not a folder. An unreadable file counts as existing, so that reading it
+/// reports an error instead of skipping it silently.
 fn is_there(file: &Path) -> bool {
     file.symlink_metadata().is_ok() && !file.is_dir()
 }
 
-/// Returns the package folder that a descriptor's file belongs to.
+/// Returns the package folder of a descriptor's file.
 pub(crate) fn package_of(file: &Path) -> PathBuf {
     let folder = file.parent().unwrap_or(Path::new(""));
     let depth = match folder.file_name().and_then(|name| name.to_str()) {
@@ -55,7 +55,7 @@ pub(crate) fn package_of(file: &Path) -> PathBuf {
     folder.ancestors().nth(depth).unwrap_or(folder).to_path_buf()
 }
 
-/// Tells whether the search for packages passes a folder over.
+/// Tells whether the search for packages skips a folder.
 pub(crate) fn is_skipped(name: &str) -> bool {
     name.starts_with('.') || matches!(name, "_lmctl" | "target" | "node_modules")
 }

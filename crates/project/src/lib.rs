@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The way of the data
+//! # Data flow
 //!
 //! ```text
 //! FILE or DIR ──find_descriptor──▶ file ──load──▶ Descriptor
@@ -9,19 +9,19 @@
 //!                                   └──DiskCatalog::around──▶ descriptors by name ──package──▶ driver::Package
 //! ```
 //!
-//! | module | it has |
+//! | module | content |
 //! |---|---|
-//! | [`find`] | from what a user names to the file of an assembly |
-//! | [`disk`] | the only door to the disk |
-//! | [`overlay`] | texts that stand for those of files |
-//! | [`output`] | the door for writing files that a user names |
-//! | [`file`](mod@file) | what a `windlass.yaml` may say |
-//! | [`project`] | the project that a file belongs to, and where its parts go |
-//! | [`catalog`] | descriptors on the disk, and the rule by which they are found |
-//! | [`package`] | which files of a folder are a package |
-//! | [`secret`] | values that a `windlass.yaml` names and doesn't hold |
-//! | `schema` | the JSON Schema of a `windlass.yaml`, with the feature of that name |
-//! | [`codes`] | the codes of all messages |
+//! | [`find`] | resolution of a user's path to the file of an assembly |
+//! | [`disk`] | reading files |
+//! | [`overlay`] | texts that replace those of files |
+//! | [`output`] | writing files that the user names |
+//! | [`file`](mod@file) | the format of `windlass.yaml` |
+//! | [`project`] | the project of a file, and the placement of its parts |
+//! | [`catalog`] | descriptors on disk, and the search path |
+//! | [`package`] | the files that belong to a package |
+//! | [`secret`] | secret values that a `windlass.yaml` refers to |
+//! | `schema` | the JSON Schema of `windlass.yaml`, with the feature of that name |
+//! | [`codes`] | the diagnostic codes of this crate |
 
 pub mod catalog;
 pub mod codes;

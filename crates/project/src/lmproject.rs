@@ -1,9 +1,11 @@
-//! `lmproject.yml`, the file of the tool `lmctl`: names for the descriptors of a project, and what contains what.
+//! `lmproject.yml`, the project file of the tool `lmctl`. It names the descriptors of a project and their
+//! nesting.
 //!
-//! Such a project is a folder with the file at its top; what it contains lies in `Contains/<directory>` (`VNFCs/…` in
-//! old ones), which may contain more in the same way. The tool names each descriptor `kind::name-parent::version` when
-//! it builds, and replaces `$lmctl:/contains:/<name>:/descriptor_name` by such names. The same is done here while
-//! reading, so that a project can be checked and brought up as it lies in its repository.
+//! Such a project is a folder with that file at its top. Its parts are in `Contains/<directory>` (`VNFCs/…`
+//! in old projects), and may contain further parts in the same way. When it builds, `lmctl` names each
+//! descriptor `kind::name-parent::version`, and replaces `$lmctl:/contains:/<name>:/descriptor_name` by such
+//! names. This module does the same while reading. So a project can be checked and used directly from its
+//! repository.
 
 use std::path::Path;
 
@@ -14,16 +16,16 @@ use windlass_source::{LoadOptions, Mapping, Node, load_one};
 use crate::disk::source;
 use crate::layout::{CONTAINERS, package_of};
 
-/// What the file may be called.
+/// The possible names of the file.
 const FILE_NAMES: [&str; 2] = ["lmproject.yml", "lmproject.yaml"];
 
-/// The version of a project that gives none.
+/// The version of a project that specifies none.
 const DEFAULT_VERSION: &str = "1.0";
 
-/// The deepest projects inside of each other.
+/// Maximum nesting depth of projects.
 const MAX_DEPTH: usize = 16;
 
-/// Finds out what a descriptor's file takes from its project. A file without a project takes nothing.
+/// Returns the values that a descriptor's file takes from its project. Without a project there are none.
 pub(crate) fn surroundings(file: &Path) -> Surroundings {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
     let package = package_of(&file);
@@ -37,7 +39,7 @@ pub(crate) fn surroundings(file: &Path) -> Surroundings {
     project.as_ref().and_then(|project| project.below(&way)).map(Part::surroundings).unwrap_or_default()
 }
 
-/// A project, or one that another contains.
+/// A project, or a part that it contains.
 struct Part {
     name: String,
     folder: String,
@@ -46,7 +48,8 @@ struct Part {
 }
 
 impl Part {
-    /// Finds the part whose package lies at a path below this one's: pairs of `Contains` and a folder.
+    /// Finds the part whose package has a path relative to this one. The path consists of pairs of `Contains`
+    /// and a folder.
     fn below(&self, way: &Path) -> Option<&Self> {
         let names: Option<Vec<&str>> = way.iter().map(|name| name.to_str()).collect();
         let mut part = self;
@@ -67,7 +70,7 @@ impl Part {
     }
 }
 
-/// Reads the file as far as it can be understood; what is wrong with it is for the tool to say.
+/// Reads the file as far as it is valid. `lmctl` is responsible for reporting its problems.
 fn read(file: &Path) -> Option<Part> {
     let source = source(file).ok()?;
     let loaded = load_one(&source, &LoadOptions::default());
@@ -86,7 +89,7 @@ fn part(body: &Mapping, parent: Option<&str>, version: &str, depth: usize) -> Op
     Some(named(name, body, parent, version, depth))
 }
 
-/// Reads a part whose name is known: of an entry of `contains`, or of the old `vnfcs`.
+/// Reads a part whose name is known, from an entry of `contains` or of the old `vnfcs`.
 fn named(name: &str, body: &Mapping, parent: Option<&str>, version: &str, depth: usize) -> Part {
     let full = parent.map_or_else(|| name.to_owned(), |parent| format!("{name}-{parent}"));
     let is_resource = text(body, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("resource"));
@@ -107,7 +110,7 @@ fn named(name: &str, body: &Mapping, parent: Option<&str>, version: &str, depth:
     }
 }
 
-/// Reads `vnfcs`, as the first versions of the file have it: resources by name, in `VNFCs/`.
+/// Reads `vnfcs`, the form of the first file versions: resources by name, in `VNFCs/`.
 fn old_parts(body: &Mapping, parent: &str, version: &str) -> Vec<Part> {
     let definitions = body.get("vnfcs").and_then(|vnfcs| vnfcs.get("definitions")).and_then(Node::as_mapping);
     let entries = definitions.map(Mapping::entries).unwrap_or_default();

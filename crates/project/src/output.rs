@@ -1,7 +1,8 @@
-//! The one door for writing files that a user names: whole or not at all, and never in the place of what is no file.
+//! Writing files that the user names. Writes are atomic, and never replace anything but a regular file.
 //!
-//! A regular file is replaced by a new one that is complete and on the disk before it gets the name. A device, a pipe
-//! or a dangling link is written to. A kill leaves at most a draft, which the next write to the same folder removes.
+//! A regular file is replaced by a new one, which is complete and flushed to disk before it gets the name. A
+//! device, a pipe or a dangling link is written to directly. A killed process leaves at most a draft, which
+//! the next write to the same folder removes.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
@@ -10,15 +11,15 @@ use std::path::Path;
 
 use tempfile::{NamedTempFile, TempPath};
 
-/// How drafts are called; between the two are six letters.
+/// Prefix and suffix of draft names, with six random characters between them.
 const DRAFT: (&str, &str) = (".windlass-", ".new");
 
-/// Writes a file, with `mode` (less the umask) where it is new and with its own mode where it is replaced.
+/// Writes a file. A new file gets `mode` minus the umask; a replaced file keeps its mode.
 ///
-/// A link stays one: the file that it leads to is replaced.
+/// A link stays a link: the file that it points to is replaced.
 ///
 /// # Errors
-/// When the file can't be written; a regular file is as it was then. A pipe that nobody reads is refused.
+/// If the file can't be written. A regular file is unchanged then. A pipe without a reader is refused.
 pub fn write(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     match path.metadata() {
         Ok(metadata) if metadata.is_file() => {
@@ -37,20 +38,20 @@ pub fn write(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     }
 }
 
-/// Who may read and write a file.
+/// The permissions of a file.
 #[derive(Debug, Clone)]
 pub enum Mode {
-    /// These, as the umask of the process leaves them.
+    /// These bits minus the umask of the process.
     LessUmask(u32),
-    /// Exactly these.
+    /// Exactly these permissions.
     Exact(Permissions),
 }
 
-/// Content that is complete and on the disk, in the folder of the file that it is to become.
+/// A complete draft that was flushed to disk, in the folder of its target.
 #[derive(Debug)]
 pub struct Draft {
     path: TempPath,
-    /// Locked for as long as the draft is in use.
+    /// Locked while the draft is in use.
     file: File,
 }
 
@@ -58,7 +59,7 @@ impl Draft {
     /// Writes a draft for a file, and makes it durable.
     ///
     /// # Errors
-    /// When it can't be written.
+    /// If it can't be written.
     pub fn new(target: &Path, content: &[u8], mode: Mode) -> io::Result<Self> {
         let folder = folder_of(target);
         sweep(folder);
@@ -76,10 +77,10 @@ impl Draft {
         Ok(Self { path, file })
     }
 
-    /// Puts it in the place of the file.
+    /// Replaces the target by the draft.
     ///
     /// # Errors
-    /// When it can't be renamed.
+    /// If the draft can't be renamed.
     pub fn replace(self, target: &Path) -> io::Result<()> {
         let Self { path, file } = self;
         path.persist(target).map_err(|error| error.error)?;
@@ -87,15 +88,15 @@ impl Draft {
         sync_folder(target)
     }
 
-    /// Returns where it is until then.
+    /// Returns the path of the draft.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives it the name of the file, which must be free.
+    /// Renames the draft to the target, which must not exist.
     ///
     /// # Errors
-    /// When there is something of that name, and when it can't be renamed.
+    /// If the target exists, or the draft can't be renamed.
     pub fn name(self, target: &Path) -> io::Result<()> {
         let Self { path, file } = self;
         path.persist_noclobber(target).map_err(|error| error.error)?;
@@ -104,10 +105,10 @@ impl Draft {
     }
 }
 
-/// Makes what was done to the folder of a file durable.
+/// Makes changes of the target's folder durable.
 ///
 /// # Errors
-/// When the folder can't be opened or synced.
+/// If the folder can't be opened or flushed.
 pub fn sync_folder(target: &Path) -> io::Result<()> {
     File::open(folder_of(target))?.sync_all()
 }
@@ -116,7 +117,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Makes a draft and locks it. One that was swept before it was locked is made again.
+/// Creates a draft and locks it. Repeats that if another process swept the draft before it was locked.
 fn locked(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     loop {
         let mut draft = tempfile::Builder::new();
@@ -129,7 +130,7 @@ fn locked(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     }
 }
 
-/// Removes the drafts that nobody writes any more. What can't be removed stays.
+/// Removes drafts that no process uses. Files that can't be removed stay.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let is_draft = |name: &str| name.starts_with(DRAFT.0) && name.ends_with(DRAFT.1);
@@ -144,7 +145,7 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// Writes to what is there and no regular file.
+/// Writes to an existing path that is not a regular file.
 fn write_to(path: &Path, content: &[u8]) -> io::Result<()> {
     if path.metadata()?.file_type().is_fifo() {
         return write_to_pipe(path, content);
@@ -152,7 +153,7 @@ fn write_to(path: &Path, content: &[u8]) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.write_all(content)
 }
 
-/// Writes to a pipe. Nobody is waited for to read it.
+/// Writes to a pipe, without waiting for a reader.
 fn write_to_pipe(path: &Path, content: &[u8]) -> io::Result<()> {
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let pipe = OpenOptions::new().write(true).custom_flags(nonblocking).open(path);
@@ -167,7 +168,7 @@ fn write_to_pipe(path: &Path, content: &[u8]) -> io::Result<()> {
     pipe.write_all(content)
 }
 
-/// Writes to where a dangling link leads.
+/// Writes to the target of a dangling link.
 fn write_through(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)?;
     file.write_all(content)?;
@@ -219,7 +220,7 @@ mod tests {
         }
     }
 
-    /// Unprivileged users can't make devices; a link to one is as good.
+    /// Unprivileged users can't create devices, so the test uses a link to one.
     #[test]
     fn a_device_is_written_to() {
         let folder = tempfile::tempdir().unwrap();
@@ -248,7 +249,7 @@ mod tests {
                 File::open(path).unwrap().read_to_end(&mut read).map(|_| read)
             }
         });
-        // The reader opens it when it gets to it.
+        // Retry until the reader has opened the pipe.
         while let Err(error) = write(&path, &long, 0o666) {
             assert_eq!(error.to_string(), "it is a pipe that nobody reads");
             std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! Texts that stand for those of files.
+//! Texts that replace those of files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,11 @@ use windlass_source::{Diagnostic, Source};
 use crate::disk::{shown, source_within, unreadable};
 use crate::lmproject::surroundings;
 
-/// Texts that stand for those of files: what an editor has open, or what a repair has not written yet.
+/// Texts that replace those of files, for example the buffers of an editor, or repairs that are not written
+/// yet.
 ///
-/// Each is kept under its file's absolute path without links. All other files are read up to a number of bytes.
+/// The key of a text is the absolute path of its file without links. Other files are read from disk, up to a
+/// size limit.
 #[derive(Debug, Clone)]
 pub struct Overlay {
     texts: Arc<BTreeMap<PathBuf, Arc<str>>>,
@@ -27,28 +29,28 @@ impl Default for Overlay {
 }
 
 impl Overlay {
-    /// Sets the most bytes that a file may have; else it is [`MAX_SIZE`].
+    /// Sets the maximum size of a file in bytes. Default: [`MAX_SIZE`].
     #[must_use]
     pub fn with_limit(self, limit: usize) -> Self {
         Self { limit, ..self }
     }
 
-    /// Returns the most bytes that a file may have.
+    /// Returns the maximum size of a file in bytes.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Lays a text over a file.
+    /// Sets the text for a file.
     ///
     /// # Errors
-    /// When the file isn't there.
+    /// If the file does not exist.
     pub fn insert(&mut self, path: &Path, text: impl Into<Arc<str>>) -> Result<(), Box<Diagnostic>> {
         let real = path.canonicalize().map_err(|error| unreadable(path, &error))?;
         Arc::make_mut(&mut self.texts).insert(real, text.into());
         Ok(())
     }
 
-    /// Returns the text that lies over a file.
+    /// Returns the text for a file, if one was set.
     pub fn get(&self, path: &Path) -> Option<&Arc<str>> {
         if self.texts.is_empty() { None } else { self.texts.get(&path.canonicalize().ok()?) }
     }

@@ -1,8 +1,10 @@
-//! From a package folder to a [`Package`]: its files with their run bits, and what the descriptor says of drivers.
+//! Reads a package folder into a [`Package`]: its files with executable bits, and the driver bindings of its
+//! descriptor.
 //!
-//! All files of the folder are part of it but those that programs leave behind or that belong to others: folders whose
-//! name begins with a dot, `_lmctl`, `__pycache__`, and `Contains` at the top, which has packages of its own. A link
-//! may lead to a file of the same package; it is kept as a file.
+//! All files of the folder belong to the package, except those that programs leave behind or that belong to
+//! others. Excluded are folders whose name begins with a dot, `_lmctl`, `__pycache__`, and a top-level
+//! `Contains`, which has packages of its own. A link may point to a file of the same package; it is stored as
+//! a file.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,13 +21,13 @@ use crate::codes;
 use crate::disk::{shown, unreadable};
 use crate::layout::CONTAINS;
 
-/// The most files that a package may have.
+/// Maximum number of files in a package.
 pub const MAX_FILES: usize = 4096;
 
-/// The most bytes that the files of a package may have together.
+/// Maximum total size of a package's files in bytes.
 pub const MAX_BYTES: u64 = 64 << 20;
 
-/// The deepest folder in a package.
+/// Maximum folder depth in a package.
 const MAX_DEPTH: usize = 32;
 
 /// Reads the package of a resource.
@@ -44,7 +46,7 @@ pub(crate) fn read(
     Ok(Package::new(name.clone(), bindings(resource), reader.files))
 }
 
-/// Returns what a descriptor says of drivers.
+/// Returns the driver bindings of a descriptor.
 fn bindings(resource: &ResourceDescriptor) -> Bindings {
     let drivers = |action: &ActionDecl| action.drivers.iter().map(binding).collect();
     Bindings {
@@ -156,7 +158,7 @@ impl Reader<'_> {
     }
 }
 
-/// Tells whether a folder in a package is no part of it.
+/// Tells whether a folder is excluded from the package.
 fn is_left_out(folder: &Path, depth: usize) -> bool {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.starts_with('.')

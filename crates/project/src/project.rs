@@ -1,4 +1,4 @@
-//! A project: the folder of a `windlass.yaml`, the places it declares, and where its state is.
+//! A project: the folder of a `windlass.yaml`, its locations, and the folder of its state.
 
 use std::path::{Path, PathBuf};
 
@@ -18,13 +18,13 @@ use crate::overlay::Overlay;
 use crate::reader::listed;
 use crate::secret::SecretError;
 
-/// The folder of the state, below the root.
+/// The folder of the state, relative to the root.
 const STATE_FOLDER: &str = ".windlass";
 
-/// The location that stands in where a component names none.
+/// Name of the default location for components that name none.
 const LOCAL: &str = "local";
 
-/// A project: a root folder, and what its `windlass.yaml` says, if it has one.
+/// A project: a root folder, and the content of its `windlass.yaml` if it has one.
 #[derive(Debug, Clone)]
 pub struct Project {
     root: PathBuf,
@@ -39,16 +39,17 @@ pub struct Project {
 }
 
 impl Project {
-    /// Opens the project that `start`, a file or a folder, belongs to: that of the nearest `windlass.yaml` at or above
-    /// it. Where there is none, the project has no file, and its root is `fallback`.
+    /// Opens the project of `start`, a file or a folder: that of the nearest `windlass.yaml` at or above it.
+    /// Without such a file the root of the project is `fallback`.
     ///
     /// # Errors
-    /// When `start` or `fallback` isn't there, or the file can't be read or has mistakes: all of them.
+    /// If `start` or `fallback` does not exist, or the file can't be read or has errors; all of them are
+    /// reported.
     pub fn open(start: &Path, fallback: &Path) -> Result<Self, Diagnostics> {
         Self::open_with(start, fallback, Overlay::default())
     }
 
-    /// Opens a project as [`open`](Self::open) does, with texts that stand for those of files.
+    /// Opens a project as [`open`](Self::open) does, with texts that replace those of files.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
@@ -92,17 +93,17 @@ impl Project {
         }
     }
 
-    /// Returns the root folder, absolute and without links.
+    /// Returns the root folder, as an absolute path without links.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns the folder of the state. It need not exist.
+    /// Returns the folder of the state, which need not exist.
     pub fn state_dir(&self) -> PathBuf {
         self.root.join(STATE_FOLDER)
     }
 
-    /// Returns how much of the past is kept.
+    /// Returns the retention of old processes and versions.
     pub fn retention(&self) -> Retention {
         self.retention
     }
@@ -112,12 +113,12 @@ impl Project {
         self.file.as_deref()
     }
 
-    /// Returns what is not wrong with the file, but worth saying.
+    /// Returns warnings about the file.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
 
-    /// Returns the texts that stand for those of files.
+    /// Returns the texts that replace those of files.
     pub fn overlay(&self) -> &Overlay {
         &self.overlay
     }
@@ -127,29 +128,30 @@ impl Project {
         self.locations.values().map(|declared| &declared.location)
     }
 
-    /// Returns what references may resolve to: the entries of `existing`.
+    /// Returns the instances that references may resolve to: the entries of `existing`.
     pub fn existing(&self) -> &[Existing] {
         &self.existing
     }
 
-    /// Returns how many elements of an assembly may come of `quantity`, `cluster` and nested assemblies, if that is said.
+    /// Returns the maximum number of elements from `quantity`, `cluster` and nested assemblies, if the file
+    /// sets one.
     pub fn nodes(&self) -> Option<usize> {
         self.nodes
     }
 
-    /// Returns the folders with the packages of what references may resolve to.
+    /// Returns the package folders of instances that references may resolve to.
     pub fn packages(&self) -> &[PathBuf] {
         &self.packages
     }
 
     /// Finds the location of a component.
     ///
-    /// Without declared locations each is the local process runtime, under the name that the component gives. A
-    /// component that names no location goes to the only one, and to the local process runtime where there are several.
-    /// What a component doesn't say about its resource manager is taken as fitting.
+    /// Without declared locations every name stands for the local process runtime. A component that names no
+    /// location is placed at the only declared one; if there are several, it gets the local process runtime.
+    /// A component without a resource manager matches any.
     ///
     /// # Errors
-    /// When the location is not declared, or belongs to another resource manager.
+    /// If the location is not declared, or belongs to another resource manager.
     pub fn location(&self, placement: &Placement) -> Result<Location, PlacementError> {
         let declared = match &placement.location {
             Some(name) if self.locations.is_empty() => return Ok(Location::local(name)),
@@ -168,10 +170,10 @@ impl Project {
         }
     }
 
-    /// Reads the secrets of a location that the file only names; `variables` is the environment.
+    /// Reads the secrets of a location that the file refers to. `variables` is the environment.
     ///
     /// # Errors
-    /// When one of them can't be had.
+    /// If one of them can't be read.
     pub fn with_secrets(
         &self,
         mut location: Location,
@@ -198,18 +200,18 @@ impl Project {
     }
 }
 
-/// A component that can't be placed.
+/// The reason why a component can't be placed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlacementError {
     /// No location has the name.
     #[error("`{file}` declares no location `{location}`")]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         location: String,
-        /// The project file, as it is shown.
+        /// The project file, for display.
         file: String,
-        /// The names that there are.
+        /// The declared names.
         known: Vec<String>,
     },
     /// The location belongs to another resource manager.
@@ -219,16 +221,16 @@ pub enum PlacementError {
         location: String,
         /// Its resource manager.
         has: String,
-        /// The one that was asked for.
+        /// The requested resource manager.
         wanted: String,
-        /// Where the location is declared.
+        /// The declaration of the location.
         declared: Place,
     },
 }
 
 impl PlacementError {
-    /// Returns the error with its code, what can be done, and where the location is declared. The place of the
-    /// component is for the caller to add.
+    /// Returns the error as a diagnostic with its code, help, and the declaration of the location. The caller
+    /// adds the place of the component.
     pub fn diagnostic(&self) -> Diagnostic {
         let message = self.to_string();
         match self {
@@ -247,7 +249,7 @@ impl PlacementError {
     }
 }
 
-/// Finds the folder with the package of something that exists.
+/// Finds the package folder of an existing instance.
 fn package_folder(root: &Path, package: &PackageOf, overlay: &Overlay) -> Result<PathBuf, Box<Diagnostic>> {
     let folder = root.join(&package.path);
     folder.metadata().map_err(|error| unreadable(&folder, &error))?;
@@ -268,7 +270,7 @@ fn package_folder(root: &Path, package: &PackageOf, overlay: &Overlay) -> Result
     }))
 }
 
-/// Returns an absolute path without links, or says why there is none.
+/// Returns the absolute path without links.
 pub(crate) fn real(path: &Path) -> Result<PathBuf, Diagnostics> {
     // An empty path is the working folder, as for `Path::parent` of a bare file name.
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
@@ -279,7 +281,7 @@ pub(crate) fn real(path: &Path) -> Result<PathBuf, Diagnostics> {
 fn find_file(start: &Path) -> Result<Option<PathBuf>, Diagnostics> {
     for folder in start.ancestors() {
         let file = folder.join(FILE_NAME);
-        // Whatever has the name is meant, also what can't be read: reading it says so.
+        // Any file with that name counts, even an unreadable one: reading it reports the error.
         if file.symlink_metadata().is_ok() {
             return Ok(Some(file));
         }

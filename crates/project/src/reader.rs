@@ -1,4 +1,5 @@
-//! Reading nodes of our own documents: every problem is reported at its place, and unknown keys are errors.
+//! Reading of nodes in windlass's own documents. Every problem is reported with its place, and unknown keys
+//! are errors.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use windlass_source::{
 
 use crate::codes;
 
-/// Reads nodes of one source.
+/// A reader for the nodes of one source.
 pub(crate) struct Reader<'a> {
     pub(crate) source: &'a Arc<Source>,
     pub(crate) diagnostics: &'a mut Diagnostics,
@@ -23,7 +24,7 @@ impl Reader<'_> {
         self.diagnostics.push(Diagnostic::error(code, message).at(self.source.place(span)));
     }
 
-    /// Reads a mapping that has only the keys of `known`; null is an empty one.
+    /// Reads a mapping that has only the keys in `known`; null counts as empty.
     pub(crate) fn mapping<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Option<&'n Mapping> {
         let mapping = self.any_mapping(node, what)?;
         for entry in mapping {
@@ -48,7 +49,7 @@ impl Reader<'_> {
         Some(mapping)
     }
 
-    /// Reads a mapping whose keys are names; null is an empty one.
+    /// Reads a mapping with arbitrary keys; null counts as empty.
     pub(crate) fn any_mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n Mapping> {
         if node.as_mapping().is_none() && !node.is_null() {
             self.wrong_sort(node, what, "a mapping");
@@ -56,7 +57,7 @@ impl Reader<'_> {
         node.as_mapping()
     }
 
-    /// Reads a list; null is an empty one.
+    /// Reads a list; null counts as empty.
     pub(crate) fn list<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
         if node.as_sequence().is_none() && !node.is_null() {
             self.wrong_sort(node, what, "a list");
@@ -64,7 +65,7 @@ impl Reader<'_> {
         node.as_sequence().unwrap_or_default()
     }
 
-    /// Reads text that is not empty; a scalar keeps its spelling.
+    /// Reads a non-empty text; a scalar keeps its spelling.
     pub(crate) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
         let text = node.as_str().filter(|text| !node.is_null() && !text.trim().is_empty());
         if text.is_none() {
@@ -82,7 +83,7 @@ impl Reader<'_> {
     }
 }
 
-/// Lists names in backticks, the first few of them when there are many.
+/// Lists names in backticks. If there are many, lists the first ones and the number of the rest.
 pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 8;
     let names: Vec<&str> = names.into_iter().collect();

@@ -1,7 +1,7 @@
-//! The JSON Schema of `windlass.yaml`, for editors and for other tools.
+//! The JSON Schema of `windlass.yaml`, for editors and other tools.
 //!
-//! The document is not read through these types, since that would lose the places of everything and stop at the first
-//! mistake. They mirror what the reader takes, as strictly; a test holds their keys against the reader's own tables.
+//! These types are not used to read the document: that would lose all source places and stop at the first
+//! error. They mirror the reader, equally strict. A test compares their keys with those of the reader.
 
 #![expect(dead_code, reason = "types that only say what a document may have")]
 
@@ -15,7 +15,7 @@ use windlass_descriptor::compose::MAX_ELEMENTS;
 
 use crate::file::{POOL_LIMIT, RUNTIMES};
 
-/// Returns the schema of `windlass.yaml`, of the draft 2020-12.
+/// Returns the schema of `windlass.yaml`, in draft 2020-12.
 pub fn project() -> Value {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<ProjectFile>();
     schema.insert("title".to_owned(), "windlass.yaml".into());
@@ -238,7 +238,7 @@ impl JsonSchema for Volumes {
     }
 }
 
-/// The form of the name of a volume.
+/// The pattern of volume names.
 const VOLUME: &str = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$";
 
 /// Something that exists and that references may resolve to.

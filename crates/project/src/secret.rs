@@ -1,4 +1,4 @@
-//! Secrets of a location: values that `windlass.yaml` names and doesn't hold.
+//! Secrets of a location: values that `windlass.yaml` refers to but does not contain.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// The longest value, in bytes.
+/// Maximum length of a value in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// The words by which a name says that its value is secret; without case, `-`, `_` and `.`.
+/// Words in a property name that mark its value as secret. Compared without case, `-`, `_` and `.`.
 const SECRET_WORDS: [&str; 8] =
     ["password", "passwd", "passphrase", "secret", "token", "credential", "privatekey", "apikey"];
 
-/// Where the value of a location's property is.
+/// The source of a location's property value.
 ///
 /// ```yaml
 /// properties:
@@ -23,13 +23,13 @@ const SECRET_WORDS: [&str; 8] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SecretSource {
-    /// A file, from the root of the project; one line break at its end is no part of the value.
+    /// A file, relative to the project's root. One line break at its end is not part of the value.
     File(PathBuf),
     /// A variable of windlass's own environment.
     Env(String),
 }
 
-/// A secret that can't be had. No text of it is in the message.
+/// The reason why a secret can't be read. The message contains no part of the secret.
 #[derive(Debug, Error)]
 #[error("the property `{property}` of the location `{location}` {why}")]
 pub struct SecretError {
@@ -37,15 +37,15 @@ pub struct SecretError {
     pub location: String,
     /// The property.
     pub property: String,
-    /// Why not, as the rest of a sentence.
+    /// The reason, as the rest of a sentence.
     pub why: String,
 }
 
 impl SecretSource {
-    /// Reads the value; `variables` is the environment.
+    /// Reads the value. `variables` is the environment.
     ///
     /// # Errors
-    /// Why there is none, as the rest of a sentence.
+    /// The reason why it can't be read, as the rest of a sentence.
     pub fn read(&self, root: &Path, variables: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
         let (value, origin) = match self {
             Self::File(path) => {
@@ -70,7 +70,7 @@ fn read_file(path: &Path) -> Result<String, String> {
         let text = error.to_string();
         text.split(" (os error").next().unwrap_or_default().to_lowercase()
     };
-    // Nobody waits for a pipe, and devices have no end.
+    // Reading a pipe could block, and a device may have no end.
     let metadata = path.metadata().map_err(words)?;
     if !metadata.is_file() {
         return Err("it is no regular file".to_owned());
@@ -90,7 +90,7 @@ fn read_file(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Tells whether the name of a property says that its value is secret.
+/// Tells whether the name of a property marks its value as secret.
 pub fn names_a_secret(property: &str) -> bool {
     let plain: String = property.chars().filter(char::is_ascii_alphanumeric).collect();
     let plain = plain.to_lowercase();

@@ -1,4 +1,5 @@
-//! Walks folders for the files that may be descriptors: in a fixed order, each file once, and not for ever.
+//! Walks folders in search of descriptor files, in a fixed order. Each file is visited once, and the number
+//! of folders is limited.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -10,27 +11,27 @@ use crate::codes;
 use crate::disk::{shown, unreadable};
 use crate::layout::{ASSEMBLY, CONTAINERS, INNER, RESOURCE, descriptors_in, is_skipped, old_descriptor_in};
 
-/// The most folders that are looked into.
+/// Maximum number of visited folders.
 const MAX_FOLDERS: usize = 20_000;
 
-/// The deepest level below a root.
+/// Maximum depth below a root.
 const MAX_DEPTH: usize = 12;
 
-/// What becomes of the `Contains` folder of a package that is met on the way.
+/// The treatment of a package's `Contains` folder during the walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contained {
-    /// It is looked into.
+    /// It is searched.
     Open,
-    /// It belongs to its assembly alone.
+    /// It is skipped, because it belongs to its assembly alone.
     Private,
 }
 
-/// A walk, and what it has met so far.
+/// A walk, and its results so far.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
     /// Files in the layout of a descriptor, absolute and without links.
     pub(crate) files: BTreeSet<PathBuf>,
-    /// What could not be looked into.
+    /// The folders that could not be read.
     pub(crate) diagnostics: Diagnostics,
     entered: HashSet<PathBuf>,
     looked_into: usize,
@@ -44,7 +45,7 @@ impl Walk {
         }
     }
 
-    /// Adds the packages that an assembly's package contains.
+    /// Adds the packages in the `Contains` folder of an assembly's package.
     pub(crate) fn contained_in(&mut self, package: &Path) {
         for folder in CONTAINERS.map(|name| package.join(name)) {
             if folder.is_dir() {
@@ -53,11 +54,11 @@ impl Walk {
         }
     }
 
-    /// Adds all packages at and below a folder.
+    /// Adds all packages in and below a folder.
     pub(crate) fn below(&mut self, root: &Path, contained: Contained) {
         let mut open = vec![(root.to_path_buf(), 0)];
         while let Some((folder, depth)) = open.pop() {
-            // A link may lead back up; each real folder is entered once.
+            // A link may point to a folder above; each real folder is visited once.
             let Ok(real) = folder.canonicalize() else { continue };
             if !self.entered.insert(real) {
                 continue;
@@ -78,7 +79,7 @@ impl Walk {
         }
     }
 
-    /// Adds the descriptors of a package folder; tells whether it has any.
+    /// Adds the descriptors of a package folder. Tells whether it has any.
     fn package(&mut self, folder: &Path) -> bool {
         let mut files = descriptors_in(folder, &RESOURCE);
         files.extend(descriptors_in(folder, &ASSEMBLY));
@@ -87,7 +88,7 @@ impl Walk {
         !files.is_empty()
     }
 
-    /// Returns the folders in a folder that are not passed over, in the order of their names.
+    /// Returns the subfolders that are not skipped, sorted by name.
     fn folders_in(&mut self, folder: &Path) -> Vec<PathBuf> {
         if self.looked_into == MAX_FOLDERS {
             self.too_many(folder);
@@ -117,7 +118,7 @@ impl Walk {
     }
 }
 
-/// Makes a warning of what is an error where a file is named by the user.
+/// Downgrades an error to a warning, for files that the user has not named.
 pub(crate) fn as_warning(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic.severity = windlass_source::Severity::Warning;
     diagnostic

@@ -1,4 +1,4 @@
-//! From what a script printed to what it answered for the instance of a call.
+//! Interpretation of a script's output for the instance of a call.
 
 use windlass_driver::{Call, Report};
 use windlass_executor::Captured;
@@ -14,19 +14,19 @@ use crate::output::{Output, Said};
 use crate::role::Role;
 use crate::status::{StatusSaid, said_of, text_at};
 
-/// What a script answered for the instance of a call.
+/// The answer of a script for the instance of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
-    /// What has changed. Whether the instance has settled is the [verdict](crate::verdict)'s to say.
+    /// The changes. The [verdict](crate::verdict) decides whether the instance has settled.
     pub(crate) report: Report,
-    /// What the script said of its status, if it did.
+    /// The status that the script reported, if any.
     pub(crate) status: Option<StatusSaid>,
 }
 
-/// A call's script has printed something.
+/// The context for reading the output of a call's script.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Printed<'a> {
-    /// What it was asked to do.
+    /// The role of the script.
     pub(crate) role: &'a Role,
     /// The call.
     pub(crate) call: &'a Call,
@@ -34,14 +34,14 @@ pub(crate) struct Printed<'a> {
     pub(crate) script: &'a str,
 }
 
-/// The instance that a call is about, if it was named, and the others that were.
+/// The instance of a call, if the output names it, and all other instances in the output.
 type Sorted<'o> = (Option<&'o Said>, Vec<&'o Said>);
 
 impl Printed<'_> {
     /// Reads the answer.
     ///
     /// # Errors
-    /// Everything by which it breaks the protocol; then nothing of it counts.
+    /// All violations of the protocol; then the whole output is discarded.
     pub(crate) fn read(self, stdout: &Captured) -> Result<Answer, Vec<Diagnostic>> {
         let output = Output::read(&format!("stdout of {}", self.script), stdout)?;
         let (wanted, others) = match self.role {
@@ -58,20 +58,21 @@ impl Printed<'_> {
         Ok(answer(self.natural(said), update, &notes, self.call))
     }
 
-    /// Only a launch chooses an id; what no script launched keeps the engine's, which is not a natural one.
+    /// Returns the natural id. Only a launch chooses one. An instance that no script launched keeps its
+    /// instance id, which is not a natural one.
     fn natural(&self, said: &Said) -> Option<String> {
         let known = *self.role == Role::Launch || self.call.natural.is_some();
         known.then(|| said.id.clone())
     }
 
-    /// The instance of any other script is the one with the natural id of the call.
+    /// Finds the instance of any script other than a launch: the one with the natural id of the call.
     fn named<'o>(&self, output: &'o Output) -> Sorted<'o> {
         let natural = input::natural(self.call);
         let (wanted, others): (Vec<_>, Vec<_>) = output.instances.iter().partition(|said| said.id == natural);
         (wanted.into_iter().next(), others)
     }
 
-    /// The instance of a launch is the one that names the request as its `instanceId`.
+    /// Finds the instance of a launch: the one whose `instanceId` is that of the request.
     fn launched<'o>(&self, output: &'o Output) -> Result<Sorted<'o>, Vec<Diagnostic>> {
         let requested = self.call.instance.as_str();
         let (answers, others): (Vec<_>, Vec<_>) =
@@ -105,7 +106,8 @@ impl Printed<'_> {
         vec![Diagnostic::error(code, message).at(output.source.place(said.span)).help(help)]
     }
 
-    /// The update, if the instance isn't given to another request; outside of launch there is no need to name one.
+    /// Returns the update, unless it assigns the instance to another request. Only a launch has to name a
+    /// request.
     fn checked_id(&self, said: &Said, place: &Place) -> Result<Update, Vec<Diagnostic>> {
         let own = self.call.instance.as_str();
         match said.instance_id() {
@@ -119,8 +121,8 @@ impl Printed<'_> {
         }
     }
 
-    /// Notes that all output properties go because a plain field replaces what is below it: whoever reports a metric so, takes
-    /// away what others read.
+    /// Warns if a plain field replaces all output properties. A script that reports a metric this way deletes
+    /// values that others read.
     fn lost_outputs(&self, said: &Said, update: &Update, place: &Place) -> Option<Diagnostic> {
         if *self.role == Role::Launch {
             return None;
@@ -146,7 +148,7 @@ impl Printed<'_> {
         Some(Diagnostic::warning(codes::NOTICE, message).at(place.clone()))
     }
 
-    /// Leaves out results of commands that are not this call's.
+    /// Removes results of commands that do not belong to this call.
     fn without_strange_commands(
         &self,
         said: &Said,
@@ -179,7 +181,7 @@ fn answer(natural: Option<String>, update: Update, notes: &[Diagnostic], call: &
 }
 
 impl Answer {
-    /// Adds a warning of processes that the script has left running, and that were ended with it.
+    /// Adds a warning about processes that the script left running. They were stopped with it.
     pub(crate) fn with_left_behind(mut self, script: &str, names: &[String]) -> Self {
         if !names.is_empty() {
             let message = format!(
@@ -192,7 +194,7 @@ impl Answer {
         self
     }
 
-    /// Masks what the script wrote for people. Its updates stay as they are: the engine seals what is secret in them.
+    /// Masks the script's messages. Its updates are unchanged: the engine seals the secrets in them.
     pub(crate) fn masked(mut self, reporter: &Reporter) -> Self {
         for entry in &mut self.report.log {
             entry.message = reporter.mask(&entry.message);

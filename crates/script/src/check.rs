@@ -1,4 +1,4 @@
-//! What is wrong with a package, before any of its scripts runs.
+//! Checks of a package before any of its scripts runs.
 
 use windlass_driver::{Binding, Package};
 use windlass_executor::WorkPath;
@@ -12,9 +12,9 @@ use crate::role::Role;
 use crate::scripts::{self, FOLDER, SCRIPTS, ScriptFile};
 use crate::settings::{PROPERTIES, SettingError, Settings};
 
-/// Returns all that is wrong with a package, as far as this driver is asked to work with it.
+/// Returns all problems of a package that concern this driver.
 ///
-/// Places are in the package's files, by their path in the package; what is wrong with the descriptor has none.
+/// Places are in the package's files, by their path in the package. Problems of the descriptor have no place.
 pub(crate) fn check(package: &Package) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     let mut served = Vec::new();
@@ -37,7 +37,7 @@ pub(crate) fn check(package: &Package) -> Vec<Diagnostic> {
     problems
 }
 
-/// Returns what the resource declares for this driver, transitions before operations.
+/// Returns the actions that the resource declares for this driver, transitions before operations.
 pub(crate) fn actions(package: &Package) -> impl Iterator<Item = (Action, &Binding)> {
     let bindings = package.bindings();
     let transitions = bindings.transitions.keys().map(|transition| Action::Transition(*transition));
@@ -47,7 +47,8 @@ pub(crate) fn actions(package: &Package) -> impl Iterator<Item = (Action, &Bindi
         .filter_map(move |action| binding(package, &action).map(|found| (action, found)))
 }
 
-/// Returns the first mention of this driver for an action: among the action's own drivers, else among the default ones.
+/// Returns the first binding of this driver for an action. The action's own drivers come before the default
+/// ones.
 pub(crate) fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
     let bindings = package.bindings();
     let named = match action {
@@ -59,7 +60,7 @@ pub(crate) fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p B
     candidates.iter().find(|binding| binding.driver.as_str() == KIND)
 }
 
-/// What `queries` name needs a script that finds something.
+/// Checks that a resource with `queries` has a discovery script.
 fn check_queries(package: &Package) -> Vec<Diagnostic> {
     let own = package.bindings().queries.iter().filter(|binding| binding.driver.as_str() == KIND);
     let mut problems = Vec::new();
@@ -116,9 +117,9 @@ fn missing(package: &Package, action: &Action, role: &Role) -> Diagnostic {
     })
 }
 
-/// The script whose name is nearest to a wanted one.
+/// Returns the script with the most similar name.
 fn near<'p>(package: &'p Package, wanted: &str) -> Option<&'p str> {
-    // A script that bears the name of another action serves that: `Uninstall` is no misspelled `Install`.
+    // A script named after another action serves that action: `Uninstall` is not a misspelled `Install`.
     let taken = |stem: &str| actions(package).any(|(action, _)| action.as_str() == stem);
     let free = scripts::scripts(package).map(|script| script.stem()).filter(|stem| !taken(stem));
     let stem = suggest(wanted, free)?;
@@ -127,7 +128,7 @@ fn near<'p>(package: &'p Package, wanted: &str) -> Option<&'p str> {
 
 fn check_settings(package: &Package, action: &Action, role: &Role, binding: &Binding) -> Vec<Diagnostic> {
     let (_, errors) = Settings::read(role, binding);
-    // The default drivers speak for all actions, and are checked with the first of them.
+    // The default drivers apply to all actions, and are checked with the first of them.
     let shared = actions(package).find(|(_, other)| std::ptr::eq(*other, binding));
     if shared.is_some_and(|(first, _)| first != *action) {
         return Vec::new();
@@ -135,14 +136,14 @@ fn check_settings(package: &Package, action: &Action, role: &Role, binding: &Bin
     errors.into_iter().map(|error| setting(package, &error)).collect()
 }
 
-/// The edits by which a misspelt property differs from the right one at most.
+/// Maximum edit distance between a misspelled property and the correct one.
 const EDITS: usize = 2;
 
 fn setting(package: &Package, error: &SettingError) -> Diagnostic {
     let message = format!("in `{}`: {error}", package.name());
     match error {
         SettingError::Unknown { name } => {
-            // What a misspelt property should say is missing: a script that is `once` would be run again.
+            // The setting of a misspelled property would be missing: a script with `once` would run again.
             if let Some(near) = suggest_within(name, PROPERTIES, EDITS) {
                 return Diagnostic::error(codes::DRIVER_PROPERTY, message)
                     .help(format!("did you mean `{near}`?"));
@@ -191,7 +192,7 @@ fn check_script(script: ScriptFile<'_>) -> Vec<Diagnostic> {
     problems
 }
 
-/// Programs in machine code need no first line.
+/// Checks the first line of a script. Binary programs need none.
 fn check_shebang(script: ScriptFile<'_>) -> Option<Diagnostic> {
     let content = &script.file.content;
     if content.starts_with(b"\x7fELF") {

@@ -1,4 +1,4 @@
-//! What a discovery script found.
+//! Results of a discovery script.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,14 @@ use windlass_update_ops::Update;
 
 use crate::output::Output;
 
-/// Returns the instances that a discovery script listed, with what they publish as properties and, if they have one,
-/// their `name`.
+/// Returns the instances that a discovery script listed. Their properties are the outputs that they publish,
+/// and their `name` if they have one.
 ///
-/// An instance that says another value of a property that is asked for is left out; one that doesn't say is kept.
+/// An instance is omitted if a requested property has another value. A property that it does not report is
+/// not compared.
 ///
 /// # Errors
-/// All that is wrong with the output.
+/// All problems of the output.
 pub(crate) fn found(script: &str, stdout: &Captured, query: &Query) -> Result<Vec<Found>, Vec<Diagnostic>> {
     let output = Output::read(&format!("stdout of {script}"), stdout)?;
     let mut all = Vec::new();
@@ -39,7 +40,7 @@ pub(crate) fn found(script: &str, stdout: &Captured, query: &Query) -> Result<Ve
 
 fn properties(update: &Update) -> BTreeMap<String, Value> {
     let mut document = json!({});
-    // An instance that can't be made of nothing has nothing to show.
+    // An instance whose update can't be applied to an empty document has no properties.
     let _ = update.apply(&mut document);
     let view = InstanceView::new(&document);
     let mut properties: BTreeMap<_, _> =
@@ -50,7 +51,8 @@ fn properties(update: &Update) -> BTreeMap<String, Value> {
     properties
 }
 
-/// Values are compared as text, since descriptors have no other. The place was asked for by asking there.
+/// Tells whether an instance has the requested properties. Values are compared as text, because descriptors
+/// contain only text. The location is not compared, because the search ran there.
 fn fits(found: &Found, query: &Query) -> bool {
     let asked =
         query.properties.iter().filter(|(name, _)| *name != DEPLOYMENT_LOCATION && *name != RESOURCE_MANAGER);

@@ -1,4 +1,4 @@
-//! The driver: which script, with which document, and what its answer means.
+//! The driver: chooses the script, builds its input, and interprets its answer.
 
 use async_trait::async_trait;
 use windlass_driver::contract::{Found, Nature, Query};
@@ -16,10 +16,10 @@ use crate::scripts::{self, ScriptFile};
 use crate::settings::Settings;
 use crate::{check, discover, input, observe, published, verdict};
 
-/// The kind of this driver, as descriptors name it.
+/// The kind of this driver, as in descriptors.
 pub const KIND: &str = "script";
 
-/// Runs the scripts of a package. See the [crate] for what they read and print.
+/// The driver that runs the scripts of a package. See the [crate] for their input and output.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Script;
 
@@ -37,7 +37,8 @@ impl Driver for Script {
         check::check(package)
     }
 
-    /// Calls are never batched: each script runs for one instance, so that a failure is that instance's alone.
+    /// Returns the characteristics of an action. Calls are never batched: each script runs for one instance,
+    /// so that a failure affects only that instance.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
         let binding = check::binding(package, action)?;
         let role = Role::of(package, action)?;
@@ -85,7 +86,7 @@ async fn perform(context: &dyn Context, at: usize, call: &Call) -> Result<Report
     let mut run = Run { role, script, settings, reporter: Reporter::of(script.name(), call, &[]) };
     let answer = run.answer(context, at, call).await?;
     if let Some(failure) = verdict::shortfall(&run.role, &answer, &run.reporter) {
-        // What the script said stays said: a launch that failed may have left something, and its id.
+        // Keep the script's report: a failed launch may have created something, and reported its id.
         context.checkpoint(at, answer.report).await?;
         return Err(failure);
     }
@@ -108,19 +109,19 @@ async fn observe(context: &dyn Context, at: usize, call: &Call) -> Result<Observ
     Ok(Observed { observation, report: answer.report })
 }
 
-/// An observation for which no script ran.
+/// Returns an observation for which no script ran.
 fn unseen(observation: Observation) -> Observed {
     Observed { observation, report: Report::settled() }
 }
 
-/// The health check has its own timeout, also while it looks after another action.
+/// Returns the settings of the health check. It has its own timeout, even when it observes another action.
 fn health_settings(call: &Call) -> Settings {
     let integrity = check::binding(&call.package, &Action::Transition(Transition::Integrity));
     integrity
         .map_or(Settings::of(&Role::HealthCheck), |binding| Settings::read(&Role::HealthCheck, binding).0)
 }
 
-/// A script about to run.
+/// A script that is about to run.
 struct Run<'a> {
     role: Role,
     script: ScriptFile<'a>,
@@ -129,7 +130,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs the script for a call and reads what it printed.
+    /// Runs the script for a call, and reads its answer.
     async fn answer(&mut self, context: &dyn Context, at: usize, call: &Call) -> Result<Answer, Failure> {
         let job = self.job(call)?;
         let limits = job.limits.clone();
@@ -165,7 +166,7 @@ impl Run<'_> {
     }
 }
 
-/// The script of a call. A package is checked before it is pinned, so a missing one is rare, and said plainly.
+/// Returns the script of a call. Packages are checked before they are pinned, so a missing script is rare.
 fn script_for(call: &Call) -> Result<(Role, ScriptFile<'_>), Failure> {
     let (package, action) = (call.package.name(), &call.action);
     let refused = |why: String| Failure::new(FailureKind::Refused, why);

@@ -1,17 +1,17 @@
-//! Failures: from the end of a job, and from an answer that can't be used.
+//! Failures from the end of a job, and from unusable answers.
 
 use windlass_driver::{Call, Failure, FailureKind};
 use windlass_executor::{Captured, End, Limits, Outcome, StartFailure};
 use windlass_secret::Redactor;
 use windlass_source::{Diagnostic, Place};
 
-/// How much of a stream goes into a failure.
+/// Maximum number of bytes of a stream that a failure contains.
 const TAIL_BYTES: usize = 4 << 10;
 
-/// How many characters of a line of output are shown.
+/// Maximum number of characters shown of a line of output.
 const LINE_CHARS: usize = 120;
 
-/// Turns what went wrong into failures that show no secret.
+/// Creates failures that contain no secrets.
 #[derive(Debug, Clone)]
 pub(crate) struct Reporter {
     script: String,
@@ -19,12 +19,13 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// Speaks of a script, and masks the secrets of the call.
+    /// Creates a reporter for a script, which masks the given secrets.
     pub(crate) fn new(script: &str, secrets: &[String]) -> Self {
         Self { script: script.to_owned(), redactor: Redactor::new(secrets) }
     }
 
-    /// Speaks of a script that was run for a call, and has published these secrets.
+    /// Creates a reporter for a script of a call. It masks the secrets of the call and those that the script
+    /// published.
     pub(crate) fn of(script: &str, call: &Call, published: &[String]) -> Self {
         Self::new(script, &[&call.secrets(), published].concat())
     }
@@ -34,16 +35,16 @@ impl Reporter {
         self.redactor.mask_str(text)
     }
 
-    /// Returns why a job did not end well; nothing if it exited with code 0.
+    /// Returns the failure of a job that did not succeed. A job succeeds with exit code 0.
     ///
-    /// | how it ended | kind |
+    /// | end | kind |
     /// |---|---|
     /// | another exit code, a signal, a cancellation | failed |
-    /// | out of time | timeout |
+    /// | time limit exceeded | timeout |
     /// | out of memory | capacity |
-    /// | it can't be run: no run bit for whoever runs it, an unknown format | refused |
-    /// | no interpreter, no working folder, anything else on the way to the start | infrastructure |
-    /// | nobody can say | lost |
+    /// | not executable: no executable bit for the user, or an unknown format | refused |
+    /// | no interpreter, no working folder, or another problem before the start | infrastructure |
+    /// | unknown | lost |
     pub(crate) fn check(&self, outcome: &Outcome, limits: &Limits) -> Result<(), Failure> {
         let kind = match &outcome.end {
             End::Exited(0) => return Ok(()),
@@ -57,17 +58,18 @@ impl Reporter {
         Err(self.failed(kind, &outcome.end.under(limits), &self.tail(&outcome.stderr)))
     }
 
-    /// Returns the failure of the script: `what` goes on from its name.
+    /// Returns the failure of the script. `what` continues a sentence that begins with its name.
     pub(crate) fn failed(&self, kind: FailureKind, what: &str, detail: &str) -> Failure {
         self.failure(kind, &format!("`{}` {what}", self.script), detail)
     }
 
-    /// Returns a failure; both texts are masked.
+    /// Returns a failure with both texts masked.
     pub(crate) fn failure(&self, kind: FailureKind, message: &str, detail: &str) -> Failure {
         Failure::new(kind, self.mask(message)).with_detail(self.mask(detail))
     }
 
-    /// Returns the failure of an output that breaks the protocol: what is wrong where, then the end of stderr.
+    /// Returns the failure for an output that violates the protocol: the problems with their places, then the
+    /// end of stderr.
     pub(crate) fn protocol(&self, problems: &[Diagnostic], stderr: &Captured) -> Failure {
         let first = problems.first().map_or("it breaks the protocol", |problem| problem.message.as_str());
         let message = match problems.len() {
@@ -85,7 +87,7 @@ impl Reporter {
 }
 
 impl Reporter {
-    /// A diagnostic as plain text: the line of the output below it, and what to do.
+    /// Formats a diagnostic as plain text, with the line of the output below it, and the help.
     fn described(&self, problem: &Diagnostic) -> String {
         let line = problem.place().and_then(|place| self.line_of(place)).map(|line| format!("| {line}"));
         let related = problem.related.iter().map(|label| format!("{}: {}", label.place, label.text));
@@ -95,7 +97,7 @@ impl Reporter {
         format!("{problem}\n{}", more.concat())
     }
 
-    /// The line of a place, masked before it is cut.
+    /// Returns the line of a place. It is masked before it is cut.
     fn line_of(&self, place: &Place) -> Option<String> {
         let line = place.source().line(place.start().line)?;
         let text = self.mask(place.source().slice(line));
@@ -103,7 +105,8 @@ impl Reporter {
         (!shown.trim().is_empty()).then(|| if shown.len() < text.len() { format!("{shown}…") } else { shown })
     }
 
-    /// The end of a stream, from the beginning of a line where that is near. It is masked before it is cut.
+    /// Returns the end of a stream, starting at the beginning of a line if possible. It is masked before it
+    /// is cut.
     fn tail(&self, stream: &Captured) -> String {
         let text = stream.masked(&self.redactor);
         let text = text.trim_end();

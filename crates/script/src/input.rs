@@ -1,4 +1,4 @@
-//! The documents that scripts read on their standard input.
+//! The input documents of scripts, which they read on stdin.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use windlass_source::{EmitStyle, emit};
 
 use crate::role::Role;
 
-/// Returns the document for a call: what the protocol has for the script's role.
+/// Returns the document for a call, as the protocol defines it for the script's role.
 ///
-/// `configuration` is there always, and never null; the instance is called by its natural id, or before it has one
-/// by the engine's.
+/// `configuration` is always present and never null. The instance is identified by its natural id. Before it
+/// has one, the instance id is used.
 ///
-/// | role | document, below `configuration` |
+/// | role | document, beside `configuration` |
 /// |---|---|
 /// | launch | `launch: {<instance id>: {configuration}}` |
 /// | destroy, health check | `instances: {<id>: null}` |
@@ -43,18 +43,18 @@ pub(crate) fn discovery(place: &Location) -> Value {
     json!({ "configuration": location(place) })
 }
 
-/// Writes a document as every YAML reader reads it: see [`windlass_source::emit`].
+/// Serializes a document so that every YAML reader reads it the same way: see [`windlass_source::emit`].
 pub(crate) fn text(document: &Value) -> String {
     emit(document, EmitStyle::Block)
 }
 
-/// Returns the id under which the script knows the instance.
+/// Returns the id by which the script knows the instance.
 pub(crate) fn natural(call: &Call) -> &str {
     call.natural.as_deref().unwrap_or(call.instance.as_str())
 }
 
-/// Returns the id of the command that an operation's call is: letters and digits alone, since it stands in the dotted
-/// path `commands.<id>`. The same call has the same id.
+/// Returns the command id for an operation's call. It contains only letters and digits, because it is part of
+/// the dotted path `commands.<id>`. The same call has the same id.
 pub(crate) fn command_id(call: &Call) -> String {
     call.id.as_str().chars().filter(char::is_ascii_alphanumeric).collect()
 }

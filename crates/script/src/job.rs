@@ -1,4 +1,4 @@
-//! From a script to the job that runs it.
+//! Construction of the job that runs a script.
 
 use thiserror::Error;
 use windlass_driver::{Call, Location, Package, PoolSecrets};
@@ -8,44 +8,45 @@ use crate::role::Role;
 use crate::scripts::{FOLDER, ScriptFile};
 use crate::settings::Settings;
 
-/// A script that no runtime could be given.
+/// The reason why no job can be built for a script.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub(crate) enum JobRefusal {
-    /// A file of the package can't be placed.
+    /// A file of the package has an unusable path.
     #[error("the file `{FOLDER}/{path}` can't be placed: {source}")]
     File {
-        /// The path from [`FOLDER`].
+        /// The path relative to [`FOLDER`].
         path: String,
-        /// Why not.
+        /// The reason.
         source: WorkPathError,
     },
-    /// A volume of the location has no valid name.
+    /// The name of a volume is invalid.
     #[error("the volume `{name}` of the location `{location}` can't be mounted: {source}")]
     Volume {
         /// The volume.
         name: String,
         /// The location.
         location: String,
-        /// Why not.
+        /// The reason.
         source: NameError,
     },
-    /// The script has no run bit.
+    /// The script has no executable bit.
     #[error("the script `{FOLDER}/{path}` has no run bit: `chmod +x` it")]
     NotExecutable {
-        /// The path from [`FOLDER`].
+        /// The path relative to [`FOLDER`].
         path: String,
     },
 }
 
-/// Returns the job that runs a script with this document on its stdin.
+/// Returns the job that runs a script. The caller adds the document for its stdin.
 ///
-/// All of the package's folder for this driver is placed in the working folder, with its run bits, and the script is
-/// started there by its relative path; so it finds its neighbours (`. lib/protocol.sh`) and can't change them for
-/// others. Nothing of the document goes into arguments or environment.
+/// The package's whole folder for this driver is copied into the working folder, with executable bits. The
+/// script is started there by its relative path. So it finds its neighbours (`. lib/protocol.sh`), and can't
+/// change them for other jobs. No part of the document appears in arguments or environment.
 ///
-/// A script that changes something runs to its end when its owner dies: half of a change is worse than all of it, and
-/// the next owner counts what it finds. One that only looks is ended, since looking again costs nothing.
+/// When the owner of the job dies, a script that changes something runs to its end, because a partial change
+/// is worse than a complete one. The next owner reads its result. A read-only script is killed, because it
+/// can be repeated.
 pub(crate) fn job(
     script: ScriptFile<'_>,
     package: &Package,
@@ -65,7 +66,7 @@ pub(crate) fn job(
     })
 }
 
-/// Keeps the secrets of a call out of containers that other jobs were in or will be in, unless the location lets them in.
+/// Keeps the secrets of a call out of containers that other jobs use, unless the location allows sharing.
 pub(crate) fn with_secrets_of(call: &Call, job: Job) -> Job {
     match call.location.pool_secrets {
         PoolSecrets::Fresh if !call.secrets().is_empty() => job.alone(),
@@ -73,7 +74,7 @@ pub(crate) fn with_secrets_of(call: &Call, job: Job) -> Job {
     }
 }
 
-/// Returns what becomes of the job of a script when its owner dies.
+/// Returns the policy for a script's job when its owner dies.
 pub(crate) fn fate(role: &Role) -> OnOwnerDeath {
     if role.reads_only() { OnOwnerDeath::Kill } else { OnOwnerDeath::Finish }
 }
@@ -82,7 +83,8 @@ fn with_files(mut job: Job, package: &Package) -> Result<Job, JobRefusal> {
     for (path, file) in package.files_below(FOLDER) {
         let place: WorkPath =
             path.parse().map_err(|source| JobRefusal::File { path: path.to_owned(), source })?;
-        // Whoever the runtime chooses to run it may read it; secrets are never in a package.
+        // The runtime may run the script as any user, so all users may read it. A package contains no
+        // secrets.
         let mode = if file.executable { 0o755 } else { 0o644 };
         job = job.file_with_mode(place, mode, file.content.as_slice());
     }
@@ -101,7 +103,8 @@ fn with_volumes(mut job: Job, location: &Location) -> Result<Job, JobRefusal> {
     Ok(job)
 }
 
-/// A location without a network leaves it to the runtime: none in a container, the host's for a process.
+/// Returns the network of a location. Without one the runtime decides: none in a container, the host's for a
+/// process.
 fn network(location: &Location) -> Network {
     match location.network.as_deref() {
         None => Network::Default,

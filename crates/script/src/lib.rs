@@ -1,8 +1,8 @@
-//! The driver of scripts that read one YAML document and answer with updates.
+//! The driver for scripts that read one YAML document and answer with updates.
 //!
-//! A script is any program: shell, Python, a binary. It reads what is asked on its standard input, does it, and prints
-//! what has changed on its standard output; what it writes on its standard error is for people. That is the whole
-//! contract, so whoever can write a script can bring something under windlass that no operator exists for.
+//! A script is any program: shell, Python, a binary. It reads its input document on stdin, performs the
+//! action, and prints the changes on stdout. Its stderr is for messages. So anyone who can write a script can
+//! manage a resource for which no operator exists.
 //!
 //! # A package
 //!
@@ -17,11 +17,12 @@
 //! Lifecycle/script/lib/…                     whatever the scripts share
 //! ```
 //!
-//! A script serves the action that it is called after, with any extension; else the one that does what its name says:
-//! see [`Role`]. It is started in a copy of `Lifecycle/script`, needs its run bit and a first line that names its
-//! interpreter. All of that is [checked](windlass_driver::Driver::check) before anything runs.
+//! A script serves the action that it is named after, with any extension. Otherwise the script named after
+//! the role serves it: see [`Role`]. The script runs in a copy of `Lifecycle/script`. It needs its executable
+//! bit, and a first line that names its interpreter. All of that is [checked](windlass_driver::Driver::check)
+//! before anything runs.
 //!
-//! # What it reads and prints
+//! # Input and output
 //!
 //! | role | reads, beside `configuration: {location.<name>: …}` | prints |
 //! |---|---|---|
@@ -33,11 +34,11 @@
 //! | command | `instances: {<natural id>: {commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` | updates, results at `$pushAll: {commands.<command id>: […]}` |
 //! | discover | | `instances: {<natural id>: …}` |
 //!
-//! Updates are those of [`windlass_model::instance`]. What is published as a signal of the interface `properties` is an
-//! output property. Printing nothing changes nothing, which only a launch may not do.
+//! Updates have the form described in [`windlass_model::instance`]. A signal of the interface `properties`
+//! publishes an output property. An empty output changes nothing; only a launch must print something.
 //!
-//! The call has succeeded when the script exits with code 0, its output can be used, and the status that it prints
-//! does not say `failed`. While that says `converging`, the engine polls the health check.
+//! The call has succeeded if the script exits with code 0, its output is valid, and the reported status is
+//! not `failed`. While the status is `converging`, the engine polls the health check.
 //!
 //! # An example
 //!
@@ -109,22 +110,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The modules, in the order of the data's way
+//! # Modules, in data-flow order
 //!
-//! | module | it has |
+//! | module | content |
 //! |---|---|
-//! | `role` | what a script is for: [`Role`] |
-//! | `scripts` | which file of a package serves what |
-//! | `settings` | the driver properties `effect` and `timeout` |
-//! | `check` | what is wrong with a package |
-//! | `input` | the document that a script reads |
+//! | `role` | the role of a script: [`Role`] |
+//! | `scripts` | the mapping from actions to script files |
+//! | `settings` | the driver properties `effect`, `timeout` and `limits` |
+//! | `check` | checks of a package |
+//! | `input` | the input document of a script |
 //! | `job` | the job that runs it |
-//! | `output` | the document that it prints: [`Output`] |
-//! | `published` | what of that is secret |
-//! | `answer`, `status` | what it says of the instance of a call |
-//! | `verdict`, `observe`, `discover` | what that means for a call, for a look at it, for a search |
-//! | `failure` | what went wrong, without secrets |
-//! | `driver` | all of it together: [`Script`] |
+//! | `output` | the output document of a script: [`Output`] |
+//! | `published` | the secrets in the output |
+//! | `answer`, `status` | the answer for the instance of a call |
+//! | `verdict`, `observe`, `discover` | the result of a call, an observation, and a search |
+//! | `failure` | failures, without secrets |
+//! | `driver` | the driver itself: [`Script`] |
 //! | [`codes`] | the codes of its diagnostics |
 
 mod answer;

@@ -1,4 +1,4 @@
-//! What a health check tells of an action.
+//! Interpretation of a health check's answer for an action.
 
 use windlass_driver::{Call, Observation};
 use windlass_model::instance::InstanceView;
@@ -7,18 +7,18 @@ use windlass_model::{Action, Transition};
 use crate::answer::Answer;
 use crate::role::Role;
 
-/// Returns what the health check's answer says of an action that should have been done.
+/// Returns the observation for an action from the answer of the health check.
 ///
-/// | it says | Start, Integrity | Stop | destroy | launch | all else |
+/// | reported status | Start, Integrity | Stop | destroy | launch | others |
 /// |---|---|---|---|---|---|
-/// | nothing | as before | as before | as before | as before | as before |
+/// | none | as before | as before | as before | as before | as before |
 /// | converging | converging | converging | converging | converging | converging |
 /// | all flags false | absent | reached | reached | absent | absent |
 /// | failed | differs | differs | differs | differs | differs |
 /// | active | reached | differs | differs | reached | can't tell |
 /// | not active | differs | reached | differs | reached | can't tell |
 ///
-/// That an instance is there and well doesn't say whether it was configured, or what an operation did to it.
+/// An active instance does not show whether it was configured, or whether an operation was performed.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
     let Some(said) = &answer.status else {
         return unchanged(call, "the health check says nothing of its status");
@@ -43,7 +43,8 @@ pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> 
     }
 }
 
-/// What is seen of an instance of which nobody says anything: what was converging still is, until its time is over.
+/// Returns the observation for an instance without a status: it is still converging if it was, until its
+/// timeout. Otherwise its state is unknown.
 pub(crate) fn unchanged(call: &Call, why: &str) -> Observation {
     if InstanceView::new(&call.document).status().converging {
         Observation::Converging
@@ -52,7 +53,7 @@ pub(crate) fn unchanged(call: &Call, why: &str) -> Observation {
     }
 }
 
-/// What an action should bring about, as far as a health check can see it.
+/// The state that an action should reach, as far as a health check can observe it.
 enum Goal {
     Active,
     Resting,

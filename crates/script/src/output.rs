@@ -1,4 +1,4 @@
-//! What a script prints: one YAML document, read into checked updates.
+//! Parsing of a script's output: one YAML document, converted into checked updates.
 
 use std::sync::Arc;
 
@@ -12,36 +12,36 @@ use windlass_update_ops::{Notice, Problem, Update, UpdateError, Warning};
 
 use crate::codes;
 
-/// What a script said of each instance.
+/// The output of a script.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// Where the text came from, for messages about it.
+    /// The source of the text, for messages.
     pub source: Arc<Source>,
-    /// What was said, in the order of the text.
+    /// The instances, in the order of the text.
     pub instances: Vec<Said>,
 }
 
-/// What a script said of one instance.
+/// The output of a script for one instance.
 #[derive(Debug, Clone)]
 pub struct Said {
     /// The natural id: the key below `instances`.
     pub id: String,
-    /// Where the id stands.
+    /// The place of the id.
     pub span: Span,
-    /// The update, or everything that is wrong with it.
+    /// The update, or all problems of it.
     pub update: Result<Update, Vec<Diagnostic>>,
-    /// What was taken, though it was probably not meant like that.
+    /// Warnings about input that was accepted but is probably a mistake.
     pub notices: Vec<Diagnostic>,
 }
 
 impl Output {
-    /// Reads what a job has printed; `name` is how messages call it.
+    /// Parses the output of a job. `name` is the name of the source in messages.
     ///
-    /// Nothing at all, blanks, comments and `null` are an output without updates.
+    /// An empty text, blanks, comments and `null` are an output without updates.
     ///
     /// # Errors
-    /// All that is wrong with the document as such. What is wrong with the update of one instance is
-    /// [said there](Said::update), since it takes nothing away from the others.
+    /// All problems of the document as a whole. Problems in the update of one instance are reported
+    /// [there](Said::update), because they do not affect other instances.
     ///
     /// ```
     /// use windlass_executor::Captured;
@@ -80,7 +80,7 @@ fn not_text(problem: Diagnostic) -> Diagnostic {
     problem.help("print UTF-8 only")
 }
 
-/// The loader speaks of files; a script has none.
+/// Replaces the loader's help texts, which refer to files.
 fn not_yaml(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let advise = |problem: Diagnostic| match problem.code {
         text_codes::EXTRA_DOCUMENT => problem.help("print all instances below one `instances`"),
@@ -167,7 +167,7 @@ fn said(source: &Arc<Source>, entry: &Entry) -> Said {
     Said { id: id.to_owned(), span: entry.key.span(), update, notices }
 }
 
-/// Whether the value is at fault, or what names it.
+/// Tells whether the value is wrong, as opposed to its path.
 fn is_about_value(problem: &Problem) -> bool {
     matches!(problem, Problem::WrongSort { .. } | Problem::TooDeep | Problem::Missing)
 }

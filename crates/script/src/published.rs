@@ -1,8 +1,8 @@
-//! What a script publishes that is secret, found in whatever it printed.
+//! Detection of secret values in any output of a script.
 //!
-//! Failures show lines of an answer that can't be used, and what a failed job printed is kept; both must not show a token
-//! that stands in it. So this looks by the names of the sensitive properties alone, at any depth, and also in a text that
-//! is no YAML: too much is masked rather than too little.
+//! Failures show lines of an invalid answer, and the output of a failed job is stored. Neither may contain a
+//! secret. So this module searches for the names of sensitive properties at any depth, even in a text that is
+//! not valid YAML. It masks too much rather than too little.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use windlass_executor::Captured;
 use windlass_model::PropertyName;
 use windlass_source::{Kind, LoadOptions, Node, Reading, Source, load_one};
 
-/// Returns the texts of all values that are printed below one of these names, or below a path that ends with it.
+/// Returns the texts of all values below one of these names, or below a path that ends with one.
 pub(crate) fn secrets(stdout: &Captured, sensitive: &BTreeSet<PropertyName>) -> Vec<String> {
     let mut found = Vec::new();
     if sensitive.is_empty() || stdout.total() == 0 {
@@ -33,7 +33,7 @@ pub(crate) fn secrets(stdout: &Captured, sensitive: &BTreeSet<PropertyName>) -> 
     found
 }
 
-/// Returns what is left of a value of which the middle was not kept: both ends, without the note between them.
+/// Returns the two ends of a value whose middle was not captured, without the marker between them.
 fn halves(secret: &str) -> Vec<String> {
     let parts = secret
         .split_once("[… ")
@@ -61,13 +61,15 @@ fn below(node: &Node, sensitive: &BTreeSet<PropertyName>, found: &mut Vec<String
     }
 }
 
-/// Tells whether a key is a name, or a path such as `interfaces.properties.signals.token` that ends with it.
+/// Tells whether a key equals a name, or is a path such as `interfaces.properties.signals.token` that ends
+/// with it.
 fn is_or_ends_with(key: &str, name: &str) -> bool {
     key.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
-/// Returns what follows a name and a colon in a text that can't be read: up to the closing quote, else the block below, else
-/// up to what ends a plain scalar on its line. What is escaped is returned as it is written and as it is meant.
+/// Returns the values that follow a name and a colon in a text that is not valid YAML. A quoted value ends at
+/// its quote, a block scalar with its indentation, a plain scalar with its line or a delimiter. Escaped
+/// values are returned in raw and in decoded form.
 fn after(text: &str, name: &str) -> Vec<String> {
     let values = |(at, _): (usize, &str)| {
         let rest = text[at + name.len()..].trim_start_matches(['"', '\'']).trim_start_matches(' ');
@@ -98,7 +100,7 @@ fn after(text: &str, name: &str) -> Vec<String> {
     text.match_indices(name).filter_map(values).flatten().collect()
 }
 
-/// Returns the text up to the quote that ends it, as it is written and as it is meant.
+/// Returns the text up to its closing quote, in decoded and in raw form.
 fn double_quoted(text: &str) -> Vec<String> {
     let mut is_escaped = false;
     let end = text.find(|c: char| {
@@ -111,7 +113,7 @@ fn double_quoted(text: &str) -> Vec<String> {
     meant.into_iter().chain([written.to_owned()]).collect()
 }
 
-/// Returns the text up to the quote that ends it, as it is written and as it is meant.
+/// Returns the text up to its closing quote, in decoded and in raw form.
 fn single_quoted(text: &str) -> Vec<String> {
     let line = text.lines().next().unwrap_or_default();
     let mut end = 0;

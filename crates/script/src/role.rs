@@ -1,14 +1,14 @@
-//! What a script is for: the table from a resource's actions to the scripts of the protocol.
+//! Roles of scripts: the mapping from a resource's actions to the scripts of the protocol.
 
 use windlass_driver::Package;
 use windlass_model::{Action, Transition};
 
-/// What a script is asked to do; each has a document of its own.
+/// The role of a script. Each role has its own input document.
 ///
 /// | action | role |
 /// |---|---|
 /// | Create | launch |
-/// | Adopt | launch, of something that exists already: the script finds it and answers as for a launch |
+/// | Adopt | launch of an existing instance: the script finds it and answers as for a launch |
 /// | Install | launch if Create is not declared, else a step |
 /// | Configure, Start, Stop | a step |
 /// | Integrity | health check |
@@ -19,24 +19,24 @@ use windlass_model::{Action, Transition};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
-    /// Makes an instance and chooses its natural id.
+    /// Creates an instance and chooses its natural id.
     Launch,
     /// Removes an instance.
     Destroy,
-    /// Looks how an instance is, and changes nothing.
+    /// Reports the status of an instance without changing it.
     HealthCheck,
-    /// Gives an instance new values of its properties.
+    /// Applies new property values to an instance.
     Reconfigure,
-    /// Takes an instance through a transition that has no document of its own.
+    /// Performs a transition that has no document of its own.
     Step(Transition),
     /// Performs an operation.
     Command(String),
-    /// Finds the instances that exist.
+    /// Searches for existing instances.
     Discover,
 }
 
 impl Role {
-    /// Returns the role of the script for an action; none for actions that this driver does not know.
+    /// Returns the role of the script for an action; `None` for an action that this driver does not support.
     pub fn of(package: &Package, action: &Action) -> Option<Self> {
         let declared = |transition| package.bindings().declares(&Action::Transition(transition));
         Some(match action {
@@ -52,7 +52,8 @@ impl Role {
         })
     }
 
-    /// Returns the names of a script by what it does, without extension. They stand behind the action's own name.
+    /// Returns the script names for the role, without extension. Scripts named after the action itself take
+    /// precedence.
     pub fn names(&self) -> &'static [&'static str] {
         match self {
             Self::Launch => &["launch"],
@@ -64,7 +65,7 @@ impl Role {
         }
     }
 
-    /// Returns the name of the job that runs it, the same whenever the same call is made again.
+    /// Returns the name of the job that runs the script. It is the same when a call is repeated.
     pub fn job_name(&self) -> &'static str {
         match self {
             Self::Launch => "launch",
@@ -77,7 +78,7 @@ impl Role {
         }
     }
 
-    /// Tells whether the script only looks.
+    /// Tells whether the script changes nothing.
     pub fn reads_only(&self) -> bool {
         matches!(self, Self::HealthCheck | Self::Discover)
     }

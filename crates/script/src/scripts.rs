@@ -1,4 +1,4 @@
-//! Which file of a package serves what.
+//! The mapping from actions to script files of a package.
 
 use windlass_driver::Package;
 use windlass_model::record::PackageFile;
@@ -6,16 +6,16 @@ use windlass_model::{Action, Transition};
 
 use crate::role::Role;
 
-/// The folder of this driver in a package: all of it is placed in the working folder of each script.
+/// The folder of this driver in a package. It is copied into the working folder of each script.
 pub(crate) const FOLDER: &str = "Lifecycle/script";
 
-/// The folder of the scripts in [`FOLDER`].
+/// The folder of the scripts, relative to [`FOLDER`].
 pub(crate) const SCRIPTS: &str = "scripts";
 
 /// A script of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScriptFile<'p> {
-    /// The path from [`FOLDER`]: `scripts/Start.sh`.
+    /// The path relative to [`FOLDER`]: `scripts/Start.sh`.
     pub path: &'p str,
     /// The file.
     pub file: &'p PackageFile,
@@ -33,7 +33,8 @@ impl<'p> ScriptFile<'p> {
     }
 }
 
-/// Cuts off an extension of letters and digits; a backup (`Start.sh~`) has none, so it is no script.
+/// Removes an extension of letters and digits. A backup such as `Start.sh~` has no such extension, so it does
+/// not serve as a script.
 fn stem(name: &str) -> &str {
     match name.rsplit_once('.') {
         Some((stem, extension)) if extension.bytes().all(|b| b.is_ascii_alphanumeric()) => stem,
@@ -49,12 +50,12 @@ pub(crate) fn scripts(package: &Package) -> impl Iterator<Item = ScriptFile<'_>>
     })
 }
 
-/// Returns the scripts that serve an action: none when there is none, more than one when it is open which.
+/// Returns the scripts that serve an action. More than one means that the choice is ambiguous.
 ///
-/// A script called after the action comes before one called after what it does.
+/// A script named after the action takes precedence over one named after the role.
 pub(crate) fn candidates<'p>(package: &'p Package, action: &Action, role: &Role) -> Vec<ScriptFile<'p>> {
     let own = named(package, &[action.as_str()]);
-    // What takes over something that exists must never be what makes a new one.
+    // Adopt must never run a script that creates a new instance.
     let may_be_role = *action != Action::Transition(Transition::Adopt);
     if own.is_empty() && may_be_role { named(package, role.names()) } else { own }
 }
@@ -64,7 +65,7 @@ pub(crate) fn health_check(package: &Package) -> Option<ScriptFile<'_>> {
     only(&candidates(package, &Action::Transition(Transition::Integrity), &Role::HealthCheck))
 }
 
-/// Returns the script that finds what exists.
+/// Returns the discovery script.
 pub(crate) fn discovery(package: &Package) -> Option<ScriptFile<'_>> {
     only(&named(package, Role::Discover.names()))
 }

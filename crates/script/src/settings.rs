@@ -1,4 +1,4 @@
-//! The driver properties: what a descriptor says of its scripts beside where they are.
+//! The driver properties `effect`, `timeout` and `limits`.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use windlass_executor::{BoundError, Bounds};
 
 use crate::role::Role;
 
-/// What is set for the script of an action.
+/// The settings for the script of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Whether running it twice does harm.
+    /// Whether repeating the script does harm.
     pub effect: Effect,
-    /// How long it may run, and how long the instance may take to settle.
+    /// Maximum run time of the script, and maximum time for the instance to settle.
     pub timeout: Duration,
-    /// What the machine may be used for at the most.
+    /// Resource limits of the script's job.
     pub bounds: Bounds,
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum SettingError {
         /// The name as given.
         name: String,
     },
-    /// The effect is not one of the words.
+    /// The effect is not a valid word.
     #[error("the driver property `effect` is `repeatable` or `once`, not `{found}`")]
     Effect {
         /// The word as given.
@@ -45,7 +45,7 @@ pub(crate) enum SettingError {
         /// The text as given.
         found: String,
     },
-    /// The limits are no mapping.
+    /// The limits are not a mapping.
     #[error(
         "the driver property `limits` is a mapping such as `{{memory: 512M, processes: 64}}`, not `{found}`"
     )]
@@ -53,16 +53,16 @@ pub(crate) enum SettingError {
         /// The value as given.
         found: String,
     },
-    /// One of the limits can't be read.
+    /// One of the limits is invalid.
     #[error("the driver property `limits` can't be used: {0}")]
     Limit(#[from] BoundError),
 }
 
 impl Settings {
-    /// Returns what holds where nothing is said.
+    /// Returns the default settings of a role.
     ///
-    /// A health check takes a minute and can be run again, discovery ten minutes; all else takes an hour, as the
-    /// original's scripts could, and must be done once.
+    /// A health check has a timeout of one minute, discovery of ten minutes; both are repeatable. All other
+    /// scripts have one hour, as in the original system, and the effect `once`.
     pub(crate) fn of(role: &Role) -> Self {
         let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
         let (effect, timeout) = match role {
@@ -73,7 +73,7 @@ impl Settings {
         Self { effect, timeout, bounds: Bounds::default() }
     }
 
-    /// Returns what a descriptor sets, and all that is wrong with it; what is wrong is taken as not set.
+    /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
     pub(crate) fn read(role: &Role, binding: &Binding) -> (Self, Vec<SettingError>) {
         let mut settings = Self::of(role);
         let mut errors = Vec::new();
@@ -90,7 +90,7 @@ impl Settings {
         match name {
             "effect" => match text.as_str() {
                 "repeatable" => self.effect = Effect::Repeatable,
-                // A script that only looks can't do harm, whatever holds for the others of its package.
+                // A read-only script is always repeatable, whatever the descriptor sets for its package.
                 "once" if role.reads_only() => {}
                 "once" => self.effect = Effect::Once,
                 _ => return Err(SettingError::Effect { found: text }),
@@ -111,7 +111,7 @@ impl Settings {
     }
 }
 
-/// A property is a scalar, or is declared like other properties: `{value: …}` or `{default: …}`.
+/// Returns the value of a property, which is a scalar or declared in the form `{value: …}` or `{default: …}`.
 fn scalar(value: &Value) -> &Value {
     value.get("value").or_else(|| value.get("default")).unwrap_or(value)
 }
@@ -120,7 +120,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Reads `30s`, `10m`, `1h30m`, `500ms`: numbers with units, the sum of which is above zero.
+/// Parses a duration such as `30s`, `10m`, `1h30m` or `500ms`. The sum must be positive.
 fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total = Duration::ZERO;

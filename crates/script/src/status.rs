@@ -1,26 +1,26 @@
-//! What an update says of an instance's status.
+//! The status of an instance in an update.
 
 use serde_json::Value;
 use windlass_model::instance::{InstanceView, Status};
 use windlass_update_ops::{Op, Path, Update};
 
-/// What a script said of the status of the whole instance.
+/// The status that a script reported for an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StatusSaid {
-    /// The status as it is after the update.
+    /// The status after the update.
     pub status: Status,
-    /// Whether the script itself has set all flags to false: then there is nothing any more. A single flag that falls
-    /// while the others are false says no such thing.
+    /// Whether the update sets all three flags to false, which means that the instance no longer exists.
+    /// Setting a single flag to false does not mean that, even if the others already are false.
     pub gone: bool,
 }
 
-/// Returns what an update says of the status, if it says anything. `document` is the instance before it.
+/// Returns the status that an update reports, if any. `document` is the instance document before the update.
 pub(crate) fn said_of(update: &Update, document: &Value) -> Option<StatusSaid> {
     let flags = update.clone().restrict(&path("status"));
     if flags.is_empty() {
         return None;
     }
-    // Other parts of the document are not asked, so what can't be applied there is no matter here.
+    // Only the status is evaluated, so updates of other parts that can't be applied do not matter.
     let mut after = serde_json::json!({ "status": document["status"] });
     flags.apply(&mut after).ok()?;
     Some(StatusSaid { status: InstanceView::new(&after).status(), gone: says_gone(&flags) })
@@ -33,7 +33,7 @@ fn says_gone(update: &Update) -> bool {
     applied && ["active", "converging", "failed"].into_iter().all(|name| flag(name) == Some(false))
 }
 
-/// Returns the text that an update sets at a field of the document's top.
+/// Returns the text that an update sets at a top-level field of the document.
 pub(crate) fn text_at(update: &Update, field: &str) -> Option<String> {
     match update.get(&path(field)) {
         Some(Op::Replace(Value::String(text))) => Some(text.clone()),

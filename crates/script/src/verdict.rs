@@ -1,4 +1,4 @@
-//! What an answer means for the call: whether it was done, and whether the instance has settled.
+//! The result of a call: whether the action succeeded, and whether the instance has settled.
 
 use windlass_driver::{Failure, FailureKind, Settled};
 
@@ -6,7 +6,7 @@ use crate::answer::Answer;
 use crate::failure::Reporter;
 use crate::role::Role;
 
-/// Returns whether the instance is where the call should bring it.
+/// Returns whether the instance has settled.
 pub(crate) fn settled(role: &Role, answer: &Answer) -> Settled {
     match &answer.status {
         Some(said) if said.status.converging => Settled::Converging,
@@ -15,16 +15,16 @@ pub(crate) fn settled(role: &Role, answer: &Answer) -> Settled {
     }
 }
 
-/// Returns why a call did not do what it should, though its script ended well:
+/// Returns the failure of a call whose script succeeded, but reported a bad status:
 ///
-/// | role | the script says | |
+/// | role | reported status | failure |
 /// |---|---|---|
-/// | any | `failed` | it failed |
-/// | launch | all flags false | it is not running |
-/// | health check | all flags false | there is nothing |
-/// | health check | neither active nor converging | it does not do its work |
+/// | any | `failed` | failed |
+/// | launch | all flags false | not running |
+/// | health check | all flags false | not found |
+/// | health check | neither active nor converging | not active |
 ///
-/// A script that says nothing of the status has nothing to complain about.
+/// A script that reports no status does not fail.
 pub(crate) fn shortfall(role: &Role, answer: &Answer, reporter: &Reporter) -> Option<Failure> {
     let said = answer.status.as_ref()?;
     let (kind, what) = match role {
@@ -39,7 +39,8 @@ pub(crate) fn shortfall(role: &Role, answer: &Answer, reporter: &Reporter) -> Op
     Some(failure(kind, what, said.status.message.as_deref(), reporter))
 }
 
-/// The first line of a status message goes into the failure's message, a longer one also into its details.
+/// Creates a failure. Its message contains the first line of the status message; a longer one goes into the
+/// details, too.
 fn failure(kind: FailureKind, what: &str, said: Option<&str>, reporter: &Reporter) -> Failure {
     match said.map(|text| (text.lines().next().unwrap_or_default(), text)) {
         None => reporter.failed(kind, what, ""),

@@ -1,7 +1,7 @@
-//! How fast the disk flushes, and what the store makes of it: `cargo bench -p windlass-store`.
+//! Benchmark of flushes and commits: `cargo bench -p windlass-store`.
 //!
-//! `flush` is one write of 4 KiB with `fdatasync`, the least that a durable commit can take. A batch is what the end of
-//! a call and the start of the next one take: two calls, a step, an element, an instance and an event.
+//! `flush` is one write of 4 KiB with `fdatasync`, the minimum for a durable commit. A batch records the end
+//! of one call and the start of the next: two calls, a step, an element, an instance and an event.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -45,7 +45,7 @@ impl Bench {
         bench
     }
 
-    /// Hands all batches over, then waits for all.
+    /// Queues all batches, then waits for all of them.
     fn commit(&self, batches: impl IntoIterator<Item = Batch>) {
         let tickets: Vec<_> =
             batches.into_iter().map(|batch| self.store.commit(&self.lease, batch)).collect();

@@ -1,4 +1,4 @@
-//! What is written: changes that are applied together or not at all.
+//! Changes that are applied together or not at all.
 
 use std::collections::BTreeSet;
 
@@ -12,56 +12,58 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use crate::lease::Lease;
 
-/// One change. *Put* adds a record or replaces the one of the same key; *drop* removes it if it is there.
+/// One change. *Put* inserts a record or replaces the one with the same key; *drop* removes it if it exists.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Change {
-    /// Puts an assembly and pins its packages, which must be there.
+    /// Puts an assembly and pins its packages, which must exist.
     PutAssembly(Box<AssemblyRecord>),
-    /// Forgets an assembly: its elements, instances, pairs, secrets and pins, the packages that nobody pins any
-    /// more, and which of its calls were open. Processes with their versions, steps, calls and jobs, and events stay.
+    /// Drops an assembly with its elements, instances, pairs, secrets and pins. Packages that are no longer
+    /// pinned are dropped, and its open calls are marked as closed. Processes with their versions, steps,
+    /// calls and jobs stay, and so do events.
     DropAssembly(AssemblyName),
-    /// Keeps an assembly as a process that is there was asked to make it, and pins its packages, which must be there.
+    /// Stores the version of an assembly that an existing process was asked to make, and pins its packages,
+    /// which must exist.
     PutVersion(Box<VersionRecord>),
-    /// Puts an element of an assembly that is there.
+    /// Puts an element of an existing assembly.
     PutElement(Box<ElementRecord>),
     /// Drops an element and its instance.
     DropElement(ElementName),
-    /// Puts the instance of an element of an assembly that is there.
+    /// Puts the instance of an element of an existing assembly.
     PutInstance(Box<InstanceRecord>),
-    /// Puts a relationship between two nodes of an assembly that is there.
+    /// Puts a relationship between two nodes of an existing assembly.
     PutPair(Box<PairRecord>),
     /// Drops a relationship between two nodes.
     DropPair(Box<PairKey>),
     /// Puts a process.
     PutProcess(Box<ProcessRecord>),
-    /// Drops a process of the lease's assembly that has ended, with its steps, calls and jobs, the requests that it carried
-    /// out, and its events but the last of the store. It is refused while its version or one of its calls is needed.
+    /// Drops an ended process of the lease's assembly, with its steps, calls, jobs and events, and the
+    /// request that it executed. The store's last event always stays. The change is refused while the
+    /// process's version exists or one of its calls is open.
     DropProcess(ProcessId),
-    /// Drops a version of the lease's assembly, with its pins and the packages that nobody pins any more.
+    /// Drops a version of the lease's assembly, with its pins and the packages that are no longer pinned.
     DropVersion(ProcessId),
-    /// Puts a step of a process that is there.
+    /// Puts a step of an existing process.
     PutStep(Box<StepRecord>),
-    /// Puts a call of a step that is there.
+    /// Puts a call of an existing step.
     PutCall(Box<CallRecord>),
-    /// Puts a job of calls that are there.
+    /// Puts a job of existing calls.
     PutJob(Box<JobRecord>),
-    /// Seals a value and puts it, for an assembly that is there.
+    /// Seals a value and puts it, for an existing assembly.
     PutSecret {
         /// Its name.
         secret: SecretRef,
-        /// The assembly that it belongs to, and goes with.
+        /// The assembly that owns the secret; dropping the assembly drops the secret.
         assembly: AssemblyName,
         /// The value.
         value: Sensitive<Vec<u8>>,
     },
-    /// Wipes a secret of the lease's assembly.
+    /// Erases a secret of the lease's assembly.
     DropSecret(SecretRef),
-    /// Puts a package, unless one of its digest is there. It stays while an assembly pins it, so the assembly that
-    /// does comes after it in the same batch.
+    /// Puts a package, unless one with the same digest exists. A package stays while an assembly pins it, so
+    /// the assembly that pins it must follow in the same batch.
     PutPackage(Box<PackageRecord>),
-    /// Ends a request of the lease's assembly, which must be open: puts what has become of it, and forgets what exactly
-    /// it asked.
+    /// Ends an open request of the lease's assembly: puts its final record, and drops its sealed content.
     EndRequest(Box<RequestRecord>),
     /// Adds an event to the feed.
     Event(Box<EventDraft>),
@@ -69,9 +71,9 @@ pub enum Change {
 
 /// Changes that are applied together or not at all, in their order.
 ///
-/// What belongs to something comes after it: elements after their assembly, calls after their step. All changes are
-/// those of one assembly, the one whose lease they are committed under, or of those whose leases the batch
-/// [has beside](Self::beside) that one.
+/// A change follows the record that it depends on: elements follow their assembly, calls follow their step.
+/// All changes belong to the assembly whose lease the batch is committed under, or to an assembly whose lease
+/// was added with [`beside`](Self::beside).
 ///
 /// ```
 /// use windlass_model::record::{Event, EventDraft, Intent};
@@ -92,23 +94,24 @@ pub enum Change {
 #[must_use = "a batch does nothing until it is committed"]
 pub struct Batch {
     changes: Vec<Change>,
-    /// The leases of the other assemblies that it changes.
+    /// The leases of the other assemblies that the batch changes.
     beside: Vec<Lease>,
 }
 
 impl Batch {
-    /// Makes an empty batch. Committing it waits until all before it is durable.
+    /// Creates an empty batch. Committing it waits until all earlier batches are durable.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a change at the end.
+    /// Appends a change.
     pub fn push(&mut self, change: Change) {
         self.changes.push(change);
     }
 
-    /// Adds the leases of other assemblies of which there are elements, instances or secrets in the batch; it is
-    /// refused when one of them is lost, and closes all of them when it fails.
+    /// Adds those leases of other assemblies whose elements, instances or secrets the batch changes. The
+    /// store refuses the batch if one of these leases is lost. If the batch fails, later batches under any of
+    /// them are refused too.
     pub fn beside<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
         for lease in leases {
             if self.changes.iter().any(|change| change.assembly().as_ref() == Some(&lease.scope)) {
@@ -118,17 +121,17 @@ impl Batch {
         self
     }
 
-    /// Returns the leases under which it is committed: the given one, and those beside it.
+    /// Returns all leases of the batch: the given one, then those added with `beside`.
     pub(crate) fn leases<'l>(&'l self, lease: &'l Lease) -> impl Iterator<Item = &'l Lease> {
         std::iter::once(lease).chain(&self.beside)
     }
 
-    /// Returns the changes in their order.
+    /// Returns the changes in order.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// Tells whether there is nothing to change.
+    /// Tells whether the batch has no changes.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
@@ -143,12 +146,12 @@ impl Batch {
         self.with(Change::PutAssembly(Box::new(record)))
     }
 
-    /// Forgets an assembly: [`Change::DropAssembly`].
+    /// Drops an assembly: [`Change::DropAssembly`].
     pub fn drop_assembly(self, name: AssemblyName) -> Self {
         self.with(Change::DropAssembly(name))
     }
 
-    /// Keeps an assembly as a process was asked to make it: [`Change::PutVersion`].
+    /// Stores a version of an assembly: [`Change::PutVersion`].
     pub fn put_version(self, record: VersionRecord) -> Self {
         self.with(Change::PutVersion(Box::new(record)))
     }
@@ -213,7 +216,7 @@ impl Batch {
         self.with(Change::PutSecret { secret, assembly, value })
     }
 
-    /// Wipes a secret: [`Change::DropSecret`].
+    /// Erases a secret: [`Change::DropSecret`].
     pub fn drop_secret(self, secret: SecretRef) -> Self {
         self.with(Change::DropSecret(secret))
     }
@@ -233,7 +236,8 @@ impl Batch {
         self.with(Change::Event(Box::new(draft)))
     }
 
-    /// Returns why the batch may not be committed under the lease on `scope`, as far as it shows that by itself.
+    /// Returns the reason why the batch may not be committed under the lease on `scope`. Checks only what the
+    /// changes themselves show.
     pub(crate) fn foreign_to(&self, scope: &AssemblyName) -> Option<String> {
         let strange = |change: &&Change| {
             let beside =
@@ -247,7 +251,8 @@ impl Batch {
     }
 }
 
-/// What of the past a batch forgets. A store does that at once: it costs a walk through a history, not one a change.
+/// Processes and versions that a batch drops. A store drops them together, because that costs one pass
+/// through the history instead of one per change.
 #[derive(Debug, Default)]
 pub(crate) struct Forgotten {
     pub(crate) processes: Vec<ProcessId>,
@@ -290,7 +295,8 @@ impl IntoIterator for Batch {
 }
 
 impl Change {
-    /// Returns the assembly that the change itself names; steps, calls and jobs name it through their process.
+    /// Returns the assembly that the change itself names. Steps, calls and jobs name it through their
+    /// process.
     fn assembly(&self) -> Option<AssemblyName> {
         match self {
             Self::PutAssembly(record) => Some(record.name.clone()),
@@ -315,13 +321,14 @@ impl Change {
         }
     }
 
-    /// Tells whether it changes what an assembly has of parts: that can be done under a lease beside another.
+    /// Tells whether the change concerns an element, an instance or a secret. Such a change is also allowed
+    /// under a lease added with `beside`.
     fn is_of_parts(&self) -> bool {
         matches!(self, Self::PutElement(_) | Self::PutInstance(_) | Self::PutSecret { .. })
     }
 
-    /// Returns the reason for refusing a change whose assembly, process, step, call or package is not there, or is another
-    /// assembly's: one reason for both, so that no store has to find out which of many is which.
+    /// Returns the refusal reason for a change whose assembly, process, step, call or package is missing or
+    /// belongs to another assembly. Both cases share one reason, so that no store has to distinguish them.
     pub(crate) fn orphan(&self) -> String {
         match self {
             Self::EndRequest(record) => format!("`{}` is of {}, which is not open", self.word(), record.id),
@@ -332,12 +339,12 @@ impl Change {
         }
     }
 
-    /// Returns the reason for refusing a process or a secret whose id is in use by another assembly.
+    /// Returns the refusal reason for a process or secret whose id another assembly uses.
     pub(crate) fn taken(&self) -> String {
         format!("`{}` has the id of another assembly's", self.word())
     }
 
-    /// Returns the change's own word, for messages about a batch.
+    /// Returns the name of the change for messages.
     fn word(&self) -> &'static str {
         match self {
             Self::PutAssembly(_) => "put assembly",

@@ -1,22 +1,23 @@
-//! What is different between two JSON documents, as a document of the size of the difference.
+//! Differences between two JSON documents, stored in a document of proportional size.
 //!
-//! Versions of an assembly are hundreds of kilobytes of which one scaling changes a few hundred bytes. A crate for JSON
-//! patches (RFC 6902) tells arrays apart by place: a node that is put in the middle of a list of elements makes it write all
-//! that follow once more, which is what happens at every scaling. Here items are known by their `name`.
+//! A version of an assembly takes hundreds of kilobytes, of which a scaling changes a few hundred bytes. JSON
+//! patch crates (RFC 6902) compare arrays by index: one node inserted into a list of elements makes the patch
+//! repeat all following elements. Every scaling inserts nodes that way, so this module matches array items by
+//! their `name`.
 //!
-//! A delta is `null` where nothing has changed, else one of
+//! A delta is `null` if nothing changed, otherwise one of
 //!
 //! | | |
 //! |---|---|
-//! | `["=", new]` | it is another value |
-//! | `["{", {key: delta}, [key]]` | an object: what has changed or come in it, and the keys that are gone |
-//! | `["[", [item]]` | an array, of `[from, count]` old items in a row, `[from, delta]`, and `["+", new]` |
+//! | `["=", new]` | a replacement by another value |
+//! | `["{", {key: delta}, [key]]` | an object: changed or added members, then the removed keys |
+//! | `["[", [item]]` | an array of items: `[from, count]` for consecutive old items, `[from, delta]`, or `["+", new]` |
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-/// Returns what makes `new` of `old`.
+/// Returns the delta that turns `old` into `new`.
 pub(crate) fn delta(old: &Value, new: &Value) -> Value {
     match (old, new) {
         _ if old == new => Value::Null,
@@ -51,15 +52,15 @@ fn of_arrays(old: &[Value], new: &[Value]) -> Value {
     }
     let mut items: Vec<Value> = Vec::new();
     let mut used = vec![false; old.len()];
-    // The old items that are being copied: the first, and how many.
+    // The current run of copied old items: index of the first, and count.
     let mut run: Option<(usize, usize)> = None;
     for (place, item) in new.iter().enumerate() {
         let from = match name_of(item) {
             Some(name) => places.get(name).copied(),
-            // What has no name is most likely where it was.
+            // An item without a name most likely kept its position.
             None => Some(run.map_or(place, |(first, count)| first + count)),
         };
-        // Each is used once, so that it can be moved.
+        // Each old item is used at most once, so that a moved item is found again.
         let from = from.filter(|from| used.get(*from) == Some(&false));
         if let Some(from) = from {
             used[from] = true;
@@ -86,7 +87,7 @@ fn name_of(item: &Value) -> Option<&str> {
     item.get("name")?.as_str()
 }
 
-/// Makes of `value` what a delta says; none when it is no delta of such a value.
+/// Applies a delta to `value`. Returns `None` if the delta does not fit the value.
 pub(crate) fn applied(mut value: Value, delta: Value) -> Option<Value> {
     if delta.is_null() {
         return Some(value);
@@ -170,7 +171,7 @@ mod tests {
             prop_assert_eq!(applied(old, change), Some(new));
         }
 
-        /// What is stored may be damaged; it is told, whatever it is.
+        /// Stored data may be damaged, so any document must be handled without a panic.
         #[test]
         fn anything_else_is_no_delta(old in document(), other in document()) {
             let _ = applied(old, other);

@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! Errors of a store, with the action that resolves each.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use windlass_model::{AssemblyName, Epoch, ProcessId, Timestamp};
 use crate::holder::Holder;
 use crate::key::KeyError;
 
-/// Why a store did not do what it was asked. In every case nothing of the request was applied.
+/// The reason why a store rejected a request. In every case nothing of the request was applied.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -19,9 +19,9 @@ pub enum StoreError {
     Held {
         /// The assembly.
         scope: AssemblyName,
-        /// Who holds it.
+        /// The current holder.
         by: Box<Holder>,
-        /// Since when.
+        /// The time at which the holder took the lease.
         since: Timestamp,
     },
     /// The lease was released, or another holder has taken over.
@@ -40,37 +40,37 @@ pub enum StoreError {
         /// The assembly.
         scope: AssemblyName,
     },
-    /// The batch breaks a rule of the store: a fault of the program, not of the user.
+    /// The batch breaks a rule of the store: a bug in the program, not a mistake of the user.
     #[error("the change of `{scope}` is refused: {reason}; please report this as a bug")]
     Refused {
         /// The assembly.
         scope: AssemblyName,
-        /// Which rule, as a sentence fragment.
+        /// The broken rule, as a sentence fragment.
         reason: String,
     },
-    /// The assembly has no process of this number.
+    /// The assembly has no process with this id.
     #[error("`{scope}` has no process {process}; `windlass ps` lists those that there are")]
     NoProcess {
         /// The assembly.
         scope: AssemblyName,
-        /// The number.
+        /// The process id.
         process: ProcessId,
     },
-    /// There is no store, and none was to be made.
+    /// The store does not exist, and the options forbid creating it.
     #[error("there is no store at `{}`; check the folder: a store is made when something is first brought up", path.display())]
     Missing {
-        /// Where it was looked for.
+        /// The path that was looked up.
         path: PathBuf,
     },
-    /// What should be the address of a database is none.
+    /// The text is not a valid database address.
     #[error("can't use `{address}` as the address of the state: {why}")]
     Address {
         /// The address, without its password.
         address: String,
-        /// Why not, and what to do about it.
+        /// The reason, and how to fix the address.
         why: String,
     },
-    /// The file is something else, or damaged from the start.
+    /// The path is not a windlass store, or the header of the file is damaged.
     #[error("`{}` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`", path.display())]
     NotAStore {
         /// The file.
@@ -96,13 +96,13 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// More was handed over than can wait to be written.
+    /// The write queue is full.
     #[error("the store `{}` is slower than what is to be stored; make its disk or network faster, or do less at once (`--parallelism`), and try again", path.display())]
     Behind {
-        /// The file, or the address.
+        /// The file or the address of the store.
         path: PathBuf,
     },
-    /// There is no room for the change.
+    /// The disk has no space for the change.
     #[error("no room is left for the store `{}`; free some space on its disk and try again", path.display())]
     Full {
         /// The file.
@@ -116,44 +116,44 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// What is stored can't be read.
+    /// Stored data can't be read.
     #[error(
         "the store `{}` is damaged: {detail}; keep a copy of the folder, then restore a backup or repair it with `sqlite3 … .recover`", path.display()
     )]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The damage that was found.
         detail: String,
     },
-    /// The key can't be had, or does not fit.
+    /// The key can't be obtained, or does not belong to this store.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The operating system refuses something.
+    /// An operating system call failed.
     #[error("can't {action} `{}`", path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: Arc<io::Error>,
     },
-    /// The database refuses something that it should not.
+    /// The database reports an error that the program should not provoke.
     #[error("the store `{}` reports: {detail}; please report this as a bug", path.display())]
     Database {
         /// The file.
         path: PathBuf,
-        /// Its own words.
+        /// The database's own message.
         detail: String,
     },
-    /// The store was closed, or its writer has ended.
+    /// The store was closed, or its writer has stopped.
     #[error("the store is closed; open it again")]
     Closed,
 }
 
 impl StoreError {
-    /// Tells whether the store turned down this one request, and is itself well.
+    /// Tells whether the store rejected only this request and works otherwise.
     pub(crate) fn is_refusal(&self) -> bool {
         matches!(
             self,

@@ -1,26 +1,26 @@
-//! What goes wrong inside a store, before it is known which store it is.
+//! Internal errors of a store, before they carry the store's path.
 
 use std::path::Path;
 
 use crate::error::StoreError;
 
-/// What a database says when it refuses.
+/// An error that a database returned.
 pub(crate) trait Refusal {
-    /// Tells whether a record was refused because what it belongs to is not there.
+    /// Tells whether a record was refused because the record that it refers to is missing.
     fn is_orphan(&self) -> bool;
 
-    /// Makes it the error of the store at `place`.
+    /// Converts the error into a store error with the path `place`.
     fn at(&self, place: &Path) -> StoreError;
 }
 
-/// What goes wrong inside.
+/// An internal error.
 #[derive(Debug)]
 pub(crate) enum Fault<E> {
-    /// The database refuses, or is gone.
+    /// The database refused the request, or is unreachable.
     Sql(E),
-    /// What is stored can't be read.
+    /// Stored data can't be read.
     Damaged(String),
-    /// It has its final form.
+    /// An error that is already a store error.
     Store(StoreError),
 }
 
@@ -37,12 +37,12 @@ impl<E> From<StoreError> for Fault<E> {
 }
 
 impl<E: Refusal> Fault<E> {
-    /// Tells whether a record was refused because what it belongs to is not there.
+    /// Tells whether a record was refused because the record that it refers to is missing.
     pub(crate) fn is_orphan(&self) -> bool {
         matches!(self, Self::Sql(error) if error.is_orphan())
     }
 
-    /// Makes it the error of the store at `place`.
+    /// Converts the error into a store error with the path `place`.
     pub(crate) fn at(self, place: &Path) -> StoreError {
         match self {
             Self::Store(error) => error,

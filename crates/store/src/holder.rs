@@ -1,31 +1,32 @@
-//! Who holds a lease, and whether that process still lives.
+//! Holders of leases, and the check whether a holder's process is alive.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A process that holds a lease, or wants one.
+/// A process that holds a lease, or requests one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Holder {
-    /// The host's name, for people.
+    /// The host name, for display.
     pub host: String,
-    /// Where its pid means something: one boot of one machine, one pid namespace. Pids of different realms, as of two
-    /// containers of one host name, can't be compared.
+    /// The scope in which the pid is unique: one boot of one machine and one pid namespace. Pids of different
+    /// realms can't be compared, for example those of two containers with one host name.
     pub realm: String,
     /// The process id.
     pub pid: u32,
-    /// When the process started, in the realm's own units, so that a reused pid is told apart; 0 when the system
-    /// doesn't say.
+    /// The start time of the process, in units of the realm, to detect a reused pid; 0 if the system does not
+    /// report it.
     pub started: u64,
-    /// What it runs, for people: `windlass up h_bta`.
+    /// The command that the process runs, for display: `windlass up h_bta`.
     pub command: String,
-    /// Whether it carries out what others ask of the assemblies that it holds: the long-running mode does.
+    /// Whether the process executes requests that others submit for the assemblies that it holds. The daemon
+    /// does.
     #[serde(default)]
     pub serves: bool,
 }
 
 impl Holder {
-    /// Describes the running process, which runs `command`.
+    /// Describes the current process, which runs `command`.
     pub fn current(command: impl Into<String>) -> Self {
         let pid = std::process::id();
         Self {
@@ -38,7 +39,7 @@ impl Holder {
         }
     }
 
-    /// Says that the holder carries out what others ask of the assemblies that it holds.
+    /// Sets whether the holder executes requests that others submit for the assemblies that it holds.
     #[must_use]
     pub fn serving(self, serves: bool) -> Self {
         Self { serves, ..self }
@@ -51,13 +52,14 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Knows which processes are dead.
+/// A source that knows which processes are dead.
 pub trait Processes: Send + Sync {
-    /// Tells whether the holder has provably ended. What can't be known counts as alive: its lease expires.
+    /// Tells whether the holder has provably ended. A holder of unknown state counts as alive: its lease
+    /// expires instead.
     fn is_dead(&self, holder: &Holder) -> bool;
 }
 
-/// The processes of this machine, as the kernel tells.
+/// The processes of this machine, as the kernel reports them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemProcesses;
 
@@ -69,7 +71,7 @@ impl Processes for SystemProcesses {
     }
 }
 
-/// Asks the kernel through `/proc`.
+/// Queries the kernel through `/proc`.
 #[cfg(target_os = "linux")]
 mod system {
     use std::fs;
@@ -81,7 +83,8 @@ mod system {
         rustix::system::uname().nodename().to_string_lossy().into_owned()
     }
 
-    /// The boot's id and the pid namespace. Empty where `/proc` is not there: nothing is then provable.
+    /// Returns the boot id and the pid namespace. Empty if `/proc` is missing: then no holder is provably
+    /// dead.
     pub(super) fn realm() -> String {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
@@ -99,14 +102,15 @@ mod system {
         }
     }
 
-    /// A process that `/proc` hides (`hidepid`) still answers to a signal that is not sent.
+    /// Tells whether no process has this pid. The existence check by `kill` also finds a process that `/proc`
+    /// hides (`hidepid`).
     fn absent(pid: u32) -> bool {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
         pid.is_none_or(|pid| test_kill_process(pid) == Err(Errno::SRCH))
     }
 
-    /// Reads the state (field 3) and the start in ticks since boot (field 22) of `/proc/<pid>/stat`. The command,
-    /// field 2, may hold blanks and brackets, so fields are counted from its last bracket.
+    /// Reads the state (field 3) and the start in clock ticks since boot (field 22) from `/proc/<pid>/stat`.
+    /// The command in field 2 may contain blanks and brackets, so fields are counted from its last bracket.
     fn stat(pid: u32) -> Option<(char, u64)> {
         let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (_, rest) = line.rsplit_once(") ")?;
@@ -116,7 +120,8 @@ mod system {
     }
 }
 
-/// Asks by a signal that is not sent; a reused pid is not told apart, so such a lease has to expire.
+/// Checks for the process by `kill` without a signal. A reused pid is not detected; such a lease has to
+/// expire.
 #[cfg(not(target_os = "linux"))]
 mod system {
     use rustix::io::Errno;

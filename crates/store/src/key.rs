@@ -1,7 +1,8 @@
 //! The key that seals a store's secrets, and the file that holds it.
 //!
-//! The file is one line of 64 hexadecimal digits that only its owner may read. It is made together with the store,
-//! and never again: a store whose key is gone says so, instead of going on with another one.
+//! The file holds one line of 64 hexadecimal digits and is readable by its owner only. It is created together
+//! with the store and never again: opening a store without its key fails instead of continuing with a new
+//! key.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -14,35 +15,35 @@ use windlass_model::id::{Entropy, StoreId};
 use windlass_secret::{SealError, SealingKey, SealingKeyError, SecretRef, Sensitive};
 use windlass_source::files;
 
-/// Where the key comes from.
+/// The source of the key.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum KeySource {
-    /// A file, made with the store if it is not there.
+    /// A file, created with the store if it is missing.
     File(PathBuf),
-    /// A text, as an environment variable has it; never made.
+    /// A text, for example from an environment variable; never created.
     Text {
         /// The content of a key file.
         text: Sensitive<String>,
-        /// Where the text is from, as a noun for messages: `` `DEMO_KEY` ``.
+        /// The origin of the text, as a noun for messages: `` `DEMO_KEY` ``.
         origin: String,
     },
 }
 
-/// Why a key can't be had, or does not fit.
+/// The reason why a key can't be obtained or does not fit.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// The store is there, and its key file is not.
+    /// The store exists, but its key file does not.
     #[error(
         "the key `{}` of the store is missing; put it back from a backup, or from a machine that shares the store: without it the store's secrets can't be opened",
         path.display()
     )]
     Missing {
-        /// Where it was looked for.
+        /// The path that was looked up.
         path: PathBuf,
     },
-    /// Others may read or write the key file.
+    /// Other users may read or write the key file.
     #[error("the key `{}` is open to others (mode {mode:04o}); close it by `chmod 600 {}`", path.display(), path.display())]
     TooOpen {
         /// The file.
@@ -50,26 +51,26 @@ pub enum KeyError {
         /// Its permission bits.
         mode: u32,
     },
-    /// The content is no key.
+    /// The content is not a key.
     #[error("{origin} holds no key: {reason}")]
     Malformed {
-        /// Where it came from, as a noun.
+        /// The origin of the key, as a noun.
         origin: String,
-        /// What is wrong with it, without its content.
+        /// The defect, without the content.
         reason: SealingKeyError,
     },
-    /// The key is not the one that the store was made with.
+    /// The key is not the one that the store was created with.
     #[error(
         "{key} is not the key that the store `{}` was made with; put that one there: all who share a store have the same",
         path.display()
     )]
     Wrong {
-        /// Where the key came from, as a noun.
+        /// The origin of the key, as a noun.
         key: String,
         /// The store.
         path: PathBuf,
     },
-    /// A secret does not open with the key that fits the store.
+    /// A secret can't be opened with the store's key.
     #[error(
         "the secret `{}` was damaged, or put there with another key; set it again, or restore the store from a backup",
         secret.id()
@@ -77,27 +78,27 @@ pub enum KeyError {
     Unopened {
         /// The secret.
         secret: SecretRef,
-        /// Why not.
+        /// The cause.
         source: SealError,
     },
-    /// The key file can't be read or made.
+    /// The key file can't be read or created.
     #[error("can't {action} the key `{}`", path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: Arc<io::Error>,
     },
 }
 
 impl KeySource {
-    /// Reads the key; makes the file first where it is not there and `create` says so.
+    /// Reads the key. Creates the key file first if it is missing and `create` is set.
     ///
     /// # Errors
-    /// [`KeyError::TooOpen`] for a file that others may read, [`KeyError::Missing`] for one that is not there and not
-    /// to be made, [`KeyError::Malformed`] for what is no key.
+    /// [`KeyError::TooOpen`] for a file that others may read, [`KeyError::Missing`] for a missing file that
+    /// may not be created, [`KeyError::Malformed`] for content that is not a key.
     pub fn obtain(&self, create: bool, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
         match self {
             Self::Text { text, origin } => parse(text.expose(), origin),
@@ -115,7 +116,7 @@ impl KeySource {
     }
 }
 
-/// Where the key comes from, as a noun for messages.
+/// Writes the origin of the key, as a noun for messages.
 impl std::fmt::Display for KeySource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -144,11 +145,11 @@ fn read(path: &Path) -> Result<Option<SealingKey>, KeyError> {
     parse(text.expose(), &format!("the file `{}`", path.display())).map(Some)
 }
 
-/// The most bytes of a key's file: more than any key has.
+/// Maximum size of a key file in bytes: more than any key has.
 const MOST: usize = 4096;
 
-/// Makes the file under another name first, so that whoever finds it finds all of it. The first of two who make it at
-/// the same time wins.
+/// Creates the key file. The content is written to a draft and linked to `path` afterwards, so that no reader
+/// sees a partial file. If two processes create it at the same time, the first one wins.
 fn make(path: &Path, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
     let key = SealingKey::generate(|bytes| {
         entropy.fill(bytes);
@@ -165,15 +166,15 @@ fn make(path: &Path, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
     }
 }
 
-/// How drafts of keys end.
+/// File name suffix of key drafts.
 const DRAFT: &str = ".new";
 
-/// Writes a draft, and returns it locked: it is in use for as long as it is open.
+/// Writes a draft, and returns it locked. The lock marks the draft as in use while it is open.
 fn write(path: &Path, line: &str) -> io::Result<File> {
     loop {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         file.lock()?;
-        // One that was swept before it was locked is made again.
+        // Another process swept the draft before the lock was taken: create it again.
         if file.metadata()?.nlink() == 0 {
             continue;
         }
@@ -183,7 +184,7 @@ fn write(path: &Path, line: &str) -> io::Result<File> {
     }
 }
 
-/// Removes the drafts of this key that kills have left. What can't be removed stays.
+/// Removes drafts of this key that killed processes left behind. Files that can't be removed stay.
 fn sweep(path: &Path) {
     let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { return };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -1,8 +1,9 @@
 //! The right to write to one assembly, held by one process at a time.
 //!
-//! A holder renews its lease every [`LeaseTerms::renew_every`]. Whoever wants it meanwhile is told who has it; whoever
-//! wants it after [`LeaseTerms::expire_after`] without renewal, or when the holder is provably dead, gets it with a
-//! higher [`Epoch`]. Batches carry the epoch, so a holder that was only asleep is refused when it goes on.
+//! A holder renews its lease every [`LeaseTerms::renew_every`]. A second process that requests the lease
+//! meanwhile gets an error that names the holder. The lease passes to another process after
+//! [`LeaseTerms::expire_after`] without renewal, or as soon as the holder is provably dead. The new lease has
+//! a higher [`Epoch`]. Batches carry the epoch, so a holder that was suspended is refused when it resumes.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -13,18 +14,18 @@ use crate::error::StoreError;
 use crate::holder::{Holder, Processes};
 use crate::uptime::Moment;
 
-/// How often a lease is renewed unless other terms are given.
+/// Default interval between renewals.
 pub const RENEW_EVERY: Duration = Duration::from_secs(5);
 
-/// How long a lease lasts without renewal unless other terms are given: six missed renewals.
+/// Default time without renewal after which a lease expires: six missed renewals.
 pub const EXPIRE_AFTER: Duration = Duration::from_secs(30);
 
-/// How often leases are to be renewed, and when they expire.
+/// The renewal interval and the expiry of leases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseTerms {
-    /// The time between two renewals, which are the holder's to make.
+    /// Interval at which the holder renews the lease.
     pub renew_every: Duration,
-    /// The time without renewal after which anyone may take over.
+    /// Time without renewal after which another process may take over.
     pub expire_after: Duration,
 }
 
@@ -36,8 +37,8 @@ impl Default for LeaseTerms {
 
 /// The right to write to one assembly.
 ///
-/// It is a value, not a guard: dropping it changes nothing. It ends by [`release`](crate::Store::release), by
-/// expiry, or with its process.
+/// A lease is a value, not a guard: dropping it changes nothing. It ends by
+/// [`release`](crate::Store::release), by expiry, or with its process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "the assembly stays locked until the lease is released or expires"]
 pub struct Lease {
@@ -45,9 +46,9 @@ pub struct Lease {
     pub scope: AssemblyName,
     /// The epoch, higher than that of every earlier lease on the assembly.
     pub epoch: Epoch,
-    /// Who holds it.
+    /// The holder.
     pub holder: Holder,
-    /// When it was taken.
+    /// The time at which it was taken.
     pub since: Timestamp,
 }
 
@@ -58,14 +59,14 @@ impl Lease {
     }
 }
 
-/// What is on record about the lease of one assembly: the last epoch, and the hold if there is one.
+/// The stored state of an assembly's lease: the last epoch, and the current hold if there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) epoch: Epoch,
     pub(crate) hold: Option<Hold>,
 }
 
-/// A lease that was not given back.
+/// A lease that was not released.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hold {
     pub(crate) holder: Holder,
@@ -73,16 +74,16 @@ pub(crate) struct Hold {
     pub(crate) renewed: Moment,
 }
 
-/// What decides about leases beside what is on record.
+/// The inputs of lease decisions beside the stored state.
 pub(crate) struct LeasePolicy<'a> {
-    /// The time by the store's own clock, never by that of one of several machines.
+    /// The time by the store's own clock, never that of one of several machines.
     pub(crate) now: Moment,
     pub(crate) terms: LeaseTerms,
     pub(crate) processes: &'a dyn Processes,
 }
 
 impl LeasePolicy<'_> {
-    /// Grants the lease on `scope` to `holder`, or says who has it.
+    /// Grants the lease on `scope` to `holder`, or returns an error that names the current holder.
     pub(crate) fn grant(
         &self,
         scope: &AssemblyName,
@@ -104,7 +105,7 @@ impl LeasePolicy<'_> {
         }
     }
 
-    /// Returns who holds a lease that can't be taken over.
+    /// Returns the holder of a lease that can't be taken over.
     pub(crate) fn holder(&self, standing: Option<Standing>) -> Option<Holder> {
         standing?.hold.filter(|hold| !self.is_over(hold)).map(|hold| hold.holder)
     }
@@ -120,7 +121,7 @@ fn next(epoch: Option<Epoch>) -> Epoch {
 }
 
 impl Standing {
-    /// Tells whether `lease` is the one on record, and not given back.
+    /// Tells whether `lease` is the stored one and not released.
     pub(crate) fn is_held_by(&self, lease: &Lease) -> bool {
         self.epoch == lease.epoch && self.hold.is_some()
     }

@@ -1,10 +1,10 @@
-//! What windlass must not forget: records, leases, events, secrets and pinned packages, durable.
+//! Durable state of windlass: records, leases, events, secrets and pinned packages.
 //!
-//! An orchestrator dies in the middle of things. Whatever it has told anyone before must be there afterwards, whole,
-//! and nothing that a second orchestrator does meanwhile may be undone by the first when it wakes up. This crate is
-//! where that is kept: the trait [`Store`] says what is promised, [`SqliteStore`] keeps it in one file.
+//! An orchestrator can crash at any point. Everything that it reported as done must survive the crash
+//! completely. An orchestrator that lost its lease must not undo the work of its successor. The trait
+//! [`Store`] states these guarantees; [`SqliteStore`] implements them in one file.
 //!
-//! A holder takes the [`Lease`] of an assembly, commits [`Batch`]es of changes under it, and gives it back:
+//! A holder takes the [`Lease`] of an assembly, commits [`Batch`]es of changes under it, and releases it:
 //!
 //! ```
 //! # use std::error::Error;
@@ -51,21 +51,21 @@
 //! # }
 //! ```
 //!
-//! The modules, in the order of the data's way:
+//! The modules, in data-flow order:
 //!
 //! | | |
 //! |---|---|
-//! | [`Holder`], [`Lease`], [`LeaseTerms`] | who may write, for how long, and who is known to be dead |
-//! | [`Batch`], [`Change`], [`Ticket`] | what is written, and when it is durable |
-//! | [`Snapshot`], [`History`] | what is read back: to go on, and to look back |
-//! | [`Watch`] | waiting for events, whichever process they come from |
+//! | [`Holder`], [`Lease`], [`LeaseTerms`] | the right to write, its expiry, and the detection of dead holders |
+//! | [`Batch`], [`Change`], [`Ticket`] | changes to write, and the signal that they are durable |
+//! | [`Snapshot`], [`History`] | records read back, to resume work or to inspect past processes |
+//! | [`Watch`] | waiting for events of this and other processes |
 //! | [`key`] | the key that seals secrets, and its file |
 //! | [`sqlite`] | the store in one file |
 //! | `postgres` | the store that several machines share (feature `postgres`) |
-//! | `testing` | a store in memory, and the suite that every store passes (feature `testing`) |
+//! | `testing` | an in-memory store, and the conformance suite for every store (feature `testing`) |
 //!
-//! Nothing in here reads the environment, asks for the time or draws a random number by itself: clock, entropy and key
-//! are handed in. What goes wrong is a [`StoreError`], which says what to do about it.
+//! The crate never reads the environment, the clock or a random source by itself: the caller passes clock,
+//! entropy and key. Every failure is a [`StoreError`], whose message says what to do about it.
 
 pub mod key;
 #[cfg(feature = "postgres")]

@@ -1,4 +1,5 @@
-//! How a store is opened: what every store is given from outside, and beside it what a kind of store has for its own.
+//! Options for opening a store: dependencies that the caller passes to every store, and options of one kind
+//! of store.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,10 +12,11 @@ use crate::holder::{Processes, SystemProcesses};
 use crate::key::KeySource;
 use crate::lease::LeaseTerms;
 
-/// How often a [`Watch`](crate::Watch) looks for other processes' events unless told otherwise.
+/// Default interval at which a [`Watch`](crate::Watch) polls for events of other processes.
 pub const POLL_EVERY: Duration = Duration::from_millis(100);
 
-/// How a store is opened: what it is given from outside, and its limits. `Own` is what one kind of store has beside that.
+/// Options for opening a store: injected dependencies and limits. `Own` holds the options of one kind of
+/// store.
 #[derive(Clone)]
 pub struct Options<Own> {
     pub(crate) key: KeySource,
@@ -28,7 +30,7 @@ pub struct Options<Own> {
 }
 
 impl<Own: Default> Options<Own> {
-    /// Opens a store that is there, on the usual terms.
+    /// Creates options for opening an existing store, with the defaults for everything else.
     pub fn new(key: KeySource, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self {
             key,
@@ -44,35 +46,35 @@ impl<Own: Default> Options<Own> {
 }
 
 impl<Own> Options<Own> {
-    /// Sets whether a store that is not there is made, with what it is in and its key.
+    /// Sets whether a missing store is created, together with its folder or schema and its key.
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// Sets where the key comes from.
+    /// Sets the source of the key.
     #[must_use]
     pub fn key(mut self, key: KeySource) -> Self {
         self.key = key;
         self
     }
 
-    /// Sets the terms of leases. All who share a store should agree on them.
+    /// Sets the lease terms. All processes that share a store should use the same terms.
     #[must_use]
     pub fn terms(mut self, terms: LeaseTerms) -> Self {
         self.terms = terms;
         self
     }
 
-    /// Sets who knows which holders are dead.
+    /// Sets the source that knows which holders are dead.
     #[must_use]
     pub fn processes(mut self, processes: Arc<dyn Processes>) -> Self {
         self.processes = processes;
         self
     }
 
-    /// Sets how often a watch looks for other processes' events.
+    /// Sets how often a watch polls for events of other processes.
     #[must_use]
     pub fn poll_every(mut self, every: Duration) -> Self {
         self.poll_every = every;

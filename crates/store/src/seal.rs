@@ -1,4 +1,4 @@
-//! Secrets as they lie in a store.
+//! Encryption of secrets at rest.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl Seal {
         Self { key, entropy }
     }
 
-    /// Seals a value under its name, each time to other bytes.
+    /// Seals a value under its name. Each call uses a new nonce, so the bytes differ each time.
     pub(crate) fn seal(&self, secret: &SecretRef, value: &Sensitive<Vec<u8>>) -> Vec<u8> {
         let Ok(nonce) = Nonce::generate(|bytes| {
             self.entropy.fill(bytes);
@@ -28,18 +28,18 @@ impl Seal {
         self.key.seal(secret, value.expose(), nonce).as_bytes().to_vec()
     }
 
-    /// Opens what was sealed under the same name.
+    /// Opens a value that was sealed under the same name.
     pub(crate) fn open(&self, secret: &SecretRef, sealed: &[u8]) -> Result<Sensitive<Vec<u8>>, StoreError> {
         let opened = Sealed::from_bytes(sealed.to_vec()).and_then(|sealed| self.key.open(secret, &sealed));
         opened.map_err(|source| KeyError::Unopened { secret: secret.clone(), source }.into())
     }
 
-    /// Seals something known, to tell later whether the key is the right one.
+    /// Seals a known value, so that a later open can verify the key.
     pub(crate) fn check_value(&self) -> Vec<u8> {
         self.seal(&check_name(), &Sensitive::new(Vec::new()))
     }
 
-    /// Tells whether the key is the one that `check` was sealed with.
+    /// Tells whether `check` was sealed with this key.
     pub(crate) fn fits(&self, check: &[u8]) -> bool {
         self.open(&check_name(), check).is_ok()
     }

@@ -1,4 +1,4 @@
-//! What is read back.
+//! Records that a store reads back.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use windlass_model::record::{
 use windlass_model::{CallId, ElementName};
 use windlass_secret::{SecretRef, Sensitive};
 
-/// An assembly as the engine finds it: all that it needs to go on.
+/// An assembly with all records that the engine needs to resume work on it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The assembly.
     pub assembly: AssemblyRecord,
-    /// How far its elements have come.
+    /// The states of its elements.
     pub elements: BTreeMap<ElementName, ElementRecord>,
-    /// What the drivers report of them.
+    /// The instances of its elements, as reported by the drivers.
     pub instances: BTreeMap<ElementName, InstanceRecord>,
-    /// Its relationships, node by node.
+    /// Its relationships, one entry per pair of nodes.
     pub pairs: BTreeMap<PairKey, PairRecord>,
     /// The processes that have not ended, oldest first.
     pub processes: Vec<ProcessRecord>,
-    /// The calls that still have to be settled, in the order in which they were first recorded.
+    /// The open calls, in the order in which they were first recorded.
     pub calls: Vec<CallRecord>,
     /// The jobs of these calls, each once, in the order in which they were first recorded.
     pub jobs: Vec<JobRecord>,
@@ -31,20 +31,20 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the jobs of each open call; a job that serves many calls is found under each.
+    /// Returns the jobs of each open call. A job that serves several calls appears under each.
     pub fn jobs_by_call(&self) -> BTreeMap<&CallId, Vec<&JobRecord>> {
         by_call(&self.jobs)
     }
 }
 
-/// What was done for an assembly, and for earlier ones of its name.
+/// The past processes of an assembly, and of earlier assemblies with the same name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct History {
     /// The processes, oldest first.
     pub processes: Vec<ProcessHistory>,
 }
 
-/// What was done in one process.
+/// One process with its steps, calls and jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessHistory {
     /// The process.
@@ -58,7 +58,7 @@ pub struct ProcessHistory {
 }
 
 impl ProcessHistory {
-    /// Returns the jobs of each call; a job that serves many calls is found under each.
+    /// Returns the jobs of each call. A job that serves several calls appears under each.
     pub fn jobs_by_call(&self) -> BTreeMap<&CallId, Vec<&JobRecord>> {
         by_call(&self.jobs)
     }

@@ -1,4 +1,4 @@
-//! The contract that every store keeps.
+//! The contract that every store fulfils.
 
 use async_trait::async_trait;
 use windlass_model::assembly::PackageDigest;
@@ -16,105 +16,109 @@ use crate::snapshot::{History, ProcessHistory, Snapshot};
 use crate::ticket::Ticket;
 use crate::watch::Watch;
 
-/// Keeps what windlass must not forget.
+/// A durable store for the state of windlass.
 ///
-/// Reading needs nothing; writing needs the [`Lease`] of the assembly that is written. What a store promises:
+/// Reading needs no lease; writing needs the [`Lease`] of the written assembly. A store guarantees:
 ///
-/// * **Durable**: a [`Ticket`] that resolves with `Ok` stands for bytes that survive `kill -9` and a power cut.
-/// * **Whole**: a [`Batch`] is applied whole or not at all, alone: a refused one takes no other with it.
-/// * **In order**: batches are applied in the order of the calls of [`commit`](Store::commit), and once one of a
-///   lease fails, all later ones of that lease are refused. So what a holder finds after a failure, its own or the
-///   machine's, is what it committed up to some batch, without gaps.
-/// * **Fenced**: a holder that lost its lease changes nothing any more, however late it wakes up.
-/// * **Numbered**: events are numbered 1, 2, 3 … over all assemblies and processes, in the order in which they
-///   became durable.
+/// * **Durable**: once a [`Ticket`] resolves with `Ok`, its batch survives `kill -9` and a power cut.
+/// * **Atomic**: a [`Batch`] is applied completely or not at all. A refused batch does not affect other
+///   batches.
+/// * **In order**: batches are applied in the order of the calls of [`commit`](Store::commit). Once a batch
+///   of a lease fails, all later ones of that lease are refused. So after any failure a holder finds its
+///   batches up to some point, without gaps.
+/// * **Fenced**: a holder that lost its lease can't change anything any more, however late it resumes.
+/// * **Numbered**: events are numbered 1, 2, 3 … over all assemblies and processes, in the order in which
+///   they became durable.
 ///
-/// The suite in `testing::conformance` (feature `testing`) holds every implementation to this.
+/// The suite in `testing::conformance` (feature `testing`) verifies every implementation.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Returns the store's id, made when the store was.
+    /// Returns the store's id, which was created with the store.
     fn id(&self) -> &StoreId;
 
-    /// Returns how often leases are to be renewed, and when they expire.
+    /// Returns the renewal interval and the expiry of leases.
     fn lease_terms(&self) -> LeaseTerms;
 
     /// Takes the lease on an assembly, which need not exist yet.
     ///
-    /// A lease that another holder left behind is taken over when that holder is provably dead or has not renewed it
-    /// in time. Every new lease has a higher epoch than all before it.
+    /// The store grants the lease of another holder if that holder is provably dead or did not renew in time.
+    /// Every new lease has a higher epoch than all earlier ones.
     ///
     /// # Errors
-    /// [`StoreError::Held`] names who holds it, which may be the caller itself.
+    /// [`StoreError::Held`] names the current holder, which may be the caller itself.
     async fn lease(&self, scope: &AssemblyName, holder: &Holder) -> Result<Lease, StoreError>;
 
-    /// Says that the holder is still there; to be called every [`LeaseTerms::renew_every`].
+    /// Renews a lease. The holder calls this every [`LeaseTerms::renew_every`].
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] when another holder has taken over.
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// Gives the lease back, after all batches that were committed under it.
+    /// Releases the lease, after all batches that were committed under it.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] when another holder has taken over; nothing is left to give back then.
+    /// [`StoreError::LeaseLost`] if another holder has taken over; then nothing is left to release.
     async fn release(&self, lease: Lease) -> Result<(), StoreError>;
 
-    /// Says who holds the lease on an assembly: none when it is free or could be taken over.
+    /// Returns the holder of the lease on an assembly. Returns `None` if the lease is free or could be taken
+    /// over.
     async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError>;
 
-    /// Asks whoever runs a process to stop. It needs no lease, and changes nothing of a process that has ended.
+    /// Requests that a process stops. Needs no lease, and has no effect on a process that has ended.
     ///
     /// # Errors
-    /// [`StoreError::NoProcess`].
+    /// [`StoreError::NoProcess`] if the assembly has no such process.
     async fn ask_to_stop(&self, scope: &AssemblyName, process: ProcessId) -> Result<(), StoreError>;
 
-    /// Tells whether a process was asked to stop.
+    /// Tells whether a stop of the process was requested.
     async fn is_asked_to_stop(&self, process: ProcessId) -> Result<bool, StoreError>;
 
-    /// Leaves an intent for whoever takes the lease of its assembly; it needs none itself. `asked`, what exactly is to be
-    /// done, is sealed, and forgotten when the request ends: by [`Change::EndRequest`](crate::Change::EndRequest) or
-    /// because it is withdrawn.
+    /// Submits an intent, to be executed by the next holder of the assembly's lease. Needs no lease itself.
+    /// The content of the request, `asked`, is sealed. It is dropped when the request ends, by
+    /// [`Change::EndRequest`](crate::Change::EndRequest) or by withdrawal.
     async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError>;
 
-    /// Takes a request back unless it has ended, and returns it as it is then; none when there is none. It needs no
-    /// lease.
+    /// Withdraws a request unless it has ended, and returns its record afterwards. Returns `None` if there is
+    /// no such request. Needs no lease.
     async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError>;
 
-    /// Reads a request, also one that has ended.
+    /// Reads a request, including one that has ended.
     async fn request(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError>;
 
     /// Reads the open requests of all assemblies, oldest first.
     async fn requests(&self) -> Result<Vec<RequestRecord>, StoreError>;
 
-    /// Opens what exactly a request asks; none when it has ended.
+    /// Opens the content of a request. Returns `None` if the request has ended.
     ///
     /// # Errors
-    /// [`StoreError::Key`] when it can't be opened.
+    /// [`StoreError::Key`] if the content can't be opened.
     async fn asked(&self, request: RequestId) -> Result<Option<Sensitive<Vec<u8>>>, StoreError>;
 
-    /// Hands over a batch, and returns at once with a ticket that resolves when the batch is durable.
+    /// Queues a batch, and returns at once with a ticket that resolves when the batch is durable.
     ///
-    /// The batch is applied whether or not the ticket is awaited. It never waits; see [`room`](Self::room).
+    /// The batch is applied whether or not the ticket is awaited. This function never waits; see
+    /// [`room`](Self::room).
     ///
     /// # Errors
-    /// The ticket resolves with [`StoreError::LeaseLost`] for a stale epoch, [`StoreError::Refused`] for a batch
-    /// that breaks a rule, [`StoreError::AfterFailure`] when an earlier batch of this lease was not applied.
+    /// The ticket resolves with [`StoreError::LeaseLost`] for a stale epoch, and with [`StoreError::Refused`]
+    /// for a batch that breaks a rule. It resolves with [`StoreError::AfterFailure`] if an earlier batch of
+    /// this lease was not applied.
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket;
 
-    /// Waits until the store has written so much of what was committed that more can be handed over. Whoever commits again
-    /// and again without waiting for tickets waits for this: a store refuses what it has no place for, with
+    /// Waits until the write queue has room for more batches. A caller that commits repeatedly without
+    /// awaiting tickets awaits this instead: a store refuses batches beyond its capacity with
     /// [`StoreError::Behind`].
     async fn room(&self) {}
 
-    /// Returns a process id that no one else gets, also after a crash. Ids grow; some may never be used, and requests take
-    /// theirs from the same counter.
+    /// Reserves a process id that is never given out again, not even after a crash. Ids grow, and some may
+    /// stay unused. Request ids come from the same counter.
     async fn reserve_process(&self) -> Result<ProcessId, StoreError>;
 
-    /// Reads all that the engine needs to go on with an assembly, at one point in time; none when there is no such
-    /// assembly.
+    /// Reads all that the engine needs to resume work on an assembly, at one point in time. Returns `None` if
+    /// the assembly does not exist.
     ///
     /// # Errors
-    /// Beside what reading may meet, [`StoreError::Key`] when a secret can't be opened.
+    /// [`StoreError::Key`] if a secret can't be opened, and every error of reading.
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
 
     /// Reads all assemblies, sorted by name.
@@ -123,30 +127,30 @@ pub trait Store: Send + Sync {
     /// Reads the names of all assemblies, sorted.
     async fn assembly_names(&self) -> Result<Vec<AssemblyName>, StoreError>;
 
-    /// Reads an assembly without its parts.
+    /// Reads the record of an assembly, without its elements and other parts.
     async fn assembly(&self, scope: &AssemblyName) -> Result<Option<AssemblyRecord>, StoreError>;
 
-    /// Reads the names of the assemblies of which events tell that have come after a place, sorted. What is committed with
-    /// no event does not count.
+    /// Reads the sorted names of the assemblies that have events after `after`. Batches without events do not
+    /// count.
     async fn changed(&self, after: Seq) -> Result<Vec<AssemblyName>, StoreError>;
 
-    /// Reads the names of the assemblies of which processes are on record, sorted: also of those that are gone.
+    /// Reads the sorted names of the assemblies that have recorded processes, including deleted assemblies.
     async fn remembered(&self) -> Result<Vec<AssemblyName>, StoreError>;
 
     /// Reads the names of the assemblies that reference this one, sorted.
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
 
-    /// Reads all processes of all assemblies, also of those that are gone: oldest first.
+    /// Reads all processes of all assemblies, oldest first, including those of deleted assemblies.
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError>;
 
-    /// Reads the processes of all assemblies that have not ended: oldest first.
+    /// Reads the processes of all assemblies that have not ended, oldest first.
     async fn open_processes(&self) -> Result<Vec<ProcessRecord>, StoreError>;
 
-    /// Reads a process, whosever it is.
+    /// Reads a process of any assembly.
     async fn process(&self, process: ProcessId) -> Result<Option<ProcessRecord>, StoreError>;
 
-    /// Reads up to `limit` processes of an assembly that are older than one, also after it is gone: newest first. With none
-    /// it begins with the newest.
+    /// Reads up to `limit` processes of an assembly that are older than `before`, newest first. With `None`
+    /// it starts at the newest. Also works after the assembly was deleted.
     async fn processes_of(
         &self,
         scope: &AssemblyName,
@@ -154,17 +158,18 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> Result<Vec<ProcessRecord>, StoreError>;
 
-    /// Reads what was done in one process.
+    /// Reads a process with its steps, calls and jobs.
     async fn process_history(&self, process: ProcessId) -> Result<Option<ProcessHistory>, StoreError>;
 
-    /// Reads what was done for an assembly, also after it is gone: oldest process first.
+    /// Reads the processes of an assembly with their steps, calls and jobs, oldest process first. Also works
+    /// after the assembly was deleted.
     async fn history(&self, scope: &AssemblyName) -> Result<History, StoreError>;
 
-    /// Reads what an assembly was asked to be, also after it is gone: oldest first.
+    /// Reads the versions of an assembly, oldest first. Also works after the assembly was deleted.
     async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError>;
 
-    /// Reads what an assembly was asked to be from the version on that was the newest when a process began; from the first on
-    /// that is still on record where that version is not. Oldest first.
+    /// Reads the versions of an assembly from the one that was current when a process began, oldest first. If
+    /// that version was dropped, it starts at the first version that is still stored.
     async fn versions_since(
         &self,
         scope: &AssemblyName,
@@ -177,13 +182,14 @@ pub trait Store: Send + Sync {
     /// Opens one secret.
     ///
     /// # Errors
-    /// [`StoreError::Key`] when it can't be opened.
+    /// [`StoreError::Key`] if it can't be opened.
     async fn secret(&self, secret: &SecretRef) -> Result<Option<Sensitive<Vec<u8>>>, StoreError>;
 
-    /// Reads up to `limit` events after a place, in order. [`Seq::START`] is before the first.
+    /// Reads up to `limit` events after a sequence number, in order. [`Seq::START`] is before the first
+    /// event.
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<EventRecord>, StoreError>;
 
-    /// Reads up to `limit` events of one assembly after a place, in order.
+    /// Reads up to `limit` events of one assembly after a sequence number, in order.
     async fn events_of(
         &self,
         scope: &AssemblyName,
@@ -191,9 +197,9 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> Result<Vec<EventRecord>, StoreError>;
 
-    /// Returns the number of the last event so far; [`Seq::START`] when there is none.
+    /// Returns the number of the last event; [`Seq::START`] if there is none.
     async fn last_event(&self) -> Result<Seq, StoreError>;
 
-    /// Watches for events after a place, whoever commits them.
+    /// Watches for events after a sequence number, from any process.
     fn watch(&self, after: Seq) -> Watch;
 }

@@ -1,4 +1,4 @@
-//! What stands for a batch until it is durable.
+//! A future that reports the outcome of a batch.
 
 use std::fmt;
 use std::future::Future;
@@ -17,12 +17,13 @@ use crate::error::StoreError;
 pub struct Ticket(BoxFuture<'static, Result<Seq, StoreError>>);
 
 impl Ticket {
-    /// Makes a ticket of a future that only waits; the work must not depend on its being polled.
+    /// Creates a ticket from a future that only waits. The work itself must not depend on the future being
+    /// polled.
     pub fn new(outcome: impl Future<Output = Result<Seq, StoreError>> + Send + 'static) -> Self {
         Self(Box::pin(outcome))
     }
 
-    /// Makes a ticket that has resolved already.
+    /// Creates a ticket that has already resolved.
     pub fn ready(outcome: Result<Seq, StoreError>) -> Self {
         Self::new(std::future::ready(outcome))
     }

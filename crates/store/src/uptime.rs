@@ -1,27 +1,27 @@
-//! Time that only runs forwards, which all processes of one machine share.
+//! Monotonic time that all processes of one machine share.
 //!
-//! The clock on the wall is set now and then: by NTP, by a person, by a virtual machine that wakes up. A lease that is
-//! measured by it expires early, or never. The kernel's monotonic clock is not set, and stands still while the machine
-//! sleeps, as the holder does.
+//! NTP, an operator or a resumed virtual machine can set the wall clock. A lease that is measured by the wall
+//! clock may then expire early, or never. The kernel's monotonic clock is never set. It stops while the
+//! machine sleeps, as the holder does.
 
 use windlass_model::Timestamp;
 
-/// A point of the time that one boot of one machine counts.
+/// A point in time on the monotonic clock of one boot of one machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tick {
-    /// The boot, and the time namespace. Ticks of different boots can't be compared.
+    /// The boot id and the time namespace. Ticks of different boots can't be compared.
     pub boot: String,
-    /// The milliseconds since some moment of the boot.
+    /// Milliseconds since an arbitrary point of the boot.
     pub millis: i64,
 }
 
-/// Counts the time of a boot.
+/// A source of monotonic time.
 pub trait Uptime: Send + Sync {
-    /// Returns the time now; none where the system does not tell which boot it is.
+    /// Returns the current tick; `None` if the system does not report its boot id.
     fn now(&self) -> Option<Tick>;
 }
 
-/// The time of this machine, as the kernel counts it.
+/// The monotonic clock of this machine's kernel.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemUptime;
 
@@ -41,7 +41,7 @@ mod system {
 
     pub(super) fn tick() -> Option<Tick> {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-        // Kernels before 5.6 have no such namespaces.
+        // Kernels before 5.6 have no time namespaces.
         let namespace = fs::read_link("/proc/self/ns/time").unwrap_or_default();
         let time = clock_gettime(ClockId::Monotonic);
         let millis = time.tv_sec.checked_mul(1000)?.checked_add(time.tv_nsec / 1_000_000)?;
@@ -49,7 +49,7 @@ mod system {
     }
 }
 
-/// Without a name of the boot, ticks of different boots would be taken for those of one.
+/// Without a boot id, ticks of different boots could not be told apart.
 #[cfg(not(target_os = "linux"))]
 mod system {
     use super::Tick;
@@ -59,25 +59,26 @@ mod system {
     }
 }
 
-/// A point of the time that all who share a store agree on.
+/// A point in time that all processes sharing a store agree on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Moment {
-    /// What the clock shows that the store goes by.
+    /// The time on the store's wall clock.
     pub(crate) at: Timestamp,
-    /// The same on a clock that is never set, where the store is one machine's.
+    /// The same on the monotonic clock, if the store belongs to one machine.
     pub(crate) tick: Option<Tick>,
 }
 
 impl Moment {
-    /// Makes a moment of a clock that all share, and that nobody has a better one for.
+    /// Creates a moment of a clock that all processes share, without a monotonic tick.
     pub(crate) fn by_clock(at: Timestamp) -> Self {
         Self { at, tick: None }
     }
 
     /// Returns the milliseconds since an earlier moment.
     ///
-    /// After a reboot only the clocks on the wall tell. One that was ahead then, and was set right since, would show no time
-    /// at all for as long as it was ahead; so by these a step backwards counts as much as one forwards.
+    /// After a reboot only the wall clock can be compared. A clock that ran ahead and was corrected since
+    /// would show no elapsed time for as long as it was ahead. So a step backwards counts as much as one
+    /// forwards.
     pub(crate) fn millis_since(&self, earlier: &Self) -> u64 {
         match (&self.tick, &earlier.tick) {
             (Some(now), Some(then)) if now.boot == then.boot => {

@@ -1,4 +1,4 @@
-//! How versions of an assembly are kept: each as what is different from the one before, with a whole one now and then.
+//! Storage of assembly versions: most as a delta to the previous version, with a full copy at intervals.
 
 use serde_json::Value;
 use windlass_model::ProcessId;
@@ -6,22 +6,23 @@ use windlass_model::record::{AssemblyRecord, VersionRecord};
 
 use crate::delta::{applied, delta};
 
-/// How many versions are read at most to read one. Each costs a walk through the topology, and spares a copy of it.
+/// Maximum number of rows in a chain: a full copy and its deltas. Each delta costs one more row to read, and
+/// saves a copy of the topology.
 const LONGEST: usize = 16;
 
-/// A version as it is kept.
+/// A stored version.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VersionRow {
-    /// The process that made it.
+    /// The process that created the version.
     pub(crate) process: u64,
-    /// The version that it is told by the difference from; none for one that is whole.
+    /// The version that the delta is based on; `None` for a full copy.
     pub(crate) base: Option<u64>,
-    /// The record, or the difference.
+    /// The record, or the delta, as JSON.
     pub(crate) text: String,
 }
 
-/// Returns how to keep a version after those that `chain` ends with: a whole one, and those told by the difference from
-/// the one before.
+/// Returns the row for a new version. `chain` holds the rows of the previous version: a full copy followed by
+/// deltas, each based on the row before.
 pub(crate) fn kept(
     process: ProcessId,
     record: &AssemblyRecord,
@@ -40,7 +41,7 @@ pub(crate) fn kept(
     Ok(VersionRow { process: process.0, base: None, text: whole })
 }
 
-/// Reads the versions of a process and those after it, of rows that are in order, the first whole.
+/// Decodes ordered rows, the first a full copy, and returns the versions from process `from` on.
 pub(crate) fn records(rows: Vec<VersionRow>, from: u64) -> Result<Vec<VersionRecord>, String> {
     let read = |(process, document)| {
         let assembly = serde_json::from_value(document)
@@ -50,8 +51,8 @@ pub(crate) fn records(rows: Vec<VersionRow>, from: u64) -> Result<Vec<VersionRec
     documents(rows)?.into_iter().filter(|(process, _)| *process >= from).map(read).collect()
 }
 
-/// Makes versions that are in order, the first whole, independent of those that go: those that are told by the difference
-/// from one that goes become whole. Returns these.
+/// Returns full copies of those remaining versions whose delta base is dropped. `rows` are in order, the
+/// first a full copy; `goes` tells which versions are dropped.
 pub(crate) fn freed(rows: Vec<VersionRow>, goes: impl Fn(u64) -> bool) -> Result<Vec<VersionRow>, String> {
     let bases: Vec<Option<u64>> = rows.iter().map(|row| row.base).collect();
     let loses = |(process, base): (u64, Option<u64>)| !goes(process) && base.is_some_and(&goes);
@@ -62,7 +63,7 @@ pub(crate) fn freed(rows: Vec<VersionRow>, goes: impl Fn(u64) -> bool) -> Result
         .collect())
 }
 
-/// Reads the last of versions each of which is told by the difference from the one before, the first whole.
+/// Decodes the last version of a chain: a full copy followed by deltas, each based on the row before.
 fn last(rows: Vec<VersionRow>) -> Result<Option<(u64, Value)>, String> {
     rows.into_iter().try_fold(None, |before, row| document(row, before).map(Some))
 }

@@ -10,36 +10,37 @@ use windlass_model::Seq;
 
 use crate::error::StoreError;
 
-/// Waits for events after a place.
+/// A watch for events after a sequence number.
 ///
-/// Commits of this process wake it at once. Those of other processes are found by asking for the last event's number
-/// now and then (`Options::poll_every` of the SQLite store): one look at the end of one table, in a database whose
-/// pages are still cached while nothing has changed.
+/// Commits of this process wake it at once. Commits of other processes are found by polling the number of the
+/// last event (`Options::poll_every` of the SQLite store). One poll reads the end of one table, whose pages
+/// stay cached while nothing changes.
 pub struct Watch {
     seen: Seq,
     here: Receiver<Seq>,
     elsewhere: Option<Polling>,
 }
 
-/// How commits of other processes are noticed.
+/// Detection of commits by other processes.
 pub(crate) struct Polling {
-    /// How long to wait between two looks.
+    /// Interval between two polls.
     pub(crate) every: Duration,
     /// Returns the number of the last durable event.
     pub(crate) last: Arc<dyn Fn() -> BoxFuture<'static, Result<Seq, StoreError>> + Send + Sync>,
 }
 
 impl Watch {
-    /// Watches `here`, the number of the last durable event, and what is `elsewhere`.
+    /// Creates a watch of `here`, the number of the last durable event of this process, and of `elsewhere`.
     pub(crate) fn new(after: Seq, here: Receiver<Seq>, elsewhere: Option<Polling>) -> Self {
         Self { seen: after, here, elsewhere }
     }
 
-    /// Waits until there are durable events after the last place, then returns the last one's number and goes on
-    /// from there. Returns at once when there are some already. May be dropped while it waits; nothing is missed.
+    /// Waits until there are durable events after the last reported one, then returns the number of the
+    /// newest. Returns at once if there already are some. The future may be dropped while it waits; no event
+    /// is missed.
     ///
     /// # Errors
-    /// [`StoreError::Closed`] once the store is gone, and what reading may meet.
+    /// [`StoreError::Closed`] once the store is closed, and every error of reading.
     pub async fn next(&mut self) -> Result<Seq, StoreError> {
         loop {
             let last = self.last().await?;
@@ -51,7 +52,7 @@ impl Watch {
         }
     }
 
-    /// Returns the place up to which events were reported.
+    /// Returns the sequence number up to which events were reported.
     pub fn seen(&self) -> Seq {
         self.seen
     }

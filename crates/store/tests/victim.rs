@@ -1,4 +1,4 @@
-//! A program for tests to kill, to starve of room, and to lock out.
+//! A program that tests kill, run out of disk space, and lock out.
 //!
 //!     windlass-store-victim commit FOLDER    commits batch after batch, and prints the number of each durable one
 //!     windlass-store-victim fill FOLDER      commits until the disk is full, makes room, and commits again
@@ -17,7 +17,7 @@ use windlass_store::{Batch, Holder, KeySource, Lease, SqliteStore, Store, StoreE
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// How many batches are under way at the same time.
+/// Number of concurrent batches.
 const AHEAD: usize = 8;
 
 #[tokio::main(flavor = "current_thread")]
@@ -48,7 +48,7 @@ fn say(line: &str) -> Outcome {
     Ok(out.flush()?)
 }
 
-/// Batch `n` says `n` in three places: an element, an instance, an event.
+/// Returns batch `n`, which stores `n` in three places: an element, an instance and an event.
 fn batch(lease: &Lease, n: u32) -> Batch {
     let a = samples::part(&lease.scope, "A");
     Batch::new()
@@ -57,7 +57,7 @@ fn batch(lease: &Lease, n: u32) -> Batch {
         .put_instance(samples::instance(&a, u64::from(n)))
 }
 
-/// Goes on after the last batch that is there.
+/// Continues after the last stored batch.
 async fn commit_for_ever(folder: &Path) -> Outcome {
     let store = open(folder)?;
     let lease = store.lease(&samples::name("h_bta"), &Holder::current("victim")).await?;

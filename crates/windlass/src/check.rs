@@ -1,4 +1,4 @@
-//! All problems of descriptors, their packages and the project's file.
+//! Checks of descriptors, their packages and the project file. A check reports all problems.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,25 +18,25 @@ use crate::nesting;
 use crate::open::drivers;
 use crate::repair::RepairedFile;
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Debug, Clone, Serialize)]
 pub struct CheckView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
-    /// How many errors there are.
+    /// Number of errors.
     pub errors: usize,
-    /// How many warnings there are.
+    /// Number of warnings.
     pub warnings: usize,
-    /// The files that were repaired before; empty unless that was asked for.
+    /// The files that were repaired before the check; empty unless a repair was requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repaired: Vec<RepairedFile>,
-    /// Everything that was found, by file and place.
+    /// All diagnostics, sorted by file and place.
     pub diagnostics: Diagnostics,
 }
 
 impl CheckView {
     pub(crate) fn new(mut diagnostics: Diagnostics) -> Self {
-        // Equal ones stand beside each other then.
+        // Sorting puts equal diagnostics next to each other.
         diagnostics.sort();
         let mut unique = diagnostics.into_vec();
         unique.dedup();
@@ -51,17 +51,18 @@ impl CheckView {
     }
 }
 
-/// Checks files and folders. A folder with an assembly in it is checked with all that the assembly is made of; any
-/// other folder with all descriptors in it.
+/// Checks files and folders. A folder that contains an assembly is checked with everything that the assembly
+/// uses. Any other folder is checked with all descriptors in it.
 ///
 /// # Errors
 ///
-/// Only when the working folder can't be found. Everything else is found in what is returned.
+/// Only if the working folder can't be determined. All other problems are part of the result.
 pub fn check_paths(paths: &[PathBuf], folders: &[PathBuf]) -> Result<CheckView, Error> {
     check_over(paths, folders, &Overlay::default())
 }
 
-/// Checks as [`check_paths`] does, with texts that stand for those of files: what an editor has open, say.
+/// Checks as [`check_paths`] does, with texts that replace those of files, for example the buffers of an
+/// editor.
 ///
 /// # Errors
 ///
@@ -81,7 +82,8 @@ pub fn check_over(paths: &[PathBuf], folders: &[PathBuf], overlay: &Overlay) -> 
     Ok(CheckView::new(diagnostics))
 }
 
-/// Checks a text that is in no file, with the descriptors below the given folders. Files may be as large as the text.
+/// Checks a text that is not in a file, with the descriptors below the given folders. Files may be as large
+/// as the text.
 pub fn check_text(name: &str, text: Vec<u8>, folders: &[PathBuf]) -> CheckView {
     let limit = text.len().max(MAX_SIZE);
     let source = match Source::from_bytes_with_limit(name, text, limit) {
@@ -114,7 +116,7 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
             }
             check_parts(project, &assembly, &opened.catalog, diagnostics);
         }
-        // A resource by itself is checked too.
+        // A single resource is checked, too.
         Err(Error::Input(problems)) => match by_itself(project, path) {
             Some((resource, found)) => {
                 diagnostics.extend(found);
@@ -128,7 +130,8 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
     }
 }
 
-/// Reads a file as a resource, if it is one. One that is of a kind of which nothing is made here is no mistake either.
+/// Reads a file as a resource, if it is one. A document of a kind that this program does not use is not an
+/// error either.
 fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diagnostics)> {
     let read = path.is_file().then(|| project.overlay().load(path))?;
     match &read.descriptor {
@@ -140,8 +143,8 @@ fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diag
     }
 }
 
-/// Checks the resources and nested assemblies that an assembly is made of, and the resources whose `queries` would look for
-/// what it references.
+/// Checks the resources and nested assemblies of an assembly. Also checks the resources whose `queries` would
+/// find its references.
 fn check_parts(
     project: &Project,
     assembly: &Descriptor,
@@ -174,7 +177,7 @@ fn check_parts(
     packages(catalog, seen.iter().filter(there), &drivers(), diagnostics);
 }
 
-/// Finds the resource whose `queries` would look for a reference.
+/// Finds the newest resource whose `queries` would find a reference.
 fn newest_resource(reference: &ReferenceDecl, catalog: &DiskCatalog) -> Option<DescriptorName> {
     let kind = &reference.kind.as_ref()?.value;
     let accepted = catalog.names().into_iter().filter(|name| !kind.is_assembly() && kind.accepts(name));

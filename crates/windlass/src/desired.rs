@@ -1,4 +1,4 @@
-//! From a file to what the engine needs: read, check, compose, pack.
+//! Builds the engine's input from a descriptor file: read, check, compose, load packages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,30 +21,30 @@ use windlass_store::Store;
 use crate::error::Error;
 use crate::references::{Neighbours, look_for};
 
-/// What is asked of an assembly's file.
+/// The input for building the desired state of an assembly.
 pub(crate) struct Asked<'a> {
     pub(crate) project: &'a Project,
     pub(crate) means: &'a Means,
     pub(crate) file: &'a Path,
     pub(crate) name: Option<&'a AssemblyName>,
     pub(crate) parameters: &'a BTreeMap<String, Value>,
-    /// Where the names of parameters stand that come from files.
+    /// Source locations of the parameter names that come from files.
     pub(crate) places: &'a BTreeMap<String, Place>,
-    /// The parameters whose values others could see.
+    /// The parameters whose values others could see, for example on a command line.
     pub(crate) open: &'a [String],
-    /// Values for properties that have none, by their names in the environment.
+    /// Values from the environment for properties without a parameter, by variable name.
     pub(crate) environment: &'a BTreeMap<String, String>,
     pub(crate) catalog: &'a [PathBuf],
 }
 
-/// An assembly's descriptor and where its parts are found.
+/// An assembly descriptor, and the catalog of its parts.
 pub(crate) struct Opened {
     pub(crate) assembly: Arc<AssemblyDescriptor>,
     pub(crate) catalog: DiskCatalog,
     pub(crate) diagnostics: Diagnostics,
 }
 
-/// Reads an assembly's descriptor and looks around it.
+/// Reads an assembly descriptor, and scans its surroundings for the descriptors of its parts.
 pub(crate) fn open(project: &Project, file: &Path, catalog: &[PathBuf]) -> Result<Opened, Error> {
     let file = find_descriptor(file).map_err(|diagnostic| Error::Input(vec![*diagnostic].into()))?;
     let read = project.overlay().load(&file);
@@ -62,7 +62,7 @@ pub(crate) fn open(project: &Project, file: &Path, catalog: &[PathBuf]) -> Resul
     Ok(Opened { assembly, catalog, diagnostics })
 }
 
-/// Completes what is said of a file without a descriptor.
+/// Completes the diagnostics of a file that contains no descriptor.
 fn none_in(file: &Path, diagnostics: Diagnostics) -> Diagnostics {
     use windlass_descriptor::codes::{NOT_A_DESCRIPTOR, OTHER_KIND};
     if diagnostics.is_empty() {
@@ -102,7 +102,8 @@ fn not_an_assembly(resource: &windlass_descriptor::ResourceDescriptor) -> Diagno
     }
 }
 
-/// Makes what the engine needs, or says everything that stands against it. The second is what is worth a remark.
+/// Builds the desired state of an assembly, and returns it with warnings. On failure the error contains all
+/// problems.
 pub(crate) async fn desired(
     asked: &Asked<'_>,
     store: Option<Arc<dyn Store>>,
@@ -135,7 +136,7 @@ pub(crate) async fn desired(
     Ok((desired, diagnostics))
 }
 
-/// Composes an assembly whose references may mean other assemblies of the store.
+/// Composes an assembly whose references may refer to other assemblies of the store.
 async fn referred(
     asked: &Asked<'_>,
     assembly: &Arc<AssemblyDescriptor>,
@@ -150,7 +151,7 @@ async fn referred(
     if first.references.is_empty() {
         return Ok(first);
     }
-    // What a reference may be is known only when all that exists is.
+    // References can be resolved only once all existing instances are known.
     let neighbours = Neighbours::of(store, name).await?;
     let bound = neighbours.bound();
     let mut existing = asked.project.existing().to_vec();
@@ -177,7 +178,8 @@ async fn referred(
     Ok(compose_given(assembly, Request { search: Search::Done(&found), ..request }, asked.places))
 }
 
-/// Adds to parameters what the environment has for properties without one. The second is what was added.
+/// Adds values from the environment for properties that have no parameter. Also returns the names of the
+/// added properties.
 pub(crate) fn with_environment(
     parameters: &BTreeMap<String, Value>,
     environment: &BTreeMap<String, String>,
@@ -197,12 +199,12 @@ pub(crate) fn with_environment(
     (all, added)
 }
 
-/// The name of a property as variables have it.
+/// Returns the variable name of a property.
 pub(crate) fn variable(property: &str) -> String {
     property.to_uppercase().replace(['-', '.'], "_")
 }
 
-/// Reads the packages of resources and has their drivers check them.
+/// Reads the packages of resources, and lets their drivers check them.
 pub(crate) fn packages<'a>(
     catalog: &DiskCatalog,
     resources: impl IntoIterator<Item = &'a DescriptorName>,
@@ -219,7 +221,7 @@ pub(crate) fn packages<'a>(
                 }
                 packages.push(package);
             }
-            // The text of a descriptor has been spoken of already.
+            // Problems of the descriptor text were reported before.
             Err(problems) => {
                 for problem in problems {
                     if !diagnostics.contains(&problem) {
@@ -232,8 +234,8 @@ pub(crate) fn packages<'a>(
     packages
 }
 
-/// Says where a problem of a package is on the disk: a driver knows the paths in the package only. What has no place
-/// there is about what the descriptor declares.
+/// Maps a problem of a package to its place on disk, because a driver knows only paths within the package. A
+/// problem without a place concerns the declarations of the descriptor.
 fn placed(catalog: &DiskCatalog, resource: &DescriptorName, mut problem: Diagnostic) -> Diagnostic {
     match &mut problem.primary {
         Some(label) => {
@@ -288,7 +290,7 @@ fn kinds(package: &Package) -> BTreeSet<DriverKind> {
     named.chain(&bindings.default).chain(&bindings.queries).map(|binding| binding.driver.clone()).collect()
 }
 
-/// Returns the parameters as they are recorded: a sensitive value as the marker of its secret.
+/// Returns the parameters for the record. A sensitive value is replaced by the marker of its secret.
 fn recorded(
     parameters: &BTreeMap<String, Value>,
     topology: &windlass_model::Topology,

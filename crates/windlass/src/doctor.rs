@@ -1,4 +1,4 @@
-//! What can run jobs on this machine: runtimes, versions, limits, what shuts jobs in, what is missing.
+//! The runtimes of this machine: versions, limits, isolation, and missing requirements.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,39 +11,39 @@ use windlass_executor::{Bounds, Capability, runner};
 
 use crate::Windlass;
 
-/// What was found, as `windlass doctor --format json` prints it.
+/// The result, as printed by `windlass doctor --format json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Doctor {
     /// The version of this view.
     pub version: u32,
     /// The program's version.
     pub windlass: String,
-    /// What jobs can run on, in a fixed order: processes, sandboxes, engines.
+    /// The runtimes, in a fixed order: processes, sandboxes, engines.
     pub runtimes: Vec<RuntimeView>,
 }
 
 /// One runtime.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuntimeView {
-    /// Its kind, as a location names it.
+    /// Its kind, as in a location.
     pub runtime: String,
-    /// The engine, as a location names it.
+    /// The engine, as in a location.
     pub engine: Option<String>,
     /// Whether jobs can run on it now.
     pub ready: bool,
-    /// What it is, in words: name, version, where.
+    /// A description: name, version, path.
     pub what: String,
     /// The limits on jobs that it enforces.
     pub limits: Vec<String>,
-    /// What shuts jobs in.
+    /// The means by which it isolates jobs.
     pub hardening: Vec<String>,
-    /// What it can't do, or what was never tested with it.
+    /// Its limitations, and features that were never tested with it.
     pub caveats: Vec<String>,
-    /// What to do about it, if something is missing.
+    /// A hint on fixing a missing requirement.
     pub advice: Option<String>,
 }
 
-/// Looks at all that this machine and the project's locations have.
+/// Inspects the runtimes of this machine and those that the project's locations name.
 pub async fn look(windlass: &Windlass) -> Doctor {
     let mut runtimes = vec![process(), sandbox()];
     for name in engines(windlass) {
@@ -52,7 +52,7 @@ pub async fn look(windlass: &Windlass) -> Doctor {
     Doctor { version: 1, windlass: env!("CARGO_PKG_VERSION").to_owned(), runtimes }
 }
 
-/// The engines that are looked for: the two that everybody may have, and those that locations name.
+/// Returns the engines to inspect: the two common ones, and those that locations name.
 fn engines(windlass: &Windlass) -> Vec<String> {
     let named: BTreeSet<String> =
         windlass.project().locations().filter_map(|location| location.engine.clone()).collect();
@@ -100,7 +100,7 @@ fn process() -> RuntimeView {
     view
 }
 
-/// Says which limits are enforced by control groups, and which are not.
+/// Lists which limits control groups enforce, and which they do not.
 fn with_groups(view: &mut RuntimeView, groups: &ControlGroups) {
     let version = groups.version.map(|version| format!(" (cgroups v{version})")).unwrap_or_default();
     for (limit, name) in &LIMITS[..3] {
@@ -172,7 +172,7 @@ async fn engine(windlass: &Windlass, name: &str) -> RuntimeView {
     }
 }
 
-/// What to do about an engine that runs and lets nobody in.
+/// Hint for an engine that runs but denies access.
 const ACCESS: &str =
     "let this user reach it: as a member of its group (`docker`), or by another socket in DOCKER_HOST";
 
@@ -217,7 +217,7 @@ const LIMITS: [(Capability, &str); 5] = [
     (Capability::OpenFilesLimit, "open files"),
 ];
 
-/// Says what a job in a sandbox may use that asks for no limit, and which default is left out here.
+/// Lists the default limits of sandbox jobs, and those defaults that this machine can't enforce.
 fn with_defaults(view: &mut RuntimeView, groups: &ControlGroups) {
     let Bounds { memory_bytes, pids, open_files, .. } = DEFAULT_BOUNDS;
     let defaults = [

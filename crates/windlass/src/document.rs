@@ -1,4 +1,4 @@
-//! Files of ours that are written once and read later: with a version, and with a digest that tells damage.
+//! Files that windlass writes and reads later, with a version, and a digest that detects damage.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -10,25 +10,25 @@ use windlass_source::files::MAX_SIZE;
 /// The version of all such files.
 const VERSION: u64 = 1;
 
-/// Why a file can't be used.
+/// The reason why a file can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DocumentError {
-    /// It is something else.
+    /// The file has another format or kind.
     #[error("is no {what}: {why}{}", made_by(what))]
     Other {
-        /// What it should be.
+        /// The expected kind.
         what: &'static str,
-        /// Why it is not.
+        /// The difference to that kind.
         why: String,
     },
-    /// A newer program has written it.
+    /// A newer program wrote the file.
     #[error("has version {found}, and this windlass reads version {VERSION}")]
     Newer {
         /// The version of the file.
         found: u64,
     },
-    /// Its content is not what was written.
+    /// The content does not match the digest.
     #[error("is damaged: its content is not what was written; make it anew")]
     Damaged,
 }
@@ -41,7 +41,7 @@ struct Envelope {
     content: Box<RawValue>,
 }
 
-/// What tells one file of ours from another.
+/// The fields that identify a file of windlass.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Head {
@@ -49,10 +49,11 @@ struct Head {
     version: Option<u64>,
 }
 
-/// How much more than its text a file may weigh.
+/// Maximum ratio of the memory that a document needs to the size of its text.
 const MOST_WEIGHT: usize = 12;
 
-/// Returns about how many bytes JSON takes in memory as data: a map of one entry takes a hundred times its text.
+/// Estimates the memory in bytes that JSON text takes as parsed data. A map with one entry takes a hundred
+/// times its text.
 fn weight(text: &str) -> usize {
     const MAP: usize = 640;
     const VALUE: usize = 32;
@@ -71,7 +72,7 @@ fn weight(text: &str) -> usize {
     weight
 }
 
-/// Says how such a file is made.
+/// Returns a hint on the command that creates such a file.
 fn made_by(kind: &str) -> &'static str {
     match kind {
         "windlass plan" => "; `windlass plan FILE -o PLAN` makes one",
@@ -80,7 +81,7 @@ fn made_by(kind: &str) -> &'static str {
     }
 }
 
-/// Says what is done with such a file.
+/// Returns a hint on the command that uses such a file.
 fn used_by(kind: &str) -> &'static str {
     match kind {
         "windlass plan" => ", which `windlass apply` carries out",
@@ -89,7 +90,7 @@ fn used_by(kind: &str) -> &'static str {
     }
 }
 
-/// Writes a document of a kind.
+/// Serializes a document of a kind.
 pub(crate) fn write(kind: &str, content: &impl Serialize) -> Result<String, serde_json::Error> {
     let content = serde_json::value::to_raw_value(content)?;
     let digest = digest(content.get());
@@ -99,7 +100,7 @@ pub(crate) fn write(kind: &str, content: &impl Serialize) -> Result<String, serd
     Ok(text)
 }
 
-/// Reads a document of a kind.
+/// Parses a document of a kind.
 pub(crate) fn read<T: DeserializeOwned>(kind: &'static str, text: &str) -> Result<T, DocumentError> {
     let other = |why: String| DocumentError::Other { what: kind, why };
     let no_json = |error: serde_json::Error| {
@@ -113,7 +114,7 @@ pub(crate) fn read<T: DeserializeOwned>(kind: &'static str, text: &str) -> Resul
     if weight(text) > text.len().max(MAX_SIZE).saturating_mul(MOST_WEIGHT) {
         return Err(other("it has more in it than such a file ever has".to_owned()));
     }
-    // What else it has is passed over: only the right file is worth the memory.
+    // Other fields are skipped: only a file of the right kind is worth the memory.
     let seen: Head = serde_json::from_str(text).map_err(no_json)?;
     match seen.kind.as_deref() {
         Some(found) if found == kind => {}
@@ -132,7 +133,7 @@ pub(crate) fn read<T: DeserializeOwned>(kind: &'static str, text: &str) -> Resul
     serde_json::from_str(envelope.content.get()).map_err(|error| other(error.to_string()))
 }
 
-/// Returns the digest of a text.
+/// Returns the SHA-256 digest of a text.
 pub(crate) fn digest(text: &str) -> String {
     format!("sha256:{}", hex::encode(Sha256::digest(text.as_bytes())))
 }

@@ -1,8 +1,9 @@
-//! Notes of the container engines that may have jobs of a project.
+//! Notes about the container engines that may hold jobs of a project.
 //!
-//! A process notes down which engine it is about to use, as which client, before the first job is there, and removes the
-//! note when it parts with the engine and has left nothing there. So a command asks only those engines on which something
-//! may be: of processes that were killed, of jobs that were left to finish, and of processes that are at work.
+//! A process writes a note about an engine and its client id before it submits the first job there. It
+//! removes the note when it disconnects and has left nothing on the engine. So a command queries only those
+//! engines that may hold jobs: of killed processes, of jobs that were left to finish, and of running
+//! processes.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -11,13 +12,13 @@ use std::path::{Path, PathBuf};
 
 use windlass_source::files::{self, MAX_SIZE};
 
-/// The folder with the notes, one file a client.
+/// The folder of the notes, one file per client.
 const FOLDER: &str = "clients";
 
-/// The file that a version before had instead: one engine a line, never removed.
+/// The file that an earlier version used instead: one engine per line, never removed.
 const FORMER: &str = "engines";
 
-/// How often it is tried to make a note while others tidy up.
+/// Maximum number of attempts to write a note while other processes remove the folder.
 const TRIES: u32 = 10;
 
 /// The notes of a project.
@@ -27,19 +28,19 @@ pub(crate) struct Notes {
     former: PathBuf,
 }
 
-/// A note of this process, locked as long as it is held.
+/// A note of this process, locked while it is held.
 #[derive(Debug)]
 pub(crate) struct Note {
     path: PathBuf,
     _lock: File,
 }
 
-/// A note that was found.
+/// A note that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Noted {
-    /// The engine, as locations name it.
+    /// The engine, as in locations.
     pub(crate) engine: String,
-    /// The client; `None` where a version before has not noted it.
+    /// The client; `None` for a note of an earlier version.
     pub(crate) client: Option<String>,
 }
 
@@ -48,16 +49,16 @@ impl Notes {
         Self { folder: state.join(FOLDER), former: state.join(FORMER) }
     }
 
-    /// Returns the folder, for people.
+    /// Returns the folder, for messages.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Notes that a client uses an engine.
+    /// Writes a note that a client uses an engine.
     pub(crate) fn add(&self, engine: &str, client: &str) -> io::Result<Note> {
         for _ in 1..TRIES {
             match self.try_to_add(engine, client) {
-                // Somebody has tidied up at this very moment.
+                // Another process removed the folder in the meantime.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 added => return added,
             }
@@ -68,7 +69,7 @@ impl Notes {
     fn try_to_add(&self, engine: &str, client: &str) -> io::Result<Note> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let path = self.folder.join(client);
-        // Locked before it has its name: one that nobody holds is a dead client's.
+        // The file is locked before it gets its name: an unlocked note belongs to a dead client.
         let fresh = self.folder.join(format!(".{client}"));
         let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
         file.lock()?;
@@ -77,13 +78,13 @@ impl Notes {
         Ok(Note { path, _lock: file })
     }
 
-    /// Lists all notes, those of a version before first.
+    /// Lists all notes, those of an earlier version first.
     pub(crate) fn all(&self) -> io::Result<Vec<Noted>> {
         let mut all: Vec<Noted> = self.former()?;
         for client in self.clients()? {
             let engine = match files::read_text(&self.folder.join(&client), MAX_SIZE) {
                 Ok(engine) => engine,
-                // Its client has just parted with the engine.
+                // The client has just disconnected from the engine.
                 Err(error) if error.is_missing() => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -114,7 +115,8 @@ impl Notes {
         Ok(lines.map(|line| Noted { engine: line.to_owned(), client: None }).collect())
     }
 
-    /// Removes a note of a client that is dead and has left nothing. That of one that lives stays.
+    /// Removes a note of a dead client that has left nothing on its engine. The note of a running client
+    /// stays.
     pub(crate) fn remove(&self, noted: &Noted) -> io::Result<()> {
         if let Some(client) = &noted.client {
             return remove_unlocked(&self.folder.join(client));
@@ -129,7 +131,7 @@ impl Notes {
         fs::rename(fresh, &self.former)
     }
 
-    /// Removes what a client has left that was killed while it wrote its note, and the folder if it is empty.
+    /// Removes unfinished notes of clients that were killed, and the folder if it is empty.
     pub(crate) fn tidy(&self) -> io::Result<()> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -147,7 +149,7 @@ impl Notes {
 }
 
 impl Note {
-    /// Removes it: nothing is left on the engine.
+    /// Removes the note: nothing is left on the engine.
     pub(crate) fn remove(self) -> io::Result<()> {
         if_there(fs::remove_file(&self.path))
     }
@@ -189,10 +191,10 @@ mod tests {
         let other = notes.add("docker", "2b").unwrap();
         let all = [noted("podman", Some("1a")), noted("docker", Some("2b"))];
         assert_eq!(notes.all().unwrap(), all);
-        // A living client's can't be removed by others.
+        // Other processes can't remove the note of a running client.
         notes.remove(&all[0]).unwrap();
         assert_eq!(notes.all().unwrap(), all);
-        // Killed.
+        // The client is killed.
         drop(one);
         assert_eq!(notes.all().unwrap(), all);
         notes.remove(&all[0]).unwrap();

@@ -1,4 +1,4 @@
-//! Why something asked of the facade was not done.
+//! Errors of the facade.
 
 use std::path::PathBuf;
 
@@ -14,17 +14,17 @@ use windlass_store::{Holder, StoreError};
 use crate::saved::SavedPlanError;
 use crate::transfer::TransferError;
 
-/// Why something asked of the facade was not done.
+/// The reason why the facade rejected or failed a call.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// What the user wrote is wrong: all of it.
+    /// All problems in the user's input.
     #[error("{} problems", .0.len())]
     Input(Diagnostics),
-    /// A name given on the way is wrong.
+    /// A name in an argument is invalid.
     #[error("{0}")]
     Name(#[from] windlass_model::name::NameError),
-    /// The engine refuses, or can't.
+    /// The engine rejected or failed the intent.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The store can't be read or written.
@@ -33,17 +33,17 @@ pub enum Error {
     /// A runtime can't be opened or closed.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// There is no runtime for a location, or it can't be opened; the sentence says why.
+    /// No runtime serves a location, or it can't be opened. The text gives the reason.
     #[error("{0}")]
     NoRuntime(String),
-    /// Nothing was ever done for a component.
+    /// No process ever worked on the component.
     #[error("nothing was done for a component `{component}` of `{assembly}`{}", near(component, known))]
     NoComponent {
         /// The assembly.
         assembly: AssemblyName,
-        /// The component, as it was asked for.
+        /// The requested component.
         component: String,
-        /// Those for which something was done.
+        /// The components with recorded work.
         known: Vec<String>,
     },
     /// The assembly has no such part.
@@ -51,34 +51,34 @@ pub enum Error {
     NoPart {
         /// The assembly.
         assembly: AssemblyName,
-        /// The part, as it was asked for.
+        /// The requested part.
         part: String,
-        /// Those that there are.
+        /// The existing parts.
         known: Vec<String>,
     },
-    /// The part is there already, and nothing of it is made.
+    /// The part is a reference to an existing instance, so the assembly does not create it.
     #[error("`{part}` is a reference, and nothing of it is made here; name a part that is")]
     NotMadeHere {
-        /// The part, as it was given.
+        /// The requested part.
         part: String,
     },
-    /// There is no such process.
+    /// There is no process with this id.
     #[error("there is no process {process}{}", last.map(|last| format!("; the last one is {last}")).unwrap_or_default())]
     NoProcess {
-        /// The process, as it was asked for.
+        /// The requested process.
         process: ProcessId,
-        /// The last one.
+        /// The last process.
         last: Option<ProcessId>,
     },
-    /// The process has ended already.
+    /// The process has already ended.
     #[error("{process} has ended already: it is {status}")]
     Ended {
         /// The process.
         process: ProcessId,
-        /// How it ended.
+        /// Its final status.
         status: ProcessStatus,
     },
-    /// Whoever ran the process is gone.
+    /// The process was interrupted, and no orchestrator runs it.
     #[error(
         "nobody runs {process}, which was interrupted; `windlass retry {assembly}` goes on with it, and so does the same command"
     )]
@@ -93,32 +93,32 @@ pub enum Error {
     NoRequest {
         /// The assembly.
         assembly: AssemblyName,
-        /// The request, as it was asked for.
+        /// The requested request.
         request: RequestId,
     },
     /// There is no such request.
     #[error("there is no request {request}; `windlass ps` lists those that are pending")]
     NeverAsked {
-        /// The request, as it was asked for.
+        /// The requested request.
         request: RequestId,
     },
-    /// The request is not pending any more.
+    /// The request is no longer pending.
     #[error("{request} is not pending any more: it is {status}")]
     NotPending {
         /// The request.
         request: RequestId,
-        /// What has become of it.
+        /// Its status.
         status: RequestStatus,
     },
-    /// Whoever holds the assembly refuses what was asked.
+    /// The holder of the assembly rejected the request.
     #[error("{why}")]
     Refused {
-        /// Why.
+        /// The reason.
         why: String,
-        /// Whether what was given is wrong, rather than that something went wrong.
+        /// Whether the input was invalid, as opposed to a failure.
         is_input: bool,
     },
-    /// Whoever ran a process for this one is gone.
+    /// The orchestrator that executed the process for this command exited before the process ended.
     #[error(
         "whoever ran {process} is gone before it ended; `windlass run` goes on with it, or `windlass retry {assembly}`"
     )]
@@ -131,16 +131,16 @@ pub enum Error {
     /// An exported assembly can't be written or read.
     #[error(transparent)]
     Transfer(#[from] TransferError),
-    /// A saved plan can't be carried out.
+    /// A saved plan can't be applied.
     #[error(transparent)]
     Saved(#[from] SavedPlanError),
-    /// The working folder can't be found.
+    /// The working folder can't be determined.
     #[error("the working folder can't be found")]
     WorkingFolder(#[source] std::io::Error),
-    /// The state is somewhere this build can't keep it.
+    /// This build does not support the place of the state.
     #[error("this windlass was built without the feature `postgres`, so it can't keep its state at `{0}`")]
     NoSuchState(String),
-    /// Another process takes metrics.
+    /// Another process receives metrics.
     #[error("another `windlass run` takes metrics at `{}`; stop it first", .0.display())]
     SocketTaken(PathBuf),
     /// A metric could not be delivered.
@@ -148,10 +148,10 @@ pub enum Error {
     Unheard {
         /// The socket.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// A metric was delivered, and is none.
+    /// The daemon received the text, but it is not a metric.
     #[error("the metric was not taken: {0}")]
     NoMetric(String),
     /// A file can't be read.
@@ -159,27 +159,27 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A file or folder can't be made or written.
+    /// A file or folder can't be created or written.
     #[error("can't write `{}`", path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
 }
 
-/// How many names are listed where none is near.
+/// Maximum number of names in a message when none is similar.
 const LISTED: usize = 8;
 
 fn near(wanted: &str, known: &[String]) -> String {
     near_or(wanted, known, "there are")
 }
 
-/// Names what was meant perhaps, or lists what there is behind a few words.
+/// Suggests the name that was probably meant, or lists the known names after `words`.
 pub(crate) fn near_or(wanted: &str, known: &[String], words: &str) -> String {
     let within = format!("__{wanted}");
     if let [inside] = known.iter().filter(|name| name.ends_with(&within)).collect::<Vec<_>>()[..] {
@@ -197,7 +197,7 @@ pub(crate) fn near_or(wanted: &str, known: &[String], words: &str) -> String {
 }
 
 impl Error {
-    /// Tells whether what the user gave is wrong, rather than that something went wrong.
+    /// Tells whether the user's input was wrong, as opposed to a failure.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Input(_)
@@ -229,7 +229,7 @@ impl Error {
         }
     }
 
-    /// Returns the long-running mode that has the assembly, and can be asked instead.
+    /// Returns the daemon that holds the assembly and can execute the intent instead.
     pub fn served_by(&self) -> Option<&Holder> {
         match self {
             Self::Engine(EngineError::Store(StoreError::Held { by, .. }))
@@ -242,7 +242,7 @@ impl Error {
         }
     }
 
-    /// Tells whether the user stopped it.
+    /// Tells whether the user stopped the operation.
     pub fn is_stopped(&self) -> bool {
         matches!(self, Self::Engine(EngineError::Stopped))
     }

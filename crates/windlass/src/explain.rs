@@ -1,8 +1,8 @@
-//! The codes of all crates, in one registry.
+//! A registry of the diagnostic codes of all crates.
 
 use windlass_source::CodeInfo;
 
-/// Returns every code, in order.
+/// Returns all codes, sorted.
 pub fn codes() -> Vec<&'static CodeInfo> {
     let tables: [&'static [CodeInfo]; 5] = [
         windlass_source::codes::CODES,
@@ -16,7 +16,7 @@ pub fn codes() -> Vec<&'static CodeInfo> {
     all
 }
 
-/// Finds what a code means; its number alone will do.
+/// Finds the meaning of a code. The number of the code is sufficient.
 pub fn explain(code: &str) -> Option<&'static CodeInfo> {
     let is_meant = |known: &str| {
         let number = known.trim_start_matches(['W', 'L']).trim_start_matches('0');

@@ -1,4 +1,4 @@
-//! Pictures of assemblies and plans.
+//! Drawings of assemblies and plans.
 
 use windlass_engine::Ask;
 use windlass_lifecycle::{Plan, draw_plan, draw_properties, draw_topology};
@@ -10,24 +10,24 @@ use crate::error::Error;
 use crate::intent::Order;
 use crate::open::Windlass;
 
-/// What is drawn.
+/// The subject of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GraphView {
     /// Components and relationships.
     Topology,
-    /// Steps and waits.
+    /// Steps and their dependencies.
     Plan,
-    /// Who reads whom.
+    /// Data flow between properties.
     Properties,
 }
 
 impl Windlass {
-    /// Draws what an order asks for; its plan as it would be now.
+    /// Draws the assembly of an order. For the plan view, plans the order against the current state.
     ///
     /// # Errors
     ///
-    /// Everything that stands against planning it.
+    /// All problems that prevent planning it.
     pub async fn graph(&self, order: &Order, view: GraphView) -> Result<(Drawing, Diagnostics), Error> {
         let (desired, warnings) = self.desired(order).await?;
         let drawing = match view {
@@ -46,11 +46,12 @@ impl Windlass {
         Ok((drawing, warnings))
     }
 
-    /// Draws an assembly that is known already, as it was asked for; its plan is that of its last process.
+    /// Draws an assembly in the store, as last requested. For the plan view, draws the plan of its last
+    /// process.
     ///
     /// # Errors
     ///
-    /// When there is no such assembly, or the store can't be read.
+    /// If there is no such assembly, or the store can't be read.
     pub async fn graph_of(&self, name: &AssemblyName, view: GraphView) -> Result<Drawing, Error> {
         let store = self.store_of(name).await?;
         let Some(snapshot) = store.load(name).await? else {

@@ -1,4 +1,4 @@
-//! Images for sandboxes, made and kept without an engine or a registry.
+//! Images for sandboxes, built and stored without an engine or a registry.
 //!
 //! ```
 //! use windlass::images::{Contents, Images};
@@ -19,7 +19,7 @@ use windlass_executor::image::{
     build::{BuildError, ImageBuilder},
 };
 
-/// Where a static busybox usually is.
+/// Usual paths of a static busybox.
 const BUSYBOXES: [&str; 2] = ["/bin/busybox", "/usr/bin/busybox"];
 
 /// The images of one user.
@@ -28,50 +28,50 @@ pub struct Images {
     store: Store,
 }
 
-/// What an image is made of.
+/// The contents of a new image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
-    /// All that is in a folder, as the root of the image.
+    /// All files of a folder, as the root of the image.
     Folder(PathBuf),
-    /// The static busybox of this host: a shell and the usual small tools.
+    /// The static busybox of this host: a shell and common small tools.
     Busybox,
 }
 
-/// Which images are removed.
+/// The selection of images to remove.
 pub use image::Prune;
 
-/// Why something could not be done with images.
+/// Errors of image operations.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImagesError {
-    /// An image could not be read, kept or found.
+    /// An image could not be read, stored or found.
     #[error(transparent)]
     Image(#[from] ImageError),
-    /// An image could not be made.
+    /// An image could not be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A name is none.
+    /// A name is invalid.
     #[error(transparent)]
     Name(#[from] ReferenceError),
-    /// There is no busybox to make an image of.
+    /// No static busybox was found on this host.
     #[error("there is no busybox on this host: install the package `busybox-static`")]
     NoBusybox,
     /// The archive could not be written.
     #[error("can't write `{}`: {source}", path.display())]
     Write {
-        /// Where.
+        /// The path of the archive.
         path: PathBuf,
-        /// What the host said.
+        /// The cause.
         source: std::io::Error,
     },
 }
 
-/// Images, as they are listed: `version: 1`.
+/// A list of images: `version: 1`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImagesView {
-    /// The version of this form: 1.
+    /// The version of this format: 1.
     pub version: u32,
-    /// In order of their ids.
+    /// The images, sorted by id.
     pub images: Vec<ImageView>,
 }
 
@@ -79,43 +79,43 @@ pub struct ImagesView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ImageView {
-    /// The digest of its config, by which jobs may name it.
+    /// The digest of its config. Jobs may use it as the name of the image.
     pub id: String,
     /// All its names.
     pub names: Vec<String>,
-    /// How many bytes its files have.
+    /// Size of its files in bytes.
     pub bytes: u64,
-    /// The processor it is for.
+    /// Processor architecture of the image.
     pub architecture: String,
 }
 
-/// What was removed: `version: 1`.
+/// The removed images: `version: 1`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PrunedView {
-    /// The version of this form: 1.
+    /// The version of this format: 1.
     pub version: u32,
-    /// The ids of the images that are gone.
+    /// The ids of the removed images.
     pub removed: Vec<String>,
-    /// How many bytes their files had.
+    /// Size of their files in bytes.
     pub bytes: u64,
-    /// The ids of those that were left because jobs use them.
+    /// The ids of images that were kept because jobs use them.
     pub in_use: Vec<String>,
 }
 
 impl Images {
-    /// Opens the images in this folder, which is made if needed.
+    /// Opens the images in a folder, which is created if needed.
     ///
     /// # Errors
-    /// [`ImagesError::Image`] when the folder can't be made.
+    /// [`ImagesError::Image`] if the folder can't be created.
     pub fn open(folder: &Path) -> Result<Self, ImagesError> {
         Ok(Self { store: Store::open(folder)? })
     }
 
-    /// Makes an image and brings it in under a name; also writes it to a file, as `docker load` takes it.
+    /// Builds an image and stores it under a name. With `file`, also writes an archive for `docker load`.
     ///
     /// # Errors
-    /// All but that an image is not found.
+    /// Every variant of `ImagesError`, except that an image is not found.
     pub fn build(
         &self,
         contents: &Contents,
@@ -145,10 +145,11 @@ impl Images {
         imported
     }
 
-    /// Brings in the images of a file or folder.
+    /// Imports the images of a file or folder.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// `ImagesError::Name` if the name is invalid, [`ImagesError::Image`] if the images can't be read or
+    /// stored.
     pub fn import(&self, path: &Path, name: Option<&str>) -> Result<ImagesView, ImagesError> {
         let name: Option<ImageName> = name.map(str::parse).transpose()?;
         Ok(ImagesView::of(self.store.import(path, name.as_ref())?))
@@ -157,7 +158,7 @@ impl Images {
     /// Lists the images.
     ///
     /// # Errors
-    /// [`ImagesError::Image`] when the folder can't be read.
+    /// [`ImagesError::Image`] if the folder can't be read.
     pub fn list(&self) -> Result<ImagesView, ImagesError> {
         Ok(ImagesView::of(self.store.list()?))
     }
@@ -165,7 +166,7 @@ impl Images {
     /// Removes images.
     ///
     /// # Errors
-    /// [`ImagesError::Image`] when one can't be removed.
+    /// [`ImagesError::Image`] if an image can't be removed.
     pub fn prune(&self, which: Prune) -> Result<PrunedView, ImagesError> {
         let pruned = self.store.prune(which)?;
         let texts = |ids: Vec<image::Digest>| ids.iter().map(ToString::to_string).collect();

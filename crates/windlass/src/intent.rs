@@ -1,4 +1,4 @@
-//! What can be asked: up, and changes of what is there.
+//! Intents on assemblies: up, and changes of existing ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::open::Windlass;
 use crate::request::Theirs;
 use crate::view::plan::{DriftView, PlanView};
 
-/// An assembly to bring up, or to plan.
+/// An assembly to create or change, or to plan.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Order {
@@ -42,7 +42,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// Names the descriptor: its file or its folder.
+    /// Creates an order for the descriptor in a file or folder.
     pub fn new(file: impl Into<PathBuf>) -> Self {
         Self {
             file: file.into(),
@@ -59,47 +59,49 @@ impl Order {
         }
     }
 
-    /// Gives the assembly a name; else it is the middle part of its descriptor's name.
+    /// Sets the assembly's name. Default: the middle part of the descriptor's name.
     pub fn name(mut self, name: Option<AssemblyName>) -> Self {
         self.name = name;
         self
     }
 
-    /// Gives a property a value.
+    /// Sets the value of a property.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.parameters.insert(name.into(), value.into());
         self
     }
 
-    /// Says where the name of a parameter stands, for messages about it.
+    /// Sets the source location of a parameter name, for messages.
     pub fn parameter_at(mut self, name: impl Into<String>, place: Place) -> Self {
         self.places.insert(name.into(), place);
         self
     }
 
-    /// Gives a property a value that others could see, as on a command line: a warning where it is a secret.
+    /// Sets a property to a value that others could see, as on a command line. If the property is a secret,
+    /// planning warns.
     pub fn open_parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
         self.open.push(name.clone());
         self.parameter(name, value)
     }
 
-    /// Gives values to properties that have none from [`parameter`](Self::parameter), by the property's name in upper
-    /// case with `_` for `-` and `.`: `NODE_COUNT` is `node-count`. Others could see them, too.
+    /// Sets values for properties that have no [`parameter`](Self::parameter). The variable of a property is
+    /// its name in upper case with `_` for `-` and `.`: `NODE_COUNT` is `node-count`. Others could see these
+    /// values, too.
     ///
-    /// Names that no property has are passed over: an environment is made for many assemblies. So are those of properties
-    /// that can't be given a value.
+    /// Variables without a matching property are ignored, because an environment serves many assemblies.
+    /// Variables of properties that can't be set are ignored, too.
     pub fn environment(mut self, values: impl IntoIterator<Item = (String, String)>) -> Self {
         self.environment.extend(values);
         self
     }
 
-    /// Tells whether a property has a value here, be it in the environment.
+    /// Tells whether the order has a value for a property, including values from the environment.
     pub(crate) fn gives(&self, name: &str) -> bool {
         self.parameters.contains_key(name) || self.environment.contains_key(&variable(name))
     }
 
-    /// Takes over the value that another order gives a property.
+    /// Copies the value that another order has for a property.
     pub(crate) fn parameter_of(mut self, given: &Self, name: &str) -> Self {
         if let Some(value) = given.parameters.get(name) {
             let is_open = given.open.iter().any(|open| open == name);
@@ -116,38 +118,38 @@ impl Order {
         self.environment(value.map(|value| (variable, value)))
     }
 
-    /// Sets the state that all parts should be in; else they are to be Active.
+    /// Sets the goal state of all parts. Default: Active.
     pub fn goal(mut self, goal: State) -> Self {
         self.goal = goal;
         self
     }
 
-    /// Takes over parts that exist already instead of making them.
+    /// Adopts existing instances instead of creating new ones.
     pub fn adopt(mut self, adopt: bool) -> Self {
         self.adopt = adopt;
         self
     }
 
-    /// Has parts made anew whether they have changed or not; named as below the assembly: `B__1`.
+    /// Adds parts to be re-created even if they have not changed. Names are relative to the assembly: `B__1`.
     pub fn replace(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.replace.extend(parts);
         self
     }
 
-    /// Limits the plan to parts and what they wait for; named as below the assembly: `B__1`.
+    /// Limits the plan to parts and their dependencies. Names are relative to the assembly: `B__1`.
     pub fn target(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.target.extend(parts);
         self
     }
 
-    /// Adds folders in which descriptors are looked for.
+    /// Adds folders that are searched for descriptors.
     pub fn catalog(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         self.catalog.extend(folders);
         self
     }
 }
 
-/// A process that is ready to run, or that the long-running mode runs.
+/// A process that is ready to run, or that the daemon already runs.
 #[must_use = "nothing happens before it is run"]
 pub struct Started {
     work: Work,
@@ -156,7 +158,7 @@ pub struct Started {
     from: Seq,
 }
 
-/// Who runs a process.
+/// The orchestrator of a process: this one, or another.
 enum Work {
     Own(Box<Prepared>),
     Theirs(Box<Theirs>),
@@ -179,7 +181,7 @@ impl Started {
         }
     }
 
-    /// Returns the plan as it is shown; what changes is known of processes that run here.
+    /// Returns the plan as a view. Its changes are known only for processes that run here.
     pub fn plan_view(&self) -> PlanView {
         let (changes, undone): (Diff, Diff) = match &self.work {
             Work::Own(prepared) => (prepared.diff().clone(), prepared.undone().clone()),
@@ -196,17 +198,18 @@ impl Started {
         }
     }
 
-    /// Tells whether it runs here, once it is [run](Self::run); else it has begun elsewhere.
+    /// Tells whether [`run`](Self::run) executes the process here. Otherwise another orchestrator already
+    /// executes it.
     pub fn runs_here(&self) -> bool {
         matches!(self.work, Work::Own(_))
     }
 
-    /// Returns what is worth a remark about the descriptors.
+    /// Returns warnings about the descriptors.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
 
-    /// Follows what happens to the assembly from here on. Nothing is told before it is durable.
+    /// Follows the events of the assembly from now on. Events are reported only once they are durable.
     pub fn follow(&self) -> Following {
         let process = self.process();
         Following {
@@ -218,12 +221,12 @@ impl Started {
         }
     }
 
-    /// Runs the process to its end, or waits until whoever runs it has.
+    /// Runs the process to its end. For a process of another orchestrator, waits for its end.
     ///
     /// # Errors
     ///
-    /// When the store fails, or whoever ran it is gone. What was committed stays; the same intent again goes on from
-    /// there.
+    /// If the store fails, or the other orchestrator has exited. Committed work stays; the same intent
+    /// resumes from there.
     pub async fn run(self, stop: &Stop) -> Result<Ended, Error> {
         match self.work {
             Work::Own(prepared) => Ok(prepared.run(stop).await?),
@@ -232,22 +235,23 @@ impl Started {
     }
 }
 
-/// What happens to an assembly, as it becomes durable.
+/// A stream of an assembly's events, as they become durable.
 pub struct Following {
     store: Arc<dyn Store>,
     watch: Watch,
     seen: Seq,
     assembly: AssemblyName,
-    /// The process that it is about; none when everything is told.
+    /// The process to follow; `None` for all events of the assembly.
     only: Option<ProcessId>,
 }
 
 impl Following {
-    /// Waits for more to happen and returns it, in order. May be dropped while it waits; nothing is missed.
+    /// Waits for events and returns them in order. The future may be dropped while it waits; no event is
+    /// missed.
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// If the store can't be read.
     pub async fn next(&mut self) -> Result<Vec<EventRecord>, Error> {
         loop {
             self.watch.next().await?;
@@ -258,11 +262,11 @@ impl Following {
         }
     }
 
-    /// Returns what has happened and was not returned yet.
+    /// Returns the events that were not returned yet.
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// If the store can't be read.
     pub async fn ready(&mut self) -> Result<Vec<EventRecord>, Error> {
         let mut events = self.store.events_of(&self.assembly, self.seen, 10_000).await?;
         if let Some(last) = events.last() {
@@ -274,18 +278,18 @@ impl Following {
 }
 
 impl Windlass {
-    /// Prepares to bring an assembly up: a new one, or one that is there and is to be changed or repaired.
+    /// Prepares to create an assembly, or to change or repair an existing one.
     ///
     /// # Errors
     ///
-    /// Everything that stands against it. Nothing has been changed then.
+    /// All problems that prevent it. Nothing has been changed then.
     pub async fn up(&self, order: Order, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = self.desired(&order).await?;
         let name = desired.topology.name().clone();
         self.bring_up(&name, Ask::Up(Box::new(desired)), warnings, stop).await
     }
 
-    /// Prepares to bring up an assembly that may not be there yet.
+    /// Prepares an intent on an assembly that may not exist yet.
     pub(crate) async fn bring_up(
         &self,
         name: &AssemblyName,
@@ -296,29 +300,29 @@ impl Windlass {
         let store = if let Some(store) = self.store(false).await? {
             store
         } else {
-            // The first assembly of a project: what is refused shall leave no store behind.
+            // This may be the first assembly of the project: a refused intent must not leave a store behind.
             self.means().preview_new(ask.clone())?;
             self.store_or_new().await?
         };
         self.start(store, name, ask, warnings, stop).await
     }
 
-    /// Prepares to change an assembly that is there: take it down, go on with it, scale, heal, and so on.
+    /// Prepares to change an existing assembly: take it down, retry, scale, heal, and so on.
     ///
     /// # Errors
     ///
-    /// Everything that stands against it. Nothing has been changed then.
+    /// All problems that prevent it. Nothing has been changed then.
     pub async fn change(&self, name: &AssemblyName, ask: Ask, stop: &Stop) -> Result<Started, Error> {
         let store = self.store_of(name).await?;
         self.start(store, name, ask, Diagnostics::default(), stop).await
     }
 
-    /// Reads the packages of an assembly that is there as they are on the disk now, around its descriptor `file`: what
-    /// [`Ask::DownWith`] takes.
+    /// Reads the current packages of an existing assembly from disk, around its descriptor `file`. The result
+    /// is the input of [`Ask::DownWith`].
     ///
     /// # Errors
     ///
-    /// When there is no such assembly, or the file or a package can't be read.
+    /// If there is no such assembly, or the file or a package can't be read.
     pub async fn current_packages(
         &self,
         name: &AssemblyName,
@@ -344,16 +348,16 @@ impl Windlass {
         stop: &Stop,
     ) -> Result<Started, Error> {
         let from = store.last_event().await?;
-        // On the heap: a future of this size would make all that wait for it as large.
+        // Boxed: a future of this size would enlarge every future that awaits it.
         let prepared = Box::pin(self.engine(store.clone()).prepare(name, ask, &self.holder(), stop)).await?;
         Ok(Started::own(prepared, warnings, store, from))
     }
 
-    /// Says what [`up`](Self::up) would do, without changing anything.
+    /// Plans what [`up`](Self::up) would do, without changing anything.
     ///
     /// # Errors
     ///
-    /// Everything that stands against it.
+    /// All problems that prevent it.
     pub async fn plan(&self, order: &Order) -> Result<(PlanView, Diagnostics), Error> {
         let (desired, warnings) = self.desired(order).await?;
         let name = desired.topology.name().clone();
@@ -361,7 +365,7 @@ impl Windlass {
         Ok((PlanView::new(name, &preview.plan, preview.diff).undone(preview.undone), warnings))
     }
 
-    /// Says what bringing up an assembly would do that may not be there yet.
+    /// Plans an intent on an assembly that may not exist yet.
     pub(crate) async fn preview_up(&self, name: &AssemblyName, ask: Ask) -> Result<Preview, Error> {
         Ok(match self.store(false).await? {
             Some(store) => Box::pin(self.engine(store).preview(name, ask)).await?,
@@ -369,11 +373,11 @@ impl Windlass {
         })
     }
 
-    /// Looks how the parts of an assembly are that are up, beside what is on record.
+    /// Observes the active parts of an assembly, and compares them with the records.
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// If the store can't be read.
     pub async fn drift(&self, name: &AssemblyName) -> Result<Vec<DriftView>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
         match self.engine(store).look(name).await {
@@ -383,32 +387,32 @@ impl Windlass {
         }
     }
 
-    /// Says what [`change`](Self::change) would do, without changing anything.
+    /// Plans what [`change`](Self::change) would do, without changing anything.
     ///
     /// # Errors
     ///
-    /// Everything that stands against it.
+    /// All problems that prevent it.
     pub async fn preview(&self, name: &AssemblyName, ask: Ask) -> Result<PlanView, Error> {
         let store = self.store_of(name).await?;
         let preview = Box::pin(self.engine(store).preview(name, ask)).await?;
         Ok(PlanView::new(name.clone(), &preview.plan, preview.diff).undone(preview.undone))
     }
 
-    /// Asks whoever runs a process to stop it. What runs may end; the rest is not started.
+    /// Requests that a process stops. Running calls may finish; no further call is started.
     ///
     /// # Errors
     ///
-    /// When the assembly has no such process, or it has ended.
+    /// If the assembly has no such process, the process has ended, or no orchestrator runs it.
     pub async fn cancel(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
         self.can_cancel(name, process).await?;
         Ok(self.store_of(name).await?.ask_to_stop(name, process).await?)
     }
 
-    /// Looks whether a process can be [cancelled](Self::cancel).
+    /// Checks whether a process can be [cancelled](Self::cancel).
     ///
     /// # Errors
     ///
-    /// When the assembly has no such process, or it has ended, or nobody runs it.
+    /// If the assembly has no such process, the process has ended, or no orchestrator runs it.
     pub async fn can_cancel(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
         let store = self.store_of(name).await?;
         let found = store.process(process).await?.filter(|found| found.assembly == *name);
@@ -422,12 +426,12 @@ impl Windlass {
         }
     }
 
-    /// Finds a part of an assembly that is there: by its name below the assembly (`B__1`) or in full, by the engine's id
-    /// of it, or by its driver's.
+    /// Finds a part of an existing assembly. `part` is its name relative to the assembly (`B__1`), its full
+    /// name, its instance id, or the id that its driver uses.
     ///
     /// # Errors
     ///
-    /// When there is no such assembly or part.
+    /// If there is no such assembly or part.
     pub async fn part(&self, name: &AssemblyName, part: &str) -> Result<ElementName, Error> {
         let store = self.store_of(name).await?;
         let Some(snapshot) = store.load(name).await? else {
@@ -436,7 +440,7 @@ impl Windlass {
         };
         let topology = &snapshot.assembly.topology;
         let by_name = |element: &&ElementName| element.local() == part || element.as_str() == part;
-        // What is to go is on record only.
+        // Parts that are to be removed exist only in the records.
         let described = topology.elements().iter().map(|element| &element.name);
         if let Some(found) = described.chain(snapshot.elements.keys()).find(by_name) {
             return Ok(found.clone());
@@ -451,12 +455,13 @@ impl Windlass {
         })
     }
 
-    /// Reads what a person says that a part publishes, for [`Answer::published`](windlass_engine::Answer::published). `open`
-    /// are those whose values stood on the command line: a secret among them is warned of.
+    /// Parses the outputs that a user provides for a part, for
+    /// [`Answer::published`](windlass_engine::Answer::published). `open` lists the outputs whose values were
+    /// on the command line; secrets among them cause a warning.
     ///
     /// # Errors
     ///
-    /// When a name can be no property's, or there is no such assembly.
+    /// If a name can't be a property name, or there is no such assembly.
     pub async fn published(
         &self,
         name: &AssemblyName,
@@ -487,14 +492,17 @@ impl Windlass {
         Ok((published, warnings.collect()))
     }
 
-    /// Finds the outputs that nobody will know once it is said that what made them was done: of each part those that are
-    /// neither told nor on record; what is on record of a part that was installed once more is the former one's. A call whose
-    /// report may still be found counts too: that is known only when it is settled. Nothing is found for an answer that tells
-    /// what no part publishes: it is refused.
+    /// Finds the outputs that would stay unknown if `answer` declared the open calls as done. An output is
+    /// unknown if it is neither part of the answer nor on record. For a part that was installed again,
+    /// recorded outputs belong to the previous instance and do not count.
+    ///
+    /// A call whose report may still be found is included, because that is known only when the call is
+    /// settled. The result is empty if the answer contains an output that no part publishes, because such an
+    /// answer is refused.
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// If the store can't be read.
     pub async fn unknown_outputs(
         &self,
         name: &AssemblyName,
@@ -544,10 +552,10 @@ impl Windlass {
             environment: &order.environment,
             catalog: &order.catalog,
         };
-        // Large: on the heap.
+        // Boxed because of its size.
         let (mut desired, warnings) = Box::pin(desired(&asked, store.clone())).await?;
         let topology = &desired.topology;
-        // A cluster that was scaled has nodes that the descriptor doesn't tell of.
+        // A scaled cluster has nodes that the descriptor does not list.
         let is_partial = !(order.replace.is_empty() && order.target.is_empty());
         let before = match store.filter(|_| is_partial) {
             Some(store) => store.load(topology.name()).await?.map(|snapshot| snapshot.assembly.topology),
@@ -568,14 +576,14 @@ impl Windlass {
         }
     }
 
-    /// Returns the store in which an assembly should be.
+    /// Returns the store, which must exist if the assembly does.
     pub(crate) async fn store_of(&self, name: &AssemblyName) -> Result<Arc<dyn Store>, Error> {
         let unknown = || windlass_engine::EngineError::Unknown { name: name.clone(), known: Vec::new() };
         Ok(self.store(false).await?.ok_or_else(unknown)?)
     }
 }
 
-/// Finds a part of an assembly that may not be there yet, or that is there.
+/// Finds a part in the new or in the current topology of an assembly.
 fn part_of<'a>(
     topology: &'a Topology,
     before: Option<&'a Topology>,

@@ -1,28 +1,28 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The modules
+//! # Modules
 //!
-//! | module | it has |
+//! | module | content |
 //! |---|---|
 //! | [`open`](mod@open) | [`Windlass`]: a project with its store, drivers and runtimes |
-//! | [`intent`] | what can be asked: up, down, retry |
-//! | [`request`] | asking the long-running mode to do it |
-//! | [`daemon`] | the long-running mode: requests, metrics, policies, health |
+//! | [`intent`] | intents: up, down, retry and other changes |
+//! | [`request`] | submitting intents to the daemon |
+//! | [`daemon`] | the daemon: requests, metrics, policies, health |
 //! | [`transfer`] | moving an assembly to another store |
-//! | [`saved`] | plans that are saved, and carried out later |
+//! | [`saved`] | plans that are saved and applied later |
 //! | [`check`](mod@check) | all problems of descriptors, packages and project files |
-//! | [`repair`](mod@repair) | repairs of what a check has found |
-//! | [`resolve`](mod@resolve) | a descriptor with what is known filled in |
-//! | [`schema`](mod@schema) | JSON Schemas of the documents that people write |
-//! | [`mod@prune`] | forgetting what was done long ago |
-//! | [`graph`] | pictures of assemblies and plans |
-//! | [`view`] | what can be looked at: status, log, plan; typed, versioned, ready for JSON |
-//! | [`doctor`] | what can run jobs on this machine, and how well it shuts them in |
-//! | [`images`](mod@images) | images for sandboxes, made and kept without an engine |
-//! | [`explain`](mod@explain) | the codes of all crates |
+//! | [`repair`](mod@repair) | automatic fixes for problems that a check found |
+//! | [`resolve`](mod@resolve) | a descriptor with all known values filled in |
+//! | [`schema`](mod@schema) | JSON Schemas of the documents that users write |
+//! | [`mod@prune`] | removal of old processes and versions |
+//! | [`graph`] | drawings of assemblies and plans |
+//! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON |
+//! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
+//! | [`images`](mod@images) | images for sandboxes, built and stored without an engine |
+//! | [`explain`](mod@explain) | the diagnostic codes of all crates |
 //!
-//! The parts it puts together are re-exported under their own names: [`descriptor`], [`plan`], [`engine`], [`store`],
-//! [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
+//! The parts that it combines are re-exported under their own names: [`descriptor`], [`plan`], [`engine`],
+//! [`store`], [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
 
 pub mod check;
 pub mod daemon;

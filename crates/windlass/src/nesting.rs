@@ -1,4 +1,4 @@
-//! Assemblies that contain themselves, found without composing them.
+//! Detection of assemblies that contain themselves, without composing them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use windlass_model::DescriptorName;
 use windlass_model::name::DescriptorKind;
 use windlass_source::{Diagnostic, Diagnostics};
 
-/// An assembly whose parts are being looked at.
+/// An assembly whose parts are being visited.
 struct Open {
     assembly: Arc<AssemblyDescriptor>,
     name: DescriptorName,
@@ -17,7 +17,7 @@ struct Open {
 }
 
 impl Open {
-    /// One without a name is in no other.
+    /// Returns `None` for an assembly without a name, because no other assembly can contain it.
     fn new(assembly: Arc<AssemblyDescriptor>) -> Option<Self> {
         let name = assembly.name.as_ref()?.value.clone();
         let parts = assembly.composition.values().filter_map(|part| part.kind.clone());
@@ -27,7 +27,7 @@ impl Open {
     }
 }
 
-/// Reports each entry by which an assembly, or one in it, contains an assembly that it is in.
+/// Reports each composition entry that closes a cycle of nested assemblies.
 pub(crate) fn check(
     assemblies: impl IntoIterator<Item = Arc<AssemblyDescriptor>>,
     catalog: &impl Catalog,

@@ -23,7 +23,7 @@ use crate::places::{ProjectPlaces, Variables};
 use crate::runtimes::Runtimes;
 use crate::system::SystemEntropy;
 
-/// How a project is opened.
+/// Settings for opening a project.
 #[derive(Clone)]
 pub struct Settings {
     start: PathBuf,
@@ -44,7 +44,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Opens the project that a file or folder belongs to: that of the nearest `windlass.yaml` at or above it.
+    /// Creates settings for the project of a file or folder: the nearest `windlass.yaml` at or above it.
     pub fn new(start: impl Into<PathBuf>) -> Self {
         Self {
             start: start.into(),
@@ -65,76 +65,76 @@ impl Settings {
         }
     }
 
-    /// Sets the variables that a location's secrets may be read from. The default has none.
+    /// Sets the variables from which secrets of locations may be read. The default has none.
     #[must_use]
     pub fn variables(mut self, variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         self.variables = Arc::new(variables);
         self
     }
 
-    /// Sets what is done with what the user should know beside the answer to what was asked, as that an interrupted export
-    /// was finished. The default passes it over.
+    /// Sets the handler of notices that do not belong to a command's result, for example that an interrupted
+    /// export was finished. The default ignores them.
     #[must_use]
     pub fn notices(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.tell = Arc::new(tell);
         self
     }
 
-    /// Sets how jobs are supervised. The default starts the running program again with the argument `supervise`; it
-    /// must then call [`windlass_executor::process::supervise`].
+    /// Sets the command that supervises jobs. The default starts the running program again with the argument
+    /// `supervise`. The program must then call [`windlass_executor::process::supervise`].
     #[must_use]
     pub fn supervisor(mut self, supervisor: SupervisorCommand) -> Self {
         self.supervisor = supervisor;
         self
     }
 
-    /// Sets the variables that say where container engines are, as the Docker client reads them. Without them the usual
-    /// socket is asked.
+    /// Sets the variables that locate container engines, with the meaning that the Docker client gives them.
+    /// Without them the default socket is used.
     #[must_use]
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = environment;
         self
     }
 
-    /// Sets the folder with the images for sandboxes; else it is `.windlass/images`.
+    /// Sets the folder of the images for sandboxes. Default: `.windlass/images`.
     #[must_use]
     pub fn images(mut self, folder: Option<PathBuf>) -> Self {
         self.images = folder;
         self
     }
 
-    /// Adds a runtime of the embedding program. It serves the locations of its [kind](Runtime::kind), also those that a
-    /// runtime of this crate would serve.
+    /// Adds a runtime of the embedding program. It serves all locations of its [kind](Runtime::kind), even if
+    /// this crate has a runtime of that kind.
     #[must_use]
     pub fn runtime(mut self, runtime: Arc<dyn Runtime>) -> Self {
         self.runtimes.push(runtime);
         self
     }
 
-    /// Sets the file with the key that secrets are sealed with; else it is `.windlass/key`, made when it is needed.
+    /// Sets the file with the key that seals secrets. Default: `.windlass/key`, created when needed.
     #[must_use]
     pub fn key_file(mut self, file: Option<PathBuf>) -> Self {
         self.key_file = file;
         self
     }
 
-    /// Sets where the state is kept: the address of a PostgreSQL database, such as
-    /// `postgres://windlass@db.example.org/windlass`; else it is `.windlass/state.db`. All who share a database need the
-    /// same key.
+    /// Sets the address of a PostgreSQL database for the state, such as
+    /// `postgres://windlass@db.example.org/windlass`. Default: `.windlass/state.db`. All processes that share
+    /// a database need the same key.
     #[must_use]
     pub fn state(mut self, address: Option<String>) -> Self {
         self.state = address;
         self
     }
 
-    /// Sets how fast, how often, how patient the engine is.
+    /// Sets the engine's options: parallelism, polling interval and waiting times.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
     }
 
-    /// Sets where time and ids come from.
+    /// Sets the sources of time and ids.
     #[must_use]
     pub fn injected(mut self, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         self.clock = clock;
@@ -142,21 +142,22 @@ impl Settings {
         self
     }
 
-    /// Sets what others are told of who holds a lease: the command line.
+    /// Sets the command line by which other processes see this lease holder.
     #[must_use]
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.command = command.into();
         self
     }
 
-    /// Sets the most bytes of a document that is read; else it is 16 MiB.
+    /// Sets the maximum size of a document in bytes. Default: 16 MiB.
     #[must_use]
     pub fn max_size(mut self, bytes: usize) -> Self {
         self.max_size = bytes;
         self
     }
 
-    /// Says that this process carries out what others ask of the assemblies that it holds: it [watches](Windlass::watch).
+    /// Declares that this process executes requests of other processes for the assemblies that it holds, by
+    /// [`watch`](Windlass::watch).
     #[must_use]
     pub fn serving(mut self, serves: bool) -> Self {
         self.serves = serves;
@@ -164,8 +165,8 @@ impl Settings {
     }
 }
 
-/// A project with its store, drivers and runtimes. Cheap to open: the store and the runtimes are opened when they are
-/// first needed.
+/// A project with its store, drivers and runtimes. Opening it is cheap: the store and the runtimes are opened
+/// on first use.
 pub struct Windlass {
     pub(crate) project: Project,
     settings: Settings,
@@ -179,7 +180,7 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// When the start is not there, or its `windlass.yaml` has mistakes: all of them.
+    /// If the start path does not exist, or its `windlass.yaml` has errors; all of them are reported.
     pub fn open(settings: Settings) -> Result<Self, Error> {
         let folder = std::env::current_dir().map_err(Error::WorkingFolder)?;
         let files = Overlay::default().with_limit(settings.max_size);
@@ -198,7 +199,7 @@ impl Windlass {
         &self.project
     }
 
-    /// Returns the drivers at hand.
+    /// Returns the available drivers.
     pub fn drivers(&self) -> &Registry {
         &self.drivers
     }
@@ -215,36 +216,37 @@ impl Windlass {
         self.settings.clock.now()
     }
 
-    /// Returns the runtime that serves a location, which need not be one of the project, and opens it.
+    /// Returns the runtime that serves a location, and opens it if needed. The location need not belong to
+    /// the project.
     ///
     /// # Errors
     ///
-    /// When there is none, or it can't be opened.
+    /// If no runtime serves it, or the runtime can't be opened.
     pub async fn runtime(&self, location: &Location) -> Result<Arc<dyn Runtime>, Error> {
         self.places.runtimes.of(location).await.map_err(Error::NoRuntime)
     }
 
-    /// Returns where container engines are looked for.
+    /// Returns the variables that locate container engines.
     pub(crate) fn environment(&self) -> &Environment {
         &self.settings.environment
     }
 
-    /// Parts with the runtimes and removes the empty folders that they leave. Jobs that must not be cut go on.
+    /// Closes the runtimes, and removes their empty folders. Jobs that must not be interrupted keep running.
     ///
     /// # Errors
     ///
-    /// When the folders can't be read.
+    /// If the folders can't be read.
     pub async fn close(&self) -> Result<(), Error> {
         Ok(self.places.runtimes.close().await?)
     }
 
-    /// Returns the store; none when there is none and none is to be made.
+    /// Returns the store; `None` if there is no store and `create` is not set.
     pub(crate) async fn store(&self, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
-        // Held while it is opened, so that it is opened once.
+        // The lock is held while the store is opened, so that it is opened only once.
         let mut opened = self.store.lock().await;
         if opened.is_none() {
             *opened = match &self.settings.state {
-                // Rarely needed, and large: on the heap.
+                // Boxed because it is large and rarely used.
                 Some(address) => Box::pin(self.open_server(address, create)).await?,
                 None => self.open_file(create)?,
             };
@@ -255,7 +257,7 @@ impl Windlass {
         Ok(opened.clone())
     }
 
-    /// Tells the user something beside the answer.
+    /// Reports a notice to the user that does not belong to the result.
     pub(crate) fn tell(&self, what: &str) {
         (self.settings.tell)(what);
     }
@@ -264,7 +266,7 @@ impl Windlass {
         let path = self.store_path();
         let there = is_there(&path)?;
         let folder = self.project.state_dir();
-        // Nothing can be in what is no folder, and nothing was asked to be there instead.
+        // The state folder is not a folder, so there is no store in it, and no other state was requested.
         if !there && is_there(&folder)? && !folder.is_dir() {
             return Err(StoreError::NotAStore { path: folder }.into());
         }
@@ -275,7 +277,7 @@ impl Windlass {
         let options = windlass_store::sqlite::Options::new(self.key(), clock, entropy);
         match SqliteStore::open(&path, options.create(create)) {
             Ok(store) => Ok(Some(Arc::new(store))),
-            // An empty file: whoever would have made the store found no room for it, or was killed.
+            // The file is empty: the process that created it ran out of disk space or was killed.
             Err(StoreError::Missing { .. }) if !create => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -310,7 +312,7 @@ impl Windlass {
         self.project.state_dir().join("state.db")
     }
 
-    /// Names what keeps the state, for people.
+    /// Returns the kind of the state's storage, for messages.
     pub fn state_kind(&self) -> &'static str {
         if self.settings.state.is_some() { "PostgreSQL" } else { "the store" }
     }
@@ -319,7 +321,7 @@ impl Windlass {
         Engine { store, means: self.means(), options: self.settings.options }
     }
 
-    /// Returns what an engine works with, beside its store.
+    /// Returns the engine's dependencies beside the store.
     pub(crate) fn means(&self) -> Means {
         Means {
             drivers: self.drivers.clone(),
@@ -330,7 +332,7 @@ impl Windlass {
         }
     }
 
-    /// Names this machine and this project's folder, whatever path it was opened by.
+    /// Names this machine and the canonical folder of this project.
     fn home(&self) -> String {
         let root = self.project.root();
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
@@ -342,7 +344,7 @@ impl Windlass {
     }
 }
 
-/// Tells whether something has a path, a link that leads nowhere included. A folder that can't be looked into may have it.
+/// Tells whether a path exists, including dangling links. An inaccessible folder counts as an error.
 fn is_there(path: &std::path::Path) -> Result<bool, StoreError> {
     match path.symlink_metadata() {
         Ok(_) => Ok(true),
@@ -354,7 +356,7 @@ fn is_there(path: &std::path::Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Makes the folder that the key is to be in, for its owner alone.
+/// Creates the folder of the key, accessible to its owner only.
 #[cfg(feature = "postgres")]
 fn make_folder_of(key: &std::path::Path) -> Result<(), Error> {
     use std::os::unix::fs::DirBuilderExt as _;

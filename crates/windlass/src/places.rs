@@ -1,4 +1,4 @@
-//! The project's locations and the runtimes behind them.
+//! The project's locations and the runtimes that serve them.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct ProjectPlaces {
     pub(crate) runtimes: Runtimes,
 }
 
-/// The environment that secrets are read from.
+/// The environment from which secrets of locations are read.
 pub(crate) type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 impl ProjectPlaces {
@@ -49,7 +49,7 @@ impl Places for ProjectPlaces {
 
     fn free_space(&self) -> Option<u64> {
         let state = self.project.state_dir();
-        // Before there is a store, it is the disk of the project.
+        // Before there is a state folder, the project's root stands for its disk.
         let disk = [state.as_path(), self.project.root()]
             .into_iter()
             .find_map(|path| rustix::fs::statvfs(path).ok())?;
@@ -61,7 +61,7 @@ impl Places for ProjectPlaces {
     }
 }
 
-/// Writes an error with all its causes.
+/// Formats an error with all its causes.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,4 +1,4 @@
-//! Forgetting what was done long ago.
+//! Removal of old processes and versions, according to the project's retention.
 
 use std::time::Duration;
 
@@ -12,54 +12,54 @@ use crate::daemon::Notice;
 use crate::error::Error;
 use crate::open::Windlass;
 
-/// How often it is looked what of the past has become too old.
+/// Interval between two prunes of the daemon.
 const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What was forgotten, or would be.
+/// The removed records, or those that would be removed.
 #[derive(Debug, Clone, Serialize)]
 pub struct PruneView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
-    /// Whether it was only looked at.
+    /// Whether nothing was removed, only listed.
     pub dry_run: bool,
-    /// How many of the newest processes and versions of each assembly are kept.
+    /// Number of the newest processes and versions that are kept for each assembly.
     pub keep: usize,
-    /// What is younger is kept, too: `90d`.
+    /// Minimum age of removed records: `90d`.
     pub older: String,
-    /// The assemblies of which something is forgotten, by name.
+    /// The assemblies with removed records, by name.
     pub assemblies: Vec<PrunedView>,
-    /// The assemblies that somebody works on: they are left as they are.
+    /// The assemblies that were skipped because another process holds them.
     pub held: Vec<HeldView>,
 }
 
-/// What is forgotten of an assembly.
+/// The removed records of an assembly.
 #[derive(Debug, Clone, Serialize)]
 pub struct PrunedView {
-    /// Its name. It may be gone itself.
+    /// Its name. The assembly itself may have been deleted before.
     pub name: AssemblyName,
     /// The processes, with their steps, calls, jobs and events.
     pub processes: Vec<ProcessId>,
-    /// The versions, by the processes that made them.
+    /// The versions, by the processes that created them.
     pub versions: Vec<ProcessId>,
 }
 
-/// An assembly that somebody works on.
+/// An assembly that another process holds.
 #[derive(Debug, Clone, Serialize)]
 pub struct HeldView {
     /// Its name.
     pub name: AssemblyName,
-    /// Who works on it.
+    /// The holder.
     pub by: String,
 }
 
 impl Windlass {
-    /// Returns how much of the past the project keeps, as its `windlass.yaml` says.
+    /// Returns the project's retention, from its `windlass.yaml`.
     pub fn retention(&self) -> Retention {
         self.project.retention()
     }
 
-    /// Forgets at once and then once a day what of the past of all assemblies has become too old; never ends. What does not
-    /// work is told, and tried again the next day.
+    /// Prunes all assemblies at once and then once a day; never returns. A failure is reported, and pruning
+    /// is retried the next day.
     pub async fn keep_pruned(&self, tell: &(dyn Fn(Notice) + Send + Sync)) -> std::convert::Infallible {
         let mut day = tokio::time::interval(EVERY);
         day.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -71,12 +71,12 @@ impl Windlass {
         }
     }
 
-    /// Forgets what of the past of an assembly, or of all, is neither among the newest nor young enough; with `dry_run` it
-    /// says what that would be.
+    /// Removes the records of an assembly, or of all, that are neither among the newest nor young enough.
+    /// With `dry_run` it only lists them.
     ///
     /// # Errors
     ///
-    /// When nothing was ever done for the assembly, or the store fails.
+    /// If the assembly has no recorded process, or the store fails.
     pub async fn prune(
         &self,
         name: Option<&AssemblyName>,

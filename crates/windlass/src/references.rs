@@ -1,5 +1,5 @@
-//! What the references of an assembly may resolve to, beside what its project lists: other assemblies of the store, and
-//! what drivers find.
+//! Candidates for the references of an assembly, beside the instances that its project lists: other
+//! assemblies of the store, and instances that drivers find.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use windlass_model::{AssemblyName, DescriptorName, ElementName};
 use windlass_project::DiskCatalog;
 use windlass_store::{Store, StoreError};
 
-/// The assembly that has references, and those of its store that these may mean.
+/// An assembly with references, and access to the other assemblies of its store.
 pub(crate) struct Neighbours {
     own: AssemblyName,
-    /// The assembly as it was last asked for.
+    /// The assembly as last requested.
     record: Option<AssemblyRecord>,
 }
 
@@ -33,19 +33,19 @@ impl Neighbours {
         Ok(Self { own: own.clone(), record })
     }
 
-    /// Returns what the references of the assembly have resolved to so far.
+    /// Returns the current referents of the assembly's references.
     pub(crate) fn bound(&self) -> BTreeMap<ElementName, Referent> {
         let elements = self.record.iter().flat_map(|record| record.topology.elements());
         elements.filter_map(|element| Some((element.name.clone(), element.referent.clone()?))).collect()
     }
 
-    /// Finds the assemblies that one of the references may mean, whether they fit or not.
+    /// Finds the assemblies that one of the references may refer to, including unsuitable ones.
     pub(crate) async fn candidates(
         &self,
         store: Option<&dyn Store>,
         wanted: &[ReferenceRequest],
     ) -> Result<Vec<Existing>, StoreError> {
-        // Who asks for nothing needs none of what may be thousands of assemblies.
+        // Without references there is no need to read possibly thousands of assemblies.
         let Some(store) = store.filter(|_| !wanted.is_empty()) else { return Ok(Vec::new()) };
         let records = store.assemblies().await?;
         let is_wanted = |record: &&AssemblyRecord| {
@@ -63,7 +63,8 @@ impl Neighbours {
         Ok(candidates)
     }
 
-    /// Says why an assembly may not be referenced, whatever is asked for. One that has been all along may be unwell.
+    /// Returns the reason why an assembly may not be referenced, regardless of the requested properties. An
+    /// assembly that is already referenced need not be Active.
     fn unfit(&self, records: &[AssemblyRecord], offer: &Offer, is_bound: bool) -> Option<String> {
         if offer.goes {
             return Some("it is being taken down".to_owned());
@@ -75,7 +76,7 @@ impl Neighbours {
         Some(format!("it is {state}, not Active"))
     }
 
-    /// Finds a way of references from an assembly to the one that wants to reference it.
+    /// Finds a chain of references that leads from an assembly back to this one.
     fn way_back(&self, records: &[AssemblyRecord], from: &AssemblyName) -> Option<String> {
         let references = |name: &AssemblyName| {
             let record = records.iter().find(|record| record.name == *name);
@@ -120,11 +121,11 @@ fn existing(offer: Offer, unfit: Option<String>) -> Existing {
     }
 }
 
-/// Has the drivers of a resource look for what a reference asks for.
+/// Lets the drivers of a resource search for an instance that fits a reference.
 ///
 /// # Errors
 ///
-/// Why they could not look.
+/// The reason why they could not search.
 pub(crate) async fn look_for(
     means: &Means,
     catalog: &DiskCatalog,
@@ -158,7 +159,8 @@ pub(crate) async fn look_for(
     Ok(found.into_iter().map(|thing| discovered(thing, resource, &asked, &sensitive)).collect())
 }
 
-/// Describes what a driver has found; it is where it was looked for, and its id is one of its properties.
+/// Converts an instance that a driver found. Its location properties default to the searched place, and its
+/// id becomes a property.
 fn discovered(
     found: Found,
     resource: &DescriptorName,

@@ -1,8 +1,8 @@
-//! Repairs what a check has found, where there is no doubt what was meant.
+//! Automatic fixes for problems that a check found.
 //!
-//! A diagnostic may carry a [`Fix`]. One that is the only one of its diagnostic is certain, and is applied here; what
-//! else a file has stays byte for byte. A repair can bring to light what it had hidden, so files are checked again
-//! until nothing is left to repair. All of that happens in memory: a file is written once, at the end, and whole.
+//! A diagnostic may carry a [`Fix`]. If it carries exactly one, the fix is certain and is applied here; the
+//! rest of the file stays byte for byte. A fix can reveal further problems, so files are checked again until
+//! no certain fix is left. All of that happens in memory. A file is written once and atomically at the end.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,36 +15,37 @@ use windlass_source::{Code, Diagnostic, Diagnostics, Fix, Place, apply_fixes};
 use crate::check::{CheckView, check_over};
 use crate::error::Error;
 
-/// How often files are checked again. Each round repairs something, and what hides behind one mistake behind another
-/// is not as deep as this.
+/// Maximum number of check rounds. Each round fixes something, and problems that hide each other are not
+/// nested this deeply.
 const ROUNDS: usize = 32;
 
-/// How many repairs are tried one by one in a round, where all at once would break something.
+/// Maximum number of fixes tried one by one in a round, if applying all of them together would break
+/// something.
 const MOST_TRIED: usize = 500;
 
 /// A file that was repaired.
 #[derive(Debug, Clone, Serialize)]
 pub struct RepairedFile {
-    /// The file, as it is shown.
+    /// The path of the file, for display.
     pub file: String,
-    /// What was done.
+    /// The applied fixes.
     pub fixes: Vec<AppliedFix>,
-    /// Its text before.
+    /// Its text before the repair.
     #[serde(skip)]
     pub before: String,
-    /// Its text now.
+    /// Its text after the repair.
     #[serde(skip)]
     pub after: String,
 }
 
-/// A repair that was made.
+/// A fix that was applied.
 #[derive(Debug, Clone, Serialize)]
 pub struct AppliedFix {
-    /// The code of what was wrong.
+    /// The code of the diagnostic.
     pub code: Code,
-    /// What was done, as an instruction: ``write `description` ``.
+    /// The fix, as an instruction: ``write `description` ``.
     pub description: String,
-    /// Where, in the text as it was when the repair was made.
+    /// The place, in the text before this fix.
     #[serde(serialize_with = "line_and_column")]
     pub place: Place,
 }
@@ -54,22 +55,23 @@ fn line_and_column<S: Serializer>(place: &Place, serializer: S) -> Result<S::Ok,
     BTreeMap::from([("line", start.line), ("column", start.column)]).serialize(serializer)
 }
 
-/// What is to become of the repaired texts.
+/// The use of the repaired texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
-    /// They are written.
+    /// Write them to the files.
     Write,
-    /// They are only returned.
+    /// Only return them.
     DryRun,
 }
 
-/// Repairs files and folders, and checks them again. What is returned is about the repaired texts, also of a dry run.
+/// Repairs files and folders, and checks them again. The result describes the repaired texts, even for a dry
+/// run.
 ///
-/// A repair that would break the syntax of a file is not made. `disk` says how files are read.
+/// A fix that would break the syntax of a file is not applied. `disk` provides the files.
 ///
 /// # Errors
 ///
-/// When the working folder can't be found. What can't be written is found in what is returned.
+/// If the working folder can't be determined. Files that can't be written are reported in the result.
 pub fn repair_paths(
     paths: &[PathBuf],
     folders: &[PathBuf],
@@ -115,19 +117,19 @@ pub fn repair_paths(
     if problems.is_empty() {
         return Ok(view);
     }
-    // What could not be written is as wrong as it was.
+    // A file that could not be written still has its problems.
     let repaired = std::mem::take(&mut view.repaired);
     problems.extend(check_over(paths, folders, disk)?.diagnostics);
     Ok(CheckView { repaired, ..CheckView::new(problems) })
 }
 
-/// Diagnostics with a certain repair, by the file that they are about.
+/// Diagnostics with a certain fix, by file.
 type Round = BTreeMap<PathBuf, Vec<Diagnostic>>;
 
 fn certain(diagnostics: &Diagnostics) -> Round {
     let mut round = Round::new();
     for diagnostic in diagnostics.iter().filter(|found| found.certain_fix().is_some()) {
-        // Texts that are no files, as what a script printed, are nobody's to repair.
+        // A text that is not a file, such as the output of a script, can't be repaired.
         let path = diagnostic.place().map(|place| PathBuf::from(place.source().name()));
         if let Some(path) = path.filter(|path| path.is_file()) {
             round.entry(path).or_default().push(diagnostic.clone());
@@ -140,7 +142,7 @@ fn fixes(found: &[Diagnostic]) -> impl Iterator<Item = &Fix> {
     found.iter().filter_map(Diagnostic::certain_fix)
 }
 
-/// The text of the file that some diagnostics are about, with their repairs.
+/// Returns the text of the diagnostics' file, with their fixes applied.
 fn texts_of(found: &[Diagnostic]) -> String {
     let text = found.first().and_then(Diagnostic::place).map_or("", |place| place.source().text());
     apply_fixes(text, fixes(found))
@@ -149,13 +151,13 @@ fn texts_of(found: &[Diagnostic]) -> String {
 fn overlaid<'a>(overlay: &Overlay, texts: impl IntoIterator<Item = (&'a PathBuf, String)>) -> Overlay {
     let mut overlay = overlay.clone();
     for (path, text) in texts {
-        // A file that has gone away meanwhile is noticed when it is read.
+        // A file that was removed in the meantime is noticed when it is read.
         let _ = overlay.insert(path, text);
     }
     overlay
 }
 
-/// How many mistakes of syntax there are: what no repair may add to.
+/// Counts the syntax errors. A repair must not increase this number.
 fn broken(view: &CheckView) -> usize {
     let of_syntax = |found: &&Diagnostic| {
         found.is_error() && windlass_source::codes::CODES.iter().any(|info| info.code == found.code)
@@ -163,15 +165,15 @@ fn broken(view: &CheckView) -> usize {
     view.diagnostics.iter().filter(of_syntax).count()
 }
 
-/// What is asked to be repaired.
+/// The input of a repair.
 struct Asked<'a> {
     paths: &'a [PathBuf],
     folders: &'a [PathBuf],
     overlay: &'a Overlay,
 }
 
-/// Leaves the repairs of a round that break nothing, each made by itself. A key may be renamed to one that is there
-/// already, say.
+/// Returns the fixes of a round that break nothing, each tried on its own. For example, renaming a key can
+/// create a duplicate.
 fn harmless(asked: &Asked<'_>, view: &CheckView, round: Round) -> Result<Round, Error> {
     let mut kept = Round::new();
     let all =

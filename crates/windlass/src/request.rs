@@ -1,4 +1,4 @@
-//! Asking the long-running mode to do something, instead of doing it here.
+//! Submission of intents to the daemon, as requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use crate::error::Error;
 use crate::intent::{Order, Started};
 use crate::open::Windlass;
 
-/// How often it is looked whether anybody is still there to carry a request out.
+/// Interval of the check whether an orchestrator still holds the assembly.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How many looks in a row must find nobody.
+/// Number of consecutive checks without a holder after which no orchestrator is expected.
 const LOOKS: u32 = 3;
 
-/// Something that is asked of the long-running mode.
+/// A request that was submitted to the daemon.
 #[must_use = "it may not have begun yet"]
 pub struct Pending<'w> {
     windlass: &'w Windlass,
@@ -33,19 +33,19 @@ pub struct Pending<'w> {
 }
 
 impl Windlass {
-    /// Leaves it to the long-running mode to bring an assembly up.
+    /// Submits a request to create or change an assembly.
     ///
     /// # Errors
     ///
-    /// When the descriptor, the packages or the parameters are wrong, or the store can't be written. What else stands
-    /// against it, is found when it is begun.
+    /// If the descriptor, the packages or the parameters are wrong, or the store can't be written. Other
+    /// problems are found when the request is executed.
     pub async fn ask_up(&self, order: &Order) -> Result<Pending<'_>, Error> {
         let (desired, warnings) = self.desired(order).await?;
         let name = desired.topology.name().clone();
         self.ask_for_new(&name, Ask::Up(Box::new(desired)), warnings).await
     }
 
-    /// Leaves it to the long-running mode to do something with an assembly that may not be there yet.
+    /// Submits a request on an assembly that may not exist yet.
     pub(crate) async fn ask_for_new(
         &self,
         name: &AssemblyName,
@@ -56,11 +56,11 @@ impl Windlass {
         self.leave(store, name, ask, warnings).await
     }
 
-    /// Leaves it to the long-running mode to change an assembly.
+    /// Submits a request to change an assembly.
     ///
     /// # Errors
     ///
-    /// When the store can't be written. What stands against it, is found when it is begun.
+    /// If the store can't be written. Other problems are found when the request is executed.
     pub async fn ask(&self, name: &AssemblyName, ask: Ask) -> Result<Pending<'_>, Error> {
         let store = self.store_of(name).await?;
         self.leave(store, name, ask, Diagnostics::default()).await
@@ -78,11 +78,11 @@ impl Windlass {
         Ok(Pending { windlass: self, store, request, warnings, from })
     }
 
-    /// Takes a request back that nobody has begun.
+    /// Withdraws a pending request.
     ///
     /// # Errors
     ///
-    /// When the assembly has no such request, or it is not pending any more.
+    /// If the assembly has no such request, or it is no longer pending.
     pub async fn withdraw(&self, name: &AssemblyName, request: RequestId) -> Result<(), Error> {
         self.can_withdraw(name, request).await?;
         match self.store_of(name).await?.withdraw(request).await?.map(|found| found.status) {
@@ -91,11 +91,11 @@ impl Windlass {
         }
     }
 
-    /// Looks whether a request can be [withdrawn](Self::withdraw).
+    /// Checks whether a request can be [withdrawn](Self::withdraw).
     ///
     /// # Errors
     ///
-    /// When the assembly has no such request, or it is not pending any more.
+    /// If the assembly has no such request, or it is no longer pending.
     pub async fn can_withdraw(&self, name: &AssemblyName, request: RequestId) -> Result<(), Error> {
         let found = self.store_of(name).await?.request(request).await?;
         match found.filter(|found| found.assembly == *name).map(|found| found.status) {
@@ -106,12 +106,12 @@ impl Windlass {
     }
 }
 
-/// Counts looks that find nobody at work.
+/// Counts consecutive checks that find no holder.
 #[derive(Default)]
 struct Absence(u32);
 
 impl Absence {
-    /// Tells whether nobody has been there for so long that nobody will come.
+    /// Counts a check, and tells whether the holder has been missing for too long.
     fn is_long(&mut self, holder: Option<&Holder>) -> bool {
         self.0 = if holder.is_some() { 0 } else { self.0 + 1 };
         self.0 >= LOOKS
@@ -124,21 +124,21 @@ impl Pending<'_> {
         &self.request
     }
 
-    /// Returns what is worth a remark about the descriptors.
+    /// Returns warnings about the descriptors.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
 
-    /// Waits until somebody has begun. When nobody holds the assembly any more, it is begun here. When it is to stop
-    /// before, the request is taken back.
+    /// Waits until an orchestrator begins the request. If no orchestrator holds the assembly any more, the
+    /// request is executed here. If `stop` is triggered first, the request is withdrawn.
     ///
     /// # Errors
     ///
-    /// What stands against it.
+    /// All problems that prevent the request.
     pub async fn begun(self, stop: &Stop) -> Result<Started, Error> {
         let mut watch = self.store.watch(self.from);
         let mut absence = Absence::default();
-        // Others' events wake the watch too, and must not keep the look from its time.
+        // A fixed interval, because events of other assemblies wake the watch too and would delay a timeout.
         let mut look = tokio::time::interval(LOOK);
         loop {
             match self.state().await? {
@@ -175,7 +175,7 @@ impl Pending<'_> {
         Ok(found.map_or(RequestStatus::Withdrawn, |found| found.status))
     }
 
-    /// Begins it here; none when somebody else has been faster.
+    /// Begins the request here. Returns `None` if another orchestrator was faster.
     async fn begin(&self, stop: &Stop) -> Result<Option<Started>, Error> {
         let from = self.store.last_event().await?;
         let engine = self.windlass.engine(self.store.clone());
@@ -186,11 +186,11 @@ impl Pending<'_> {
         }
     }
 
-    /// Finds the process that carries it out.
+    /// Finds the process that executes the request.
     async fn followed(&self, process: ProcessId) -> Result<Started, Error> {
         let name = &self.request.assembly;
         let theirs = Theirs::find(self.store.clone(), name, process).await?;
-        // What was done before was for others.
+        // Earlier events belong to other processes.
         let mut from = self.from;
         for event in self.store.events_of(name, self.from, usize::MAX).await? {
             if event.draft.process == Some(process) {
@@ -202,7 +202,7 @@ impl Pending<'_> {
     }
 }
 
-/// A process that somebody else runs.
+/// A process that another orchestrator runs.
 pub(crate) struct Theirs {
     store: Arc<dyn Store>,
     pub(crate) process: ProcessRecord,
@@ -220,7 +220,7 @@ impl Theirs {
         Ok(Self { store, process, plan })
     }
 
-    /// Waits until it has ended. When it is to stop, whoever runs it is asked to.
+    /// Waits until the process has ended. If `stop` is triggered, requests that its orchestrator stops it.
     pub(crate) async fn ended(self, from: Seq, stop: &Stop) -> Result<Ended, Error> {
         let ProcessRecord { id, assembly, .. } = &self.process;
         let mut watch = self.store.watch(from);
@@ -251,7 +251,7 @@ impl Theirs {
         }
     }
 
-    /// Reads how it has ended.
+    /// Reads the result of the ended process.
     async fn end(&self) -> Result<Ended, Error> {
         let ProcessRecord { id, assembly, .. } = &self.process;
         let found = self.store.process_history(*id).await?;

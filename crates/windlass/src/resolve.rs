@@ -1,4 +1,4 @@
-//! A descriptor with everything filled in that is known before anything is made.
+//! A descriptor with all values filled in that are known before anything is created.
 
 use serde::Serialize;
 use windlass_descriptor::{Request, Resolved, resolve};
@@ -10,25 +10,26 @@ use crate::error::Error;
 use crate::intent::Order;
 use crate::open::Windlass;
 
-/// A descriptor, filled in.
+/// A descriptor with known values filled in.
 #[derive(Debug, Clone, Serialize)]
 pub struct ResolveView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
-    /// The name that the assembly would have.
+    /// The name that the assembly would get.
     pub assembly: AssemblyName,
-    /// The descriptor as data; every scalar is text, spelled as in the descriptor.
+    /// The descriptor as data. Every scalar is text, spelled as in the descriptor.
     pub descriptor: DescriptorData,
-    /// The references that are left in it, in the order of the canonical form.
+    /// The unresolved references, in the order of the canonical form.
     pub left: Vec<LeftView>,
 }
 
-/// A descriptor as data. It is made of the text when somebody asks for it: large ones are mostly wanted as text.
+/// A descriptor as data. The data are derived from the text on demand, because large descriptors are mostly
+/// printed as text.
 #[derive(Debug, Clone)]
 pub struct DescriptorData(Resolved);
 
 impl DescriptorData {
-    /// Returns the descriptor as YAML, with the reasons of what is left as comments.
+    /// Returns the descriptor as YAML. Comments give the reasons for unresolved references.
     pub fn text(&self) -> &str {
         &self.0.text
     }
@@ -45,24 +46,24 @@ impl Serialize for DescriptorData {
     }
 }
 
-/// A reference whose value is not filled in.
+/// A reference without a known value.
 #[derive(Debug, Clone, Serialize)]
 pub struct LeftView {
-    /// What is between the braces.
+    /// The text between the braces.
     pub reference: String,
-    /// Why it is left.
+    /// The reason why it is unresolved.
     pub reason: String,
-    /// Where the value stands that it is in.
+    /// The place of the value that contains the reference.
     pub place: Place,
 }
 
 impl Windlass {
-    /// Fills in what is known of an assembly's descriptor. Beside it are the warnings about the descriptors.
+    /// Fills in the known values of an assembly's descriptor. Also returns warnings about the descriptors.
     ///
     /// # Errors
     ///
-    /// When the descriptor or what is given has errors: all of them. What is missing, as a required parameter or the
-    /// descriptor of a part, is no error here.
+    /// All errors of the descriptor and the parameters. A missing required parameter or part descriptor is
+    /// not an error here.
     pub fn resolve(&self, order: &Order) -> Result<(ResolveView, Diagnostics), Error> {
         let opened = open(&self.project, &order.file, &order.catalog)?;
         if opened.diagnostics.has_errors() {

@@ -1,4 +1,4 @@
-//! The runtimes of a project, opened when they are first needed.
+//! The runtimes of a project, opened on first use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,10 +23,11 @@ use crate::places::chain;
 /// The engine of a location that names none.
 const USUAL_ENGINE: &str = "docker";
 
-/// Opens runtimes and keeps them. Each is opened once, and none waits for another: to reach one may take long.
+/// Opens and caches runtimes. Each is opened once, and opening one does not block another, because connecting
+/// may take long.
 pub(crate) struct Runtimes {
     state: PathBuf,
-    /// The store of images that the user has, for sandboxes.
+    /// The folder with the images of sandboxes.
     images: PathBuf,
     supervisor: SupervisorCommand,
     environment: Environment,
@@ -42,12 +43,13 @@ struct Opened {
     engines: BTreeMap<String, Arc<OnceCell<OpenEngine>>>,
 }
 
-/// An engine with its runtimes: fresh containers, and a pool for each size that a location asks for.
+/// An engine with its runtimes: one for fresh containers, and a pool for each pool size that a location
+/// requests.
 struct OpenEngine {
     engine: Engine,
     fresh: Arc<DockerRuntime>,
     pools: Mutex<BTreeMap<u16, Arc<PoolRuntime>>>,
-    /// That it is used, until it is closed.
+    /// The note that marks the engine as in use, until it is closed.
     note: Mutex<Option<Note>>,
 }
 
@@ -63,12 +65,12 @@ impl Runtimes {
         Self { state, images, supervisor, environment, given, notes, opened }
     }
 
-    /// Puts a runtime of the embedding program in the place of those of its kind.
+    /// Adds a runtime of the embedding program, which replaces the built-in one of its kind.
     pub(crate) fn give(&mut self, runtime: Arc<dyn Runtime>) {
         self.given.insert(runtime.kind().to_owned(), runtime);
     }
 
-    /// Says whether a location has a runtime, without opening it.
+    /// Checks that a location has a runtime, without opening it.
     pub(crate) fn check(&self, location: &Location) -> Result<(), String> {
         let (name, kind) = (&location.name, location.runtime.as_str());
         match kind {
@@ -84,7 +86,7 @@ impl Runtimes {
         }
     }
 
-    /// Returns the runtime of a location, and opens it if nobody has.
+    /// Returns the runtime of a location, and opens it on first use.
     pub(crate) async fn of(&self, location: &Location) -> Result<Arc<dyn Runtime>, String> {
         self.check(location)?;
         if let Some(runtime) = self.given.get(&location.runtime) {
@@ -104,7 +106,7 @@ impl Runtimes {
         }
     }
 
-    /// Returns all runtimes that may have jobs of earlier lives.
+    /// Returns all runtimes that may hold jobs of earlier processes.
     pub(crate) async fn all(&self) -> Result<Vec<Arc<dyn Runtime>>, String> {
         let mut all: Vec<_> = self.given.values().cloned().collect();
         if self.jobs().exists() {
@@ -148,7 +150,7 @@ impl Runtimes {
         cell.get_or_try_init(open).await.cloned()
     }
 
-    /// Where the jobs of the sandbox runtime are.
+    /// Returns the folder with the jobs of the sandbox runtime.
     fn rooms(&self) -> PathBuf {
         self.state.join("rooms")
     }
@@ -163,7 +165,7 @@ impl Runtimes {
         cell.get_or_try_init(open).await.cloned()
     }
 
-    /// Returns the place of an engine, whether it is open or not.
+    /// Returns the cell of an engine, whether it is open or not.
     fn cell(&self, name: &str) -> Arc<OnceCell<OpenEngine>> {
         self.opened().engines.entry(name.to_owned()).or_default().clone()
     }
@@ -174,12 +176,12 @@ impl Runtimes {
             let engine = Engine::connect(&choice, &self.environment).await.map_err(|error| chain(&error))?;
             let options = DockerOptions::new().environment(self.environment.clone());
             let fresh = DockerRuntime::open(engine.clone(), options).await.map_err(|error| chain(&error))?;
-            // Known before the first job is there: after a crash somebody has to look.
+            // Written before the first job exists, so that a command after a crash knows where to look.
             let (notes, engine_name, client) =
                 (self.notes.clone(), name.to_owned(), fresh.client().to_owned());
             let note = blocking(move || notes.add(&engine_name, &client)).await;
             let note = note.map_err(|error| self.unnoted(&error))?;
-            // What dead clients have left that is no job. Jobs are taken over by their ids.
+            // Removes leftovers of dead clients other than jobs. Jobs are adopted by their ids.
             fresh.reap(&Owner::default(), |_| true).await.map_err(|error| chain(&error))?;
             Ok(OpenEngine {
                 engine,
@@ -203,7 +205,8 @@ impl Runtimes {
         )
     }
 
-    /// Parts with the runtimes and removes the empty folders that they leave, also those of owners that were killed.
+    /// Closes the runtimes, and removes their empty folders. Also removes the folders of owners that were
+    /// killed.
     pub(crate) async fn close(&self) -> Result<(), RuntimeError> {
         if self.jobs().exists() {
             self.process().await?;
@@ -220,7 +223,7 @@ impl Runtimes {
                 self.forget(engine, noted).await;
             }
         }
-        // A pool removes its folder when it goes.
+        // A pool removes its folder when it is dropped.
         drop(engines);
         let _in_use = fs::remove_dir(self.state.join("pool"));
         let folder = self.notes.clone();
@@ -233,15 +236,15 @@ impl Runtimes {
             remove_jobs_by_hand(&**process).await;
             process.close().await?;
         }
-        // Folders that a runtime works in go with it.
+        // Dropping a runtime removes its working folder.
         drop((process, sandbox));
-        // Where there is no store either, nothing has been done here but to look.
+        // If there is no store either, this process has only read.
         let _in_use = fs::remove_dir(&self.state);
         Ok(())
     }
 
-    /// Forgets a client that has left nothing on an engine. One of which that is not known is asked for again by the next
-    /// command.
+    /// Removes the note of a client that has left nothing on an engine. If that is unknown, the next command
+    /// queries the engine again.
     async fn forget(&self, engine: &OpenEngine, noted: &Noted) {
         if !matches!(engine.fresh.has_left(noted.client.as_deref()).await, Ok(false)) {
             return;
@@ -260,25 +263,26 @@ impl Runtimes {
     }
 }
 
-/// Removes what `windlass exec` has left that was killed: `exec-<process>-<time>`. Nobody else asks for such a job.
+/// Removes jobs of killed `windlass exec` processes: `exec-<process>-<time>`. No other process would ask for
+/// them.
 async fn remove_jobs_by_hand(runtime: &dyn Runtime) {
     for id in runtime.list(&Owner::default()).await.unwrap_or_default() {
         let process = id.as_str().strip_prefix("exec-").and_then(|rest| rest.split('-').next());
         let is_dead =
             process.is_some_and(|process| !process.is_empty() && !Path::new("/proc").join(process).exists());
         if is_dead {
-            // One that still runs is left to itself.
+            // A job that still runs is left alone.
             let _swept_later = runtime.remove(&id).await;
         }
     }
 }
 
-/// Does what may wait for the disk.
+/// Runs work that may block on the disk.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)))
 }
 
-/// The same for a runtime that is opened.
+/// Opens a runtime on a thread that may block.
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RuntimeError> + Send + 'static,
 ) -> Result<T, RuntimeError> {
@@ -315,7 +319,7 @@ impl OpenEngine {
     }
 }
 
-/// Makes the name of a folder out of that of an engine.
+/// Converts an engine's name to a folder name.
 fn folder_name(engine: &str) -> String {
     engine.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }

@@ -1,4 +1,4 @@
-//! JSON Schemas of the documents that people write.
+//! JSON Schemas of the documents that users write.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ impl Document {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Assembly, Self::Resource, Self::Project];
 
-    /// Returns the name of the file that its schema is published in, in the folder `schemas`.
+    /// Returns the file name of its published schema, in the folder `schemas`.
     pub fn file(self) -> &'static str {
         match self {
             Self::Assembly => "assembly.schema.json",
@@ -28,7 +28,7 @@ impl Document {
     }
 }
 
-/// Returns the JSON Schema of a kind of document, of the draft 2020-12.
+/// Returns the JSON Schema of a kind of document, in draft 2020-12.
 pub fn schema(document: Document) -> Value {
     match document {
         Document::Assembly => windlass_descriptor::schema::assembly(),

@@ -1,4 +1,4 @@
-//! The machine's own randomness.
+//! The operating system's source of randomness.
 
 use windlass_model::id::Entropy;
 

@@ -1,16 +1,18 @@
-//! Moving an assembly to another store: export writes it to a file and lets the store forget it, import takes it over.
+//! Moving an assembly to another store: export writes it to a file and deletes it from the store; import
+//! adopts it into another store.
 //!
-//! An assembly has one owner. Four steps hand it over, each durable before the next:
+//! An assembly has one owner. The handover takes four steps, each durable before the next:
 //!
-//! 1. The content is on the disk as a draft beside the file.
-//! 2. A note below `.windlass/exports` names the assembly, the file and the draft.
-//! 3. The draft gets the file's name.
-//! 4. The store forgets the assembly; then the note goes.
+//! 1. Write the content to a draft beside the file.
+//! 2. Write a note below `.windlass/exports` that names the assembly, the file and the draft.
+//! 3. Rename the draft to the file.
+//! 4. Delete the assembly from the store, then remove the note.
 //!
-//! Where a machine dies between two of them, the next command finds the note. It finishes the export if the file is
-//! complete and the assembly is as the file says; else it takes the export back, and the store owns the assembly.
+//! If a machine crashes between two steps, the next command finds the note. It completes the export if the
+//! file is complete and matches the assembly. Otherwise it rolls the export back, and the store still owns
+//! the assembly.
 //!
-//! Secrets are sealed one by one, by the key of the project or by one that is made for the file.
+//! Secrets are sealed one by one, with the key of the project or with a key created for the file.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -35,20 +37,20 @@ use crate::error::Error;
 use crate::open::Windlass;
 use crate::system::SystemEntropy;
 
-/// The kind of the document.
+/// The kind of the export document.
 const KIND: &str = "windlass assembly";
 
-/// The kind of the note that an export is under way.
+/// The kind of the note about a running export.
 const NOTE_KIND: &str = "windlass export under way";
 
-/// The folder of these notes, below that of the state.
+/// The folder of these notes, below the state folder.
 const NOTES: &str = "exports";
 
-/// Why an exported assembly can't be written or read. Nothing has been changed then.
+/// The reason why an exported assembly can't be written or read. Nothing has been changed then.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum TransferError {
-    /// There is a file of that name.
+    /// A file with that name already exists.
     #[error("`{}` is there already; choose another name with `-o`", .0.display())]
     Exists(PathBuf),
     /// The file can't be used.
@@ -56,17 +58,17 @@ pub enum TransferError {
     File {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The reason.
         cause: DocumentError,
     },
-    /// Its secrets can't be opened.
+    /// The secrets of the file can't be opened.
     #[error(
         "its secrets can't be opened: they were sealed with another key; give that of the export with `--key`"
     )]
     OtherKey,
 }
 
-/// An assembly in a file.
+/// The content of an export file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Exported {
@@ -74,11 +76,11 @@ struct Exported {
     from: String,
     records: Bundle,
     packages: Vec<Packed>,
-    /// Sealed, in hexadecimal digits, by name.
+    /// Sealed values in hexadecimal digits, by name.
     secrets: BTreeMap<String, String>,
 }
 
-/// An export that is under way, or was when its process ended.
+/// An export that is running or was interrupted.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct UnderWay {
@@ -132,13 +134,13 @@ impl Packed {
 }
 
 impl Windlass {
-    /// Writes an assembly to a file that is not there yet, and lets the store forget it. Its secrets are sealed with the
-    /// key in the file `key`, which is made where it is not there; without one with the project's.
+    /// Writes an assembly to a new file, and deletes it from the store. Its secrets are sealed with the key
+    /// in the file `key`, which is created if missing. Without `key` they are sealed with the project's key.
     ///
     /// # Errors
     ///
-    /// When somebody works on it, it was interrupted, others reference it, or the file can't be written. The store owns
-    /// it still then.
+    /// If another process holds the assembly, it was interrupted, other assemblies reference it, or the file
+    /// can't be written. The store still owns the assembly then.
     pub async fn export(&self, name: &AssemblyName, file: &Path, key: Option<&Path>) -> Result<(), Error> {
         let store = self.store_of(name).await?;
         is_free(file)?;
@@ -150,23 +152,24 @@ impl Windlass {
                 return Err(error);
             }
         };
-        // Where this fails, the next command sees what the store has done, and settles it.
+        // If this fails, the next command reads the store's state and settles the export.
         hand_over.complete(&file.display().to_string()).await?;
         self.remove_note(&note)
     }
 
-    /// Looks whether an assembly can be [exported](Self::export) to a file, and changes nothing.
+    /// Checks whether an assembly can be [exported](Self::export) to a file, without changing anything.
     ///
     /// # Errors
     ///
-    /// What stands against it.
+    /// All problems that prevent it.
     pub async fn can_export(&self, name: &AssemblyName, file: &Path) -> Result<(), Error> {
         let store = self.store_of(name).await?;
         is_free(file)?;
         Ok(self.engine(store).can_hand_over(name).await?)
     }
 
-    /// Writes the file, and a note before it has its name. Returns the note; there is neither after an error.
+    /// Writes the note, and the file under its final name. Returns the note's path. After an error neither of
+    /// them exists.
     fn write_down(&self, hand_over: &HandOver, file: &Path, key: Option<&Path>) -> Result<PathBuf, Error> {
         let bundle = hand_over.bundle();
         let failed = |source| Error::Write { path: file.to_owned(), source };
@@ -192,7 +195,7 @@ impl Windlass {
         Ok(note)
     }
 
-    /// Returns the text of the file.
+    /// Returns the text of the export file.
     fn written(&self, bundle: &Bundle, file: &Path, key: Option<&Path>) -> Result<String, Error> {
         let mut secrets = BTreeMap::new();
         if !bundle.secrets.is_empty() {
@@ -235,7 +238,7 @@ impl Windlass {
         Ok(())
     }
 
-    /// Finishes the exports that were interrupted, or takes them back, and says so. Those under way are left alone.
+    /// Completes or rolls back interrupted exports, and reports each. Running exports are left alone.
     pub(crate) async fn settle_exports(&self, store: &Arc<dyn Store>) -> Result<(), Error> {
         let Ok(entries) = std::fs::read_dir(self.project.state_dir().join(NOTES)) else { return Ok(()) };
         let mut notes: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -250,7 +253,7 @@ impl Windlass {
     async fn settle_export(&self, store: &Arc<dyn Store>, note: &Path) -> Result<(), Error> {
         let text = match files::read_text(note, files::MAX_SIZE) {
             Ok(text) => text,
-            // Whoever was at it has finished.
+            // The other process has finished the export.
             Err(error) if error.is_missing() => return Ok(()),
             Err(error) => return Err(Error::File { path: note.to_owned(), source: error.into() }),
         };
@@ -268,11 +271,11 @@ impl Windlass {
                 hand_over.abandon().await;
                 false
             }
-            // The store had forgotten it.
+            // The store had already deleted the assembly.
             Err(EngineError::Unknown { .. }) => true,
-            // It has been changed since.
+            // The assembly has changed since.
             Err(EngineError::Unfinished(_)) => false,
-            // It is under way.
+            // Another process is running the export.
             Err(EngineError::Store(StoreError::Held { .. })) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
@@ -296,7 +299,7 @@ impl Windlass {
         Ok(())
     }
 
-    /// Tells whether the file of an export is there, and says what there is of its assembly now.
+    /// Tells whether the file of an export exists and matches the current state of its assembly.
     fn is_written(under_way: &UnderWay, bundle: &Bundle) -> bool {
         let Some(Exported { records, .. }) = exported_in(&under_way.file) else { return false };
         let now = Bundle { transfer: records.transfer.clone(), ..bundle.clone() };
@@ -304,17 +307,18 @@ impl Windlass {
         records.transfer.as_ref() == Some(&under_way.transfer) && as_value(&records) == as_value(&now)
     }
 
-    /// Returns the id of the export that a file is of.
+    /// Returns the id of the export that wrote a file.
     fn transfer_of(file: &Path) -> Option<TransferId> {
         exported_in(file)?.records.transfer
     }
 
-    /// Takes over an assembly from a file that [`export`](Self::export) has written.
+    /// Imports an assembly from a file that [`export`](Self::export) has written.
     ///
     /// # Errors
     ///
-    /// When the file is damaged or its secrets can't be opened, when it was imported here before, when there is an assembly
-    /// of its name, or what it references is not here. Nothing has been changed then.
+    /// If the file is damaged, its secrets can't be opened, or it was imported into this store before. Also
+    /// if an assembly of its name exists, or an assembly that it references is missing. Nothing has been
+    /// changed then.
     pub async fn import(&self, file: &Path, key: Option<&Path>, stop: &Stop) -> Result<AssemblyName, Error> {
         let records = self.exported(file, key)?;
         let name = records.assembly.name.clone();
@@ -324,11 +328,11 @@ impl Windlass {
         Ok(name)
     }
 
-    /// Looks whether a file can be [imported](Self::import), and changes nothing.
+    /// Checks whether a file can be [imported](Self::import), without changing anything.
     ///
     /// # Errors
     ///
-    /// What stands against it.
+    /// All problems that prevent it.
     pub async fn can_import(&self, file: &Path, key: Option<&Path>) -> Result<AssemblyName, Error> {
         let records = self.exported(file, key)?;
         let name = records.assembly.name.clone();
@@ -339,7 +343,7 @@ impl Windlass {
         Ok(name)
     }
 
-    /// Reads an assembly from a file.
+    /// Reads an assembly from an export file.
     fn exported(&self, file: &Path, key: Option<&Path>) -> Result<Bundle, Error> {
         let text = files::read_text(file, self.project.overlay().limit())
             .map_err(|source| Error::File { path: file.to_owned(), source: source.into() })?;
@@ -369,10 +373,11 @@ impl Windlass {
     }
 }
 
-/// The largest export that is looked at again. It was written here, so its size is no attack.
+/// Maximum size in bytes of an export that is read again. This program wrote it, so its size is not an
+/// attack.
 const LARGEST: usize = 1 << 31;
 
-/// Reads an export, if there is one in the file.
+/// Reads an export if the file contains one.
 fn exported_in(file: &Path) -> Option<Exported> {
     document::read(KIND, &files::read_text(file, LARGEST).ok()?).ok()
 }
@@ -381,7 +386,7 @@ fn is_free(file: &Path) -> Result<(), TransferError> {
     if file.exists() { Err(TransferError::Exists(file.to_owned())) } else { Ok(()) }
 }
 
-/// Refuses what references others, where there are none yet.
+/// Refuses an assembly with references, because a new store contains no other assemblies.
 fn nobody_is_missed(records: &Bundle) -> Result<(), EngineError> {
     let by = records.assembly.name.clone();
     match records.assembly.references.first() {

@@ -167,7 +167,7 @@ pub(crate) struct SetStateArgs {
     pub(crate) how: HowArgs,
 }
 
-/// Reads a state that can be asked for.
+/// Returns a parser for the states that a user can request.
 fn states() -> impl TypedValueParser<Value = State> {
     let state = |name: &'static str, help: &'static str| PossibleValue::new(name).help(help);
     PossibleValuesParser::new([
@@ -285,12 +285,12 @@ pub(crate) struct CancelArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// What is cancelled or shown.
+/// The argument of `cancel` and `ps show`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AskedFor {
     /// A process.
     Process(ProcessId),
-    /// Something that is asked of the long-running mode.
+    /// A request to the daemon.
     Request(RequestId),
 }
 

@@ -1,4 +1,4 @@
-//! Commands about descriptors: what they would do, and whether they are right.
+//! Commands about descriptors: planning, drawing and checking them.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What the program says of itself, for shells and for `man`.
+//! Commands that print information for shells and for `man`.
 
 use std::path::PathBuf;
 

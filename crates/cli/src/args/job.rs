@@ -1,4 +1,4 @@
-//! Commands that run jobs by hand, and say what can run them.
+//! Commands that run jobs by hand, and list the available runtimes.
 
 use clap::{Args, ValueEnum};
 
@@ -57,7 +57,7 @@ pub(crate) enum RuntimeName {
 }
 
 impl RuntimeName {
-    /// Returns its name, as a location gives it.
+    /// Returns its name, as in a location.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Process => "process",
@@ -67,7 +67,7 @@ impl RuntimeName {
     }
 }
 
-/// Reads a time: a number and its unit.
+/// Parses a duration: a number with a unit.
 fn duration(text: &str) -> Result<std::time::Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

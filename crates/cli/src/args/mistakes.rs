@@ -1,7 +1,7 @@
-//! Wrong words on the command line: what was meant perhaps.
+//! Suggestions for mistakes on the command line.
 //!
-//! The parser finds words that are nearly right. What it does not find is added here: words in another case, and those
-//! that other tools have for the same.
+//! The argument parser itself suggests similar words. This module adds words in another case, and words that
+//! other tools use for the same thing.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use clap::{CommandFactory as _, Error, Parser as _};
 
 use super::{Cli, Command, TemplateCommand, Templates};
 
-/// Commands by what other tools call them.
+/// Commands, with the names that other tools use for them.
 const COMMANDS: [(&[&str], &str); 16] = [
     (&["start", "create", "install", "deploy", "launch", "upgrade", "update", "converge"], "up"),
     (&["delete", "destroy", "remove", "rm", "uninstall", "teardown"], "down"),
@@ -30,7 +30,7 @@ const COMMANDS: [(&[&str], &str); 16] = [
     (&["completion"], "completions"),
 ];
 
-/// Values by other words for them.
+/// Values, with alternative words for them.
 const VALUES: [(&[&str], &str); 6] = [
     (&["up", "more", "grow"], "out"),
     (&["down", "less", "fewer", "shrink"], "in"),
@@ -40,12 +40,12 @@ const VALUES: [(&[&str], &str); 6] = [
     (&["components", "relationships", "deps"], "topology"),
 ];
 
-/// Reads a number of bytes: `1000`, `64KiB`, `64MiB`, `1GiB`.
+/// Parses a number of bytes: `1000`, `64KiB`, `64MiB`, `1GiB`.
 pub(crate) fn size(text: &str) -> Result<usize, String> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("K", 10), ("M", 20), ("G", 30)];
     let unit = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
     let (number, shift) = unit.unwrap_or((text, 0));
-    // Places in a text have 32 bits.
+    // Positions in a text have 32 bits.
     let bytes = number.trim().parse::<u32>().ok().and_then(|number| number.checked_mul(1 << shift));
     match bytes {
         Some(bytes @ 1..) => Ok(bytes as usize),
@@ -53,7 +53,7 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Reads the arguments of the program, or says what is wrong with them and ends it.
+/// Parses the arguments of the program. On a mistake it prints an error and exits.
 pub(crate) fn parse() -> Cli {
     if let Some(cli) = short(std::env::args_os()) {
         return cli;
@@ -64,8 +64,8 @@ pub(crate) fn parse() -> Cli {
     })
 }
 
-/// Reads the arguments of `windlass spiff` without those of all other commands, whose making is most of what a small template
-/// takes. What is wrong or asks for help is left to the whole.
+/// Parses the arguments of `windlass spiff` without building the parsers of all other commands. Building them
+/// would take most of the time of a small template. Errors and help are left to the full parser.
 fn short(arguments: impl Iterator<Item = OsString>) -> Option<Cli> {
     let mut arguments = arguments.peekable();
     let program = arguments.next()?;
@@ -75,13 +75,13 @@ fn short(arguments: impl Iterator<Item = OsString>) -> Option<Cli> {
     Some(Cli { command: Command::Spiff(args), state: None, max_size: None })
 }
 
-/// Adds to an error what was meant perhaps.
+/// Adds a suggestion to an error.
 fn complete(error: &mut Error, mut given: impl Iterator<Item = String>) {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
             if word == "stop" {
-                // To be taken down for a word that means to rest is no small surprise.
+                // `stop` sounds like a pause, so `down`, which removes the assembly, must not be suggested.
                 let tip = "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME stops what runs on it";
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
                 error.remove(ContextKind::SuggestedSubcommand);
@@ -108,7 +108,7 @@ fn complete(error: &mut Error, mut given: impl Iterator<Item = String>) {
     }
 }
 
-/// Returns the command that was meant: by another word for it, else a near one where the parser looks for none.
+/// Returns the intended command: by an alternative word, or a similar one where the parser suggests none.
 fn command(word: &str, mut given: impl Iterator<Item = String>) -> Option<String> {
     let first = given.next();
     let is_top = first.as_deref() == Some(word) || first.as_deref() == Some("help");
@@ -124,16 +124,16 @@ fn command(word: &str, mut given: impl Iterator<Item = String>) -> Option<String
     same().or_else(other).or_else(near).map(str::to_owned)
 }
 
-/// Returns the command line with a word and a value changed about, where the value stands in another place.
+/// Returns the command line with a word and a value exchanged, if the value is at another position.
 fn in_order(word: &str, valid: &[String], given: impl Iterator<Item = String>) -> Option<String> {
     let mut words: Vec<String> = given.collect();
     if words.iter().any(|word| word.contains('=')) {
-        // A value may be a secret.
+        // The value may be a secret.
         return None;
     }
     let (at, value) = words.iter().enumerate().find_map(|(at, given)| {
         let same = valid.iter().find(|valid| valid.eq_ignore_ascii_case(given))?;
-        // What stands behind an option is its own.
+        // A word after an option is the value of that option.
         let is_free = at > 0 && !words[at - 1].starts_with('-') && given != word;
         is_free.then(|| (at, same.clone()))
     })?;
@@ -143,7 +143,7 @@ fn in_order(word: &str, valid: &[String], given: impl Iterator<Item = String>) -
     Some(format!("windlass {}", words.join(" ")))
 }
 
-/// Returns the value that was meant, where it differs in case only or has another word.
+/// Returns the intended value if only the case differs, or if the word is an alternative for it.
 fn value(word: &str, valid: &[String]) -> Option<String> {
     let same = valid.iter().find(|valid| valid.eq_ignore_ascii_case(word)).cloned();
     let lower = word.to_lowercase();
@@ -152,12 +152,12 @@ fn value(word: &str, valid: &[String]) -> Option<String> {
     same.or_else(|| others().find(|other| valid.iter().any(|valid| valid == other)).map(str::to_owned))
 }
 
-/// Reads a number, and says in plain words what is wrong with one.
+/// Parses a number; the error is in plain words.
 pub(crate) fn whole(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u32::MAX))
 }
 
-/// Reads a number of at least one.
+/// Parses a number of at least one.
 pub(crate) fn counted(text: &str) -> Result<u16, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| format!("expected a whole number from 1 to {}", u16::MAX))
@@ -167,7 +167,7 @@ pub(crate) fn counted(text: &str) -> Result<u16, String> {
 mod tests {
     use super::*;
 
-    /// Returns what is said of a command line, without how to ask for help.
+    /// Returns the message for a command line, without the hint on help.
     fn said(line: &str) -> String {
         let words = || line.split(' ').map(str::to_owned);
         let mut error = Cli::try_parse_from(["windlass".to_owned()].into_iter().chain(words())).unwrap_err();
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Also commands of commands: whoever has found one wants to see it used.
+    /// Includes nested commands: their users expect examples, too.
     #[test]
     fn each_command_has_an_example_that_is_right() {
         let mut open = vec![(vec!["windlass".to_owned()], Cli::command())];
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// Splits a line as a shell does, as far as examples need it.
+    /// Splits a line as a shell does, as far as the examples need it.
     fn words(line: &str) -> Vec<String> {
         let line = line.split(" > ").next().unwrap_or_default().split(" < ").next().unwrap_or_default();
         let line = line.split("    #").next().unwrap_or_default();
@@ -272,7 +272,7 @@ mod tests {
         words
     }
 
-    /// Words of other tools never hide a command of ours.
+    /// Alternative words never hide a command of windlass.
     #[test]
     fn other_words_are_no_commands() {
         let all = Cli::command();

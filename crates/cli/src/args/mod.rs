@@ -1,4 +1,4 @@
-//! The arguments.
+//! The command line arguments.
 
 mod change;
 mod describe;
@@ -30,10 +30,10 @@ pub(crate) use watch::{MetricArgs, MetricCommand, WatchArgs};
 
 use crate::command::spiff::SpiffArgs;
 
-/// The hidden command with which the program starts itself as the supervisor of jobs.
+/// The hidden command by which the program starts itself as the supervisor of jobs.
 pub(crate) const SUPERVISE: &str = "supervise";
 
-/// The hidden command with which the scripts of `windlass completions` ask for names.
+/// The hidden command by which the scripts of `windlass completions` request names.
 pub(crate) const COMPLETE_NAMES: &str = "complete-names";
 
 /// Bring assemblies up and down whose parts are driven by anything.

@@ -1,4 +1,4 @@
-//! Commands that show what is kept of assemblies.
+//! Commands that show recorded information about assemblies.
 
 use clap::{Args, Subcommand};
 use windlass::model::retention::Age;

@@ -1,4 +1,4 @@
-//! The long-running mode, and what is sent to it.
+//! The daemon, and the command that sends metrics to it.
 
 use clap::{Args, Subcommand};
 

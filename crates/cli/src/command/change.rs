@@ -1,4 +1,4 @@
-//! The commands that change an assembly which is there: down, retry, set-state, scale, heal, rollback, cancel.
+//! The commands that change an existing assembly: down, retry, set-state, scale, heal, rollback, cancel.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,14 +19,14 @@ use crate::args::{
 use crate::output::{say, tell};
 use crate::{diagnostics, exit, signals};
 
-/// What is changed, and how it is told.
+/// A change of an assembly, and its options.
 struct Change<'a> {
     name: &'a AssemblyName,
-    /// The command, for others who want the same assembly.
+    /// The command, as shown to other processes that request the same assembly.
     command: String,
     how: &'a HowArgs,
     force: bool,
-    /// The descriptor around which other packages lie.
+    /// The descriptor of `--current-packages`.
     around: Option<&'a Path>,
 }
 
@@ -61,7 +61,7 @@ impl Change<'_> {
         process::carry_out(&windlass, *queue, own, theirs, &stop, run.print.format).await
     }
 
-    /// Plans, and saves the plan.
+    /// Plans the change, and saves the plan.
     async fn save(&self, windlass: &Windlass, ask: Ask, file: &Path) -> Result<PlanView, windlass::Error> {
         let (view, saved) = windlass.change_to_save(self.name, ask, self.around).await?;
         saved.write(file)?;
@@ -108,7 +108,7 @@ pub(crate) async fn retry(args: RetryArgs) -> ExitCode {
     Change { name, command, how, force: false, around: None }.run(ask).await
 }
 
-/// Says what nobody will know of a part.
+/// Warns about outputs of a part that will stay unknown.
 fn tell_unknown(part: &str, outputs: &[PropertyName]) {
     let names: Vec<&str> = outputs.iter().map(PropertyName::as_str).collect();
     tell!(

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
     report(args, &view)
 }
 
-/// Checks what standard input has, which is in no file and so can't be repaired there.
+/// Checks standard input, which can't be repaired because it is not a file.
 fn from_stdin(args: &CheckArgs) -> ExitCode {
     if args.paths.len() > 1 || args.fix {
         tell!(
@@ -53,7 +53,7 @@ fn from_stdin(args: &CheckArgs) -> ExitCode {
 }
 
 fn report(args: &CheckArgs, view: &CheckView) -> ExitCode {
-    // All forms quote lines.
+    // All formats quote lines.
     let view = &Seen::default().checked(view);
     match args.format {
         CheckFormat::Human => human(args, view),
@@ -93,7 +93,7 @@ fn say_fixes(file: &RepairedFile) {
     }
 }
 
-/// Returns the difference that the repairs of a file make, without the secrets that stand on its lines.
+/// Returns the diff of a repaired file, with secrets on its lines masked.
 fn diff(file: &RepairedFile) -> String {
     let shown = |text: &String| {
         let source = Source::new(file.file.clone(), text.clone());

@@ -17,10 +17,10 @@ use crate::args::{ExecArgs, RuntimeName};
 use crate::exit;
 use crate::output::{VisibleStream, tell};
 
-/// The most that is read from standard input: a job is given its input as a whole.
+/// Maximum size of standard input in bytes. A job receives its input as a whole.
 const INPUT_LIMIT: u64 = 256 << 20;
 
-/// How long a job may take to end by itself when it is interrupted.
+/// Time that an interrupted job has to end by itself.
 const GRACE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(args: ExecArgs) -> ExitCode {
@@ -51,7 +51,7 @@ pub(crate) async fn run(args: ExecArgs) -> ExitCode {
     code
 }
 
-/// Says what is wrong between a runtime and an image.
+/// Returns the mismatch between a runtime and an image, if any.
 fn misfit(location: &Location) -> Option<String> {
     let runtime = &location.runtime;
     match (runtime.as_str(), &location.image) {
@@ -65,7 +65,7 @@ fn misfit(location: &Location) -> Option<String> {
     }
 }
 
-/// The place where the job runs: what the arguments say. An image needs containers.
+/// Returns the location that the arguments describe. An image requires containers.
 fn location(args: &ExecArgs) -> Location {
     let mut location = Location::local("exec");
     let usual = match (&args.engine, &args.image) {
@@ -105,7 +105,7 @@ fn job(args: &ExecArgs) -> Result<Job, String> {
     Ok(job)
 }
 
-/// Reads what is piped in. A terminal is not waited for.
+/// Reads piped standard input. Does not wait for input from a terminal.
 fn input() -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let stdin = io::stdin().lock();
@@ -141,7 +141,7 @@ async fn execute(windlass: &Windlass, location: &Location, job: &Job) -> Result<
     Ok(outcome)
 }
 
-/// The first interrupt asks the job to end, the second ends it.
+/// Cancels the job on interrupts: the first asks it to end, the second kills it.
 async fn cancel_when_interrupted(runtime: Arc<dyn Runtime>, id: JobId) -> Result<(), RuntimeError> {
     let (Ok(mut interrupt), Ok(mut terminate)) =
         (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
@@ -158,7 +158,8 @@ async fn cancel_when_interrupted(runtime: Arc<dyn Runtime>, id: JobId) -> Result
     Ok(())
 }
 
-/// Writes what the job writes, as it comes: to a pipe or a file byte for byte, to a terminal with control characters escaped.
+/// Copies the job's output as it arrives: byte for byte to a pipe or file, with escaped control characters to
+/// a terminal.
 async fn follow(mut events: Events) -> io::Result<()> {
     let mut stdout = Printer::new(io::stdout(), io::stdout().is_terminal());
     let mut stderr = Printer::new(io::stderr(), io::stderr().is_terminal());
@@ -176,10 +177,10 @@ async fn follow(mut events: Events) -> io::Result<()> {
     stderr.end()
 }
 
-/// One stream of the job, and where it goes.
+/// One stream of the job, and its destination.
 struct Printer<W> {
     out: W,
-    /// How a terminal sees it.
+    /// The escaping for a terminal.
     visible: Option<VisibleStream>,
 }
 

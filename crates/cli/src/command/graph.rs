@@ -57,8 +57,8 @@ pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
     }
 }
 
-/// Returns the name of the assembly that is meant: what is no file and could be a name, or is said to be one. None where it
-/// is a descriptor.
+/// Returns the name of the stored assembly to draw. The argument is such a name with `--stored`, or if no
+/// file has that path and it is a valid name. Returns `None` for a descriptor.
 fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
     let given = &args.assembly;
     let name = given.file.to_string_lossy().parse::<AssemblyName>();
@@ -80,7 +80,7 @@ fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
     Ok(Some(name))
 }
 
-/// Says that a file was taken where an assembly is called the same, and how that is drawn.
+/// Notes that a file was used although an assembly has the same name, and how to draw that assembly.
 async fn tell_of_other(file: &Path) {
     let Some(name) = file.to_str().and_then(|file| file.parse::<AssemblyName>().ok()) else { return };
     let Ok(windlass) = open(None, None, "graph") else { return };

@@ -9,7 +9,7 @@ use crate::args::{Format, ImageArgs, ImageBuildArgs, ImageCommand};
 use crate::exit;
 use crate::output::{say, tell};
 
-/// The unit in which sizes are shown.
+/// The unit of displayed sizes.
 const MIB: f64 = 1024.0 * 1024.0;
 
 pub(crate) async fn run(args: ImageArgs) -> ExitCode {
@@ -17,7 +17,7 @@ pub(crate) async fn run(args: ImageArgs) -> ExitCode {
         tell!("error: there is no place for images: set HOME or XDG_CACHE_HOME");
         return exit::wrong_input();
     };
-    // Images are large, and all of this waits for the disk.
+    // Images are large, and all operations block on the disk.
     let done = tokio::task::spawn_blocking(move || match Images::open(&folder) {
         Ok(images) => act(&images, args.command),
         Err(error) => Err(error),
@@ -29,7 +29,7 @@ pub(crate) async fn run(args: ImageArgs) -> ExitCode {
     }
 }
 
-/// Where images are kept.
+/// Returns the folder of the images.
 fn folder() -> Option<PathBuf> {
     let cache = super::environment("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = cache.or_else(|| super::environment("HOME").map(|home| PathBuf::from(home).join(".cache")));
@@ -88,7 +88,7 @@ fn size(bytes: u64) -> String {
 fn refuse(error: &ImagesError) -> ExitCode {
     super::complain(error);
     match error {
-        // The host is in the way, and not what was asked for.
+        // The host is the problem, not the input.
         ImagesError::Write { .. } | ImagesError::NoBusybox => exit::FAILED,
         _ => exit::wrong_input(),
     }

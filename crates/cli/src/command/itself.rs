@@ -10,7 +10,7 @@ use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::exit;
 use crate::output::{print_document, tell};
 
-/// The function that a shell calls, in the scripts that are generated.
+/// The start of the function that the generated shell scripts register.
 const WORDS: &str = "_windlass() {";
 
 pub(crate) fn completions(args: &CompletionsArgs) -> ExitCode {
@@ -25,8 +25,8 @@ pub(crate) fn completions(args: &CompletionsArgs) -> ExitCode {
     exit::DONE
 }
 
-/// Puts a function of ours in the place of the one that a shell calls, before the lines that register it. Ours asks for
-/// names, and leaves the rest to the other.
+/// Renames the generated completion function, and inserts our own before the lines that register it. Our
+/// function requests names, and calls the generated one for everything else.
 fn with_names(script: &str, ours: &str, before: &str) -> String {
     let words = script.replacen(WORDS, "_windlass_words() {", 1);
     words.replacen(before, &format!("{ours}{before}"), 1)

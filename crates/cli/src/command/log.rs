@@ -53,7 +53,7 @@ fn print(view: &LogView) -> ExitCode {
     exit::DONE
 }
 
-/// Says that an assembly came to this store, or went from it.
+/// Prints an import or export of an assembly.
 pub(crate) fn print_move(way: &MoveLog) {
     let (what, word) = match way.way {
         MoveWay::Exported => ("exported", "to"),
@@ -89,7 +89,7 @@ fn print_step(step: &StepLog) {
     say!("  {} {}{took}", styled(style, &step.state), step.title);
     if let Some(failure) = &step.failure {
         say!("    {failure}");
-        // What is wrong with an answer; what else a script has written stands below its job.
+        // Shows only the protocol errors here. The script's other output is shown below its job.
         let detail = failure.detail.as_deref().filter(|_| failure.kind == FailureKind::Protocol);
         if let Some(detail) = detail {
             let detail = detail.split("\nstderr:\n").next().unwrap_or_default();

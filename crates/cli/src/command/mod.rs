@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one file each.
 
 mod change;
 mod check;
@@ -83,7 +83,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     }
 }
 
-/// Runs a command that waits for other things, on a runtime. Those that don't start sooner without one.
+/// Runs an asynchronous command on a runtime. Other commands start faster without one.
 fn wait_for(command: impl Future<Output = ExitCode>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -92,9 +92,9 @@ fn wait_for(command: impl Future<Output = ExitCode>) -> ExitCode {
             return exit::FAILED;
         }
     };
-    // The future of a whole run is large, so it lives on the heap.
+    // The future of a whole run is large, so it is boxed.
     let code = runtime.block_on(Box::pin(command));
-    // What still waits for something (a read of a terminal, say) is not waited for.
+    // Do not wait for tasks that are still blocked, for example reading a terminal.
     runtime.shutdown_background();
     code
 }
@@ -115,14 +115,15 @@ fn fail(error: &Error) -> ExitCode {
     if error.is_input() { exit::wrong_input() } else { exit::FAILED }
 }
 
-/// Tells who has given a process where an assembly is wanted how a process is shown.
+/// If a process id was given as an assembly name, explains how to show a process.
 fn tell_of_process(name: &AssemblyName) {
     if let Ok(process) = name.as_str().parse::<ProcessId>() {
         tell!("note: a process is shown by `windlass ps show {process}`");
     }
 }
 
-/// Prints an error about a descriptor's file. Who has given the name of an assembly instead is told so.
+/// Prints an error about a descriptor file. If the argument is the name of an assembly, adds a note about
+/// that.
 async fn fail_of_file(error: &Error, file: &Path) -> ExitCode {
     let code = fail(error);
     let Some(name) = file.to_str().filter(|_| !file.exists()) else { return code };
@@ -152,7 +153,7 @@ fn complain(error: &dyn std::error::Error) {
     tell!("{} {text}", crate::output::styled(crate::output::BAD, "error:"));
 }
 
-/// Leaves the system's numbers of errors out: the words in front of them say the same.
+/// Removes the system's error numbers, because the words before them say the same.
 fn without_numbers(text: &str) -> String {
     let mut words = String::new();
     let mut rest = text;
@@ -172,7 +173,7 @@ fn refuse(problems: &Diagnostics) -> ExitCode {
     exit::wrong_input()
 }
 
-/// Writes a number and what it counts.
+/// Formats a count with its noun.
 fn plural(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
@@ -191,50 +192,50 @@ fn print_json(view: &impl Serialize) -> ExitCode {
     }
 }
 
-/// How long a job that is told to stop has to do so, before it is ended. It has had its `--grace` before, or the user
-/// has asked twice.
+/// Time that a job has to end after a stop request, before it is killed. It has already had its `--grace`, or
+/// the user has interrupted twice.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Where the state is kept, for all commands alike: told once, before any of them runs.
+/// The address of the state, the same for all commands. Set once, before any of them runs.
 static STATE: OnceLock<Option<String>> = OnceLock::new();
 
-/// The most bytes of a document, for all commands alike.
+/// Maximum size of a document in bytes, the same for all commands.
 static LIMIT: OnceLock<usize> = OnceLock::new();
 
-/// Returns the most bytes of a document that is read.
+/// Returns the maximum size of a document in bytes.
 pub(crate) fn max_size() -> usize {
     LIMIT.get().copied().unwrap_or(MAX_SIZE)
 }
 
-/// Says what can be done about a text that is too long.
+/// Returns a hint for a text that is too long.
 pub(crate) fn larger(error: &ReadError) -> &'static str {
     if matches!(error, ReadError::TooLarge { .. }) { "; `--max-size` allows more" } else { "" }
 }
 
-/// Returns how files are read.
+/// Returns the overlay for reading files.
 fn disk() -> Overlay {
     Overlay::default().with_limit(max_size())
 }
 
-/// Reads a variable of the environment; one that is empty is not set.
+/// Reads an environment variable. An empty one counts as not set.
 #[expect(clippy::disallowed_methods, reason = "the one home of the environment")]
 fn environment(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Reads all variables of the environment whose names and values are text.
+/// Reads all environment variables whose names and values are valid UTF-8.
 fn environment_all() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Opens the project that a file belongs to; without one, that of the working folder. `command` is what others are told
-/// of who holds an assembly. It has no parameters in it, since their values may be secrets.
+/// Opens the project of a file; without one, that of the working folder. `command` is shown to other
+/// processes when this one holds an assembly. It contains no parameters, because their values may be secrets.
 fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Windlass, Error> {
     open_against(start, run, command, false)
 }
 
-/// Opens a project as [`open`] does, for a command that may be forced on others.
+/// Opens a project as [`open`] does, for a command with `--force`.
 fn open_against(
     start: Option<&Path>,
     run: Option<&RunArgs>,
@@ -263,14 +264,14 @@ fn open_against(
     Windlass::open(settings)
 }
 
-/// Returns the folder with the user's images.
+/// Returns the folder of the user's images.
 fn images() -> Option<PathBuf> {
     let cache = environment("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = cache.or_else(|| environment("HOME").map(|home| PathBuf::from(home).join(".cache")));
     cache.map(|cache| cache.join("windlass/images"))
 }
 
-/// Returns the variables that say where container engines are.
+/// Returns the variables that locate container engines.
 fn engine_environment() -> Environment {
     Environment::READ
         .into_iter()
@@ -286,7 +287,7 @@ fn grace(run: &RunArgs) -> Duration {
     Duration::from_secs(run.grace.into())
 }
 
-/// Collects parameters, or prints what is wrong with them.
+/// Collects parameters, or prints their problems.
 fn collected(flag: &str, given: &[String], files: &[PathBuf]) -> Result<Parameters, ExitCode> {
     collect(flag, given, files).map_err(|error| match error {
         ParameterError::Form(message) => {
@@ -297,13 +298,13 @@ fn collected(flag: &str, given: &[String], files: &[PathBuf]) -> Result<Paramete
     })
 }
 
-/// Makes an order of arguments, or prints what is wrong with them.
+/// Creates an order from arguments, or prints their problems.
 fn order(args: &AssemblyArgs) -> Result<Order, ExitCode> {
     let order = Order::new(&args.file).name(args.name.clone()).catalog(args.catalog.iter().cloned());
     with_parameters(order, &args.parameters, &args.params)
 }
 
-/// Gives an order its parameters: what arguments say, then files, then the environment.
+/// Adds parameters to an order: from arguments, then from files, then from the environment.
 fn with_parameters(mut order: Order, given: &[String], files: &[PathBuf]) -> Result<Order, ExitCode> {
     let Parameters { values, places, open } = collected("-p ", given, files)?;
     for (name, value) in values {

@@ -1,8 +1,9 @@
-//! The hidden `windlass complete-names WORD…`: what can stand where a shell asks, of what is in the store.
+//! The hidden command `windlass complete-names WORD…`, which completes names from the store.
 //!
-//! The scripts of `windlass completions` know commands and options. For names of assemblies, parts and processes they
-//! call this with the words so far, the one that is being written last. It prints one candidate a line and changes
-//! nothing. Whatever stands against it, it says nothing: somebody is in the middle of writing a line.
+//! The scripts of `windlass completions` know commands and options. For names of assemblies, parts and
+//! processes they call this command with the words so far; the last word is the one being typed. It prints
+//! one candidate per line and changes nothing. It prints no errors, because the user is typing a command
+//! line.
 
 mod place;
 
@@ -17,10 +18,11 @@ use super::{STATE, environment, open, wait_for};
 use crate::exit;
 use crate::output::say;
 
-/// How long somebody waits who has pressed a key. A database far away may be out of reach.
+/// Maximum time that a user waits after pressing a key. A remote database may be unreachable.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Prints candidates. Ends with 0 where nothing else can stand, and with 1 where the shell has more to offer.
+/// Prints candidates. Exits with 0 if no other candidates are possible, and with 1 if the shell should add
+/// its own.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
     let words: Vec<String> = words.collect();
     let Some(Place { wanted, state, typed }) = Place::of(&words) else { return exit::FAILED };
@@ -59,7 +61,8 @@ async fn assemblies(windlass: &Windlass) -> Option<Vec<String>> {
     Some(windlass.assemblies().await.ok()?.iter().map(ToString::to_string).collect())
 }
 
-/// Lists the parts of an assembly one level at a time: nodes of a cluster when its `__` has been written.
+/// Lists the parts of an assembly one level at a time. The nodes of a cluster are listed once its `__` has
+/// been typed.
 async fn parts(windlass: &Windlass, assembly: &AssemblyName, typed: &str) -> Option<Vec<String>> {
     let depth = typed.matches("__").count();
     let all = windlass.parts(assembly).await.ok()?;
@@ -76,7 +79,7 @@ async fn processes(
     Some(all.iter().filter(|process| wanted(process)).map(|process| process.id.to_string()).collect())
 }
 
-/// Lists what can be cancelled.
+/// Lists the processes and requests that can be cancelled.
 async fn running(windlass: &Windlass, assembly: &AssemblyName) -> Option<Vec<String>> {
     let mut found = processes(windlass, Some(assembly), |process| !process.status.is_final()).await?;
     let requests = windlass.processes(Some(assembly)).await.ok()?.requests;

@@ -56,7 +56,7 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
     }
 }
 
-/// Tells what becomes of a plan that was saved.
+/// Prints how to execute a saved plan.
 pub(crate) fn tell_saved(file: Option<&Path>) {
     if let Some(file) = file {
         tell!("saved; `windlass apply {}` carries it out", file.display());
@@ -74,7 +74,7 @@ pub(crate) async fn save(
     Ok((view, warnings))
 }
 
-/// Prints what would be done.
+/// Prints a plan.
 pub(crate) fn show(plan: &PlanView, format: Format, detailed: bool) -> ExitCode {
     show_steps(plan, format, detailed, false)
 }
@@ -86,11 +86,11 @@ fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> E
     if detailed && changes && code == exit::DONE { exit::changes() } else { code }
 }
 
-/// How many lines a listing may have that nobody asked for, and how many of a longer one are printed.
+/// Maximum number of lines of an unrequested listing; a longer one is cut to `FEW_LISTED` lines.
 pub(crate) const MOST_LISTED: usize = 100;
 pub(crate) const FEW_LISTED: usize = 20;
 
-/// Prints the beginning of what is different afterwards, and how much that is. All that is lost is told of.
+/// Prints the first changes and their counts. All destructive changes are listed.
 pub(crate) fn print_first_changes(plan: &PlanView) {
     let lines = lines(&plan.changes);
     let lost = lines.iter().filter(|(effect, _)| effect.is_destructive()).count();
@@ -102,7 +102,7 @@ pub(crate) fn print_first_changes(plan: &PlanView) {
     print_counts(plan);
 }
 
-/// Prints what is different afterwards, and how much that is.
+/// Prints all changes and their counts.
 fn print_changes(plan: &PlanView) {
     print_all_changes(&plan.changes);
     print_counts(plan);
@@ -114,7 +114,7 @@ fn print_counts(plan: &PlanView) {
     }
 }
 
-/// Prints what a plan leaves as it is, since it is limited to some parts.
+/// Prints the differences that remain because the plan is limited to some parts.
 pub(crate) fn print_undone(undone: &Diff) {
     if undone.is_empty() {
         return;
@@ -125,7 +125,7 @@ pub(crate) fn print_undone(undone: &Diff) {
     }
 }
 
-/// Prints what is different, what is lost first.
+/// Prints all changes, destructive ones first.
 pub(crate) fn print_all_changes(changes: &Diff) {
     print_lines(&lines(changes));
 }
@@ -143,7 +143,7 @@ fn print_lines(lines: &[(Effect, String)]) {
     }
 }
 
-/// Returns the lines that tell of changes, what is lost first. Parts that change alike are told of in one.
+/// Returns the lines for changes, destructive ones first. Equal changes of similar parts share a line.
 fn lines(changes: &Diff) -> Vec<(Effect, String)> {
     let text = |change: &ElementChange| alike::nameless(&change.to_string(), &change.element);
     let key = |change: &ElementChange| alike::is_numbered(change.element.local()).then(|| text(change));
@@ -155,7 +155,7 @@ fn lines(changes: &Diff) -> Vec<(Effect, String)> {
             continue;
         }
         let names = alike::named(alike.iter().map(|change| &change.element));
-        // The first mention is the part that changes, the others are what is said of it.
+        // The first mention is the name of the part; later ones belong to the description.
         let line = text(first).replacen(&alike::pattern(first.element.local()), &names, 1);
         lines.push((first.effect(), line));
     }
@@ -164,7 +164,7 @@ fn lines(changes: &Diff) -> Vec<(Effect, String)> {
     lines
 }
 
-/// Prints the parts that are not as their records say, or that nobody can tell of.
+/// Prints the parts that differ from their records, or whose state is unknown.
 fn print_drift(assembly: &AssemblyName, drift: &[DriftView], whole: bool) {
     let odd = drift.iter().filter(|part| part.well != Some(true));
     let seen = |part: &DriftView| alike::nameless(&part.seen, &part.element);
@@ -249,7 +249,7 @@ fn print(plan: &PlanView, whole: bool) -> ExitCode {
     exit::DONE
 }
 
-/// How many steps of a long chain are named: its first and its last.
+/// Number of steps shown at each end of a long chain.
 const ENDS: usize = 10;
 
 fn chain(steps: &[StepId], whole: bool) -> String {

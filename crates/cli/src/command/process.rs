@@ -1,4 +1,4 @@
-//! Runs a prepared process and prints what happens.
+//! Execution of a prepared process, and output of its events.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ use crate::output::{BAD, DIM, GOOD, STRONG, print_event, say, styled, tell};
 use crate::progress::Progress;
 use crate::{diagnostics, exit};
 
-/// How a process ended, as JSON.
+/// The result of a process, as JSON.
 #[derive(Serialize)]
 struct EndedView {
     version: u32,
@@ -39,7 +39,7 @@ struct EndedView {
     undone: Diff,
 }
 
-/// What is left to the long-running mode, as JSON.
+/// A request that was left to the daemon, as JSON.
 #[derive(Serialize)]
 struct QueuedView {
     version: u32,
@@ -48,8 +48,8 @@ struct QueuedView {
     intent: String,
 }
 
-/// Carries an intent out here. Where the long-running mode has the assembly, that is asked to, and what it does is shown
-/// as if it were done here; what is to be queued is left to it.
+/// Executes an intent here. If a daemon holds the assembly, submits a request to it and prints the process as
+/// if it ran here. With `queue`, only submits the request.
 pub(crate) async fn carry_out<'w>(
     windlass: &'w Windlass,
     queue: bool,
@@ -78,7 +78,7 @@ pub(crate) async fn carry_out<'w>(
     }
 }
 
-/// Asks the long-running mode, and waits until it has begun.
+/// Submits a request to the daemon, and waits until it begins.
 async fn hand_over<'w>(
     holder: &Holder,
     ask: impl AsyncFnOnce() -> Result<Pending<'w>, windlass::Error>,
@@ -108,7 +108,7 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
     exit::DONE
 }
 
-/// Runs an intent, and goes on with it until all parts have the values that there are.
+/// Runs an intent, and retries until all parts have the current input values.
 async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format) -> ExitCode {
     let undone = started.plan_view().undone;
     let mut ended = run_one(windlass, started, stop, format).await;
@@ -139,7 +139,7 @@ async fn run(windlass: &Windlass, started: Started, stop: &Stop, format: Format)
     close(windlass, code).await
 }
 
-/// Says who reads something else than it was given, and what was made with something else.
+/// Describes the parts and relationships with outdated inputs.
 fn reads_anew(ended: &Ended) -> String {
     let Stale { parts, pairs } = &ended.stale;
     let relationships: BTreeSet<&str> = pairs.iter().map(|pair| pair.relationship.as_str()).collect();
@@ -154,7 +154,7 @@ fn reads_anew(ended: &Ended) -> String {
     read.into_iter().chain(made).collect::<Vec<_>>().join(", and ")
 }
 
-/// Prints the plan, runs it, and prints how it ended.
+/// Prints the plan, runs it, and prints the result.
 async fn run_one(
     windlass: &Windlass,
     started: Started,
@@ -166,14 +166,14 @@ async fn run_one(
     let mut following = started.follow();
     let plan = started.plan_view();
     if human {
-        // What an interrupted run had left open has ended while this one was prepared.
+        // Calls that an interrupted run had left open ended while this process was prepared.
         if started.runs_here() {
             print_new(&mut following, &[], None).await;
         }
         print_plan(&started, &plan);
     }
     let silent: Vec<StepId> = plan.steps.iter().filter(|step| !step.calls).map(|step| step.id).collect();
-    // Those that end without a word: their driver has nothing to do for them.
+    // Steps that end without an event, because their driver has nothing to do.
     let mut quiet: BTreeSet<StepId> =
         plan.steps.iter().filter(|step| step.calls).map(|step| step.id).collect();
     let progress = human.then(|| Progress::of(plan.steps.len() - silent.len()));
@@ -208,18 +208,20 @@ async fn run_one(
     ended
 }
 
-/// A store that does not answer while a process is followed. The process itself says what is wrong when it has ended of it.
+/// Reports a store that does not answer while a process is followed. If the process fails because of it, the
+/// process reports that itself.
 struct Trouble {
     store: &'static str,
     is_told: bool,
 }
 
 impl Trouble {
-    /// Waits for more to happen. Says that the store does not answer, and that it does again.
+    /// Waits for events. Reports once that the store does not answer, and once that it works again.
     async fn next(&mut self, following: &mut Following) -> Vec<EventRecord> {
         const PAUSE: Duration = Duration::from_secs(1);
         loop {
-            // That the store answers again is told at once, and not when something has happened.
+            // After a failure, `ready` returns at once, so that recovery is reported without waiting for an
+            // event.
             let heard = if self.is_told { following.ready().await } else { following.next().await };
             match heard {
                 Ok(events) => {
@@ -241,7 +243,7 @@ impl Trouble {
     }
 }
 
-/// Waits for a process to be prepared, and says what it waits for when that takes long.
+/// Waits until a process is prepared. After one second it prints the reason for the wait.
 async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
     tokio::pin!(preparing);
     tokio::select! {
@@ -261,7 +263,7 @@ async fn print_new(
     Some(print_events(&events, silent, progress))
 }
 
-/// Prints that steps have ended of which no event tells, since nothing was called for them.
+/// Prints the end of steps that have no event, because nothing was called for them.
 fn print_quiet(plan: &PlanView, quiet: &BTreeSet<StepId>) {
     let steps = plan.steps.iter().filter(|step| quiet.contains(&step.id));
     let key = |step: &&StepView| {
@@ -274,8 +276,8 @@ fn print_quiet(plan: &PlanView, quiet: &BTreeSet<StepId>) {
     }
 }
 
-/// Prints events, but not that a step was skipped in which only a state would have moved on: it is not in the plan that
-/// was printed. Returns the steps that have ended.
+/// Prints events, except skipped steps that only change a state, because the printed plan does not list them.
+/// Returns the steps that have ended.
 fn print_events(events: &[EventRecord], silent: &[StepId], progress: Option<&Progress>) -> BTreeSet<StepId> {
     let told = events.iter().filter_map(|event| match &event.draft.body {
         Event::StepEnded { step, .. } => Some(*step),
@@ -306,7 +308,7 @@ async fn close(windlass: &Windlass, code: ExitCode) -> ExitCode {
     }
 }
 
-/// Prints what is about to be done. Of a long list of changes or of steps, the first few are printed.
+/// Prints the plan. Long lists of changes or steps are cut.
 fn print_plan(started: &Started, plan: &PlanView) {
     let process = started.process();
     let calling: Vec<_> = plan.calling().collect();
@@ -403,7 +405,7 @@ fn code(status: ProcessStatus) -> ExitCode {
     }
 }
 
-/// Writes a value: text as it is, everything else as JSON.
+/// Formats a value: text as it is, everything else as JSON.
 pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -41,7 +41,7 @@ async fn show(windlass: &Windlass, process: ProcessId, format: Format) -> ExitCo
     }
 }
 
-/// Shows what has become of a request, and the process that carries it out.
+/// Shows the status of a request, and its process.
 async fn show_request(windlass: &Windlass, request: RequestId, format: Format) -> ExitCode {
     let view = match windlass.request(request).await {
         Ok(view) if format == Format::Json => return print_json(&view),

@@ -27,7 +27,7 @@ pub(crate) async fn run(args: StatusArgs) -> ExitCode {
         (Some(name), Some(component)) => windlass.status_of_part(name, component).await,
         (name, _) => windlass.status(name.as_ref()).await,
     };
-    // Who asks for one component wants to see all of it.
+    // A request for one component shows all of it.
     let tree = Tree { now: windlass.now(), whole: args.all || args.component.is_some() };
     match view {
         Ok(view) if args.print.format == Format::Json => print_json(&view),
@@ -86,7 +86,7 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
 }
 
 fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedView], whole: bool) {
-    // Of an operation, who is asked must know which relationship it is about.
+    // The user must know which relationship an operation belongs to.
     let key = |call: &&UndecidedView| {
         let alone = call.relationship.is_none();
         alone.then(|| (alike::pattern(call.element.local()), call.action.clone()))
@@ -124,12 +124,12 @@ fn print_leaving(now: Timestamp, leaving: &[LeavingView], whole: bool) {
     }
 }
 
-/// Names two nodes that are related.
+/// Names the two nodes of a pair.
 fn between(pair: &PairView) -> String {
     format!("{} → {}", pair.source.local(), pair.target.local())
 }
 
-/// Names the first of some pairs, and says how many more there are; none where there are none.
+/// Names the first pairs, and counts the rest; `None` if there are no pairs.
 fn named(pairs: &[PairView]) -> Option<String> {
     const MOST: usize = 5;
     let mut named: Vec<String> = pairs.iter().take(MOST).map(between).collect();

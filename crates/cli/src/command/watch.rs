@@ -15,7 +15,7 @@ use crate::args::{Format, MetricArgs, MetricCommand, WatchArgs};
 use crate::output::{BAD, GOOD, ODD, say, styled, tell};
 use crate::{exit, signals};
 
-/// How many readings may wait to be counted.
+/// Maximum number of readings that wait for the daemon.
 const QUEUE: usize = 1024;
 
 pub(crate) async fn run(args: WatchArgs) -> ExitCode {
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
         never = windlass.keep_pruned(&tell_it) => match never {},
     };
     let code = match ended {
-        // It was asked to stop, and has: nothing else ends it.
+        // The daemon was asked to stop; it does not end otherwise.
         Ok(()) => exit::DONE,
         Err(error) => fail(&error),
     };
@@ -129,7 +129,7 @@ fn print(notice: &Notice, human: bool, grace: u32) {
     }
 }
 
-/// Names a few metrics, and counts the rest.
+/// Names the first metrics, and counts the rest.
 fn some_of(metrics: &[String]) -> String {
     const SHOWN: usize = 3;
     let names = metrics.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");

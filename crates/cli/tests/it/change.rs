@@ -1,10 +1,11 @@
-//! What is up is changed: upgrade, scale, heal, set-state, rollback, adopt, cancel; and what is told of it.
+//! Changes of an existing assembly: upgrade, scale, heal, set-state, rollback, adopt, cancel; and their
+//! output.
 
 use insta::assert_snapshot;
 
 use crate::env::{TestEnv, until};
 
-/// `h_bta` with two nodes in B.
+/// Returns a project in which `h_bta` is up.
 fn up() -> TestEnv {
     let env = TestEnv::with("h_bta");
     env.ok(&["up", "h_bta"]);
@@ -12,7 +13,8 @@ fn up() -> TestEnv {
     env
 }
 
-/// Another value of a part that is up: what reads it and what is related to it comes down before and up again after.
+/// A changed value of an active part: the parts that read it or are related to it are stopped before and
+/// started after.
 #[test]
 fn another_value_makes_parts_anew() {
     let env = up();
@@ -77,14 +79,14 @@ fn a_part_is_replaced_or_left_alone_on_demand() {
     let trace = env.trace();
     assert!(trace.iter().any(|line| line.starts_with("Install h_bta__B__1")), "{trace:?}");
     assert!(!trace.iter().any(|line| line.starts_with("Install h_bta__A")), "{trace:?}");
-    // Where the rest is not there, the whole is not called Active.
+    // If the rest does not exist, the whole is not reported as Active.
     let part = env.ok(&["up", "h_bta", "--name", "other", "--target", "A"]);
     assert!(part.stdout.contains("; other as a whole is Absent"), "{part}");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--replace", "xenial-image"]), @"error: `xenial-image` is a reference, and nothing of it is made here; name a part that is");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--target", "C"]), @"error: `h_bta` has no part `C`; there are `internal-network`, `public-network`, `xenial-image`, `A`, `B`, `B__1`");
 }
 
-/// What a target leaves as it is, is listed before and after.
+/// Differences that remain because of a target are listed before and after.
 #[test]
 fn a_target_lists_what_stays_undone() {
     let env = TestEnv::with("h_bta");
@@ -112,7 +114,7 @@ fn a_target_lists_what_stays_undone() {
     assert_eq!(json["undone"]["elements"].as_array().map(Vec::len), Some(2), "{json:#}");
 }
 
-/// What is lost comes first, and whatever else a plan has, nothing is left out.
+/// Destructive changes come first, and no change is omitted.
 #[test]
 fn a_plan_tells_of_all_changes_those_that_destroy_first() {
     let env = TestEnv::with("h_bta");
@@ -140,7 +142,7 @@ fn a_plan_tells_of_all_changes_those_that_destroy_first() {
     let parts = json["parts"].as_array().unwrap();
     let kinds: Vec<&str> = parts.iter().filter_map(|part| part["kind"].as_str()).collect();
     assert_eq!(kinds, ["replaced", "replaced", "removed", "removed"], "{json:#}");
-    // Red where colours are shown.
+    // Destructive changes are red if colours are shown.
     let mut forced = env.command(&["plan", "h_bta", "-p", "data=other"]);
     forced.env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1");
     let forced = env.start(forced).end();
@@ -171,7 +173,7 @@ fn a_cluster_grows_and_shrinks_within_its_bounds() {
       output: A_output
     ");
     env.ok(&["scale", "out", "h_bta", "B"]);
-    // What was scaled is not undone by the descriptor that has not changed.
+    // An unchanged descriptor does not undo a scaling.
     assert_snapshot!(env.ok(&["up", "h_bta"]).out(), @"
     h_bta: nothing to call (p4 up)
 
@@ -226,7 +228,7 @@ fn all_parts_go_to_a_state() {
         env.ok(&["status"]).stdout.starts_with("h_bta Installed"),
         "a retry goes for what was asked last"
     );
-    // What else is done says how it is in the end, not how it might be.
+    // Other intents report the actual state, not the goal.
     for intent in [&["retry", "h_bta"][..], &["heal", "h_bta", "A"], &["scale", "out", "h_bta", "B"]] {
         let run = env.ok(intent);
         assert!(run.stdout.contains("done: h_bta is Installed"), "{run}");
@@ -273,7 +275,7 @@ fn it_goes_back_and_its_history_is_told() {
     ");
     let again = env.run(&["up", "h_bta", "--dry-run", "--detailed-exitcode"]);
     assert_eq!(again.code(), Some(0), "it is what it was: {again}");
-    // What was there before it was taken down is no version of what is there now.
+    // Versions from before a teardown are not versions of the new assembly.
     env.ok(&["down", "h_bta"]);
     env.ok(&["up", "h_bta"]);
     assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error: `h_bta` was never anything else than it is; `windlass history h_bta` lists what it was");
@@ -284,7 +286,7 @@ fn it_goes_back_and_its_history_is_told() {
     assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error: `h_bta` and `other` are two assemblies; a diff is between versions of one");
 }
 
-/// So is the state that all parts were taken to.
+/// A state set for all parts is rolled back, too.
 #[test]
 fn a_state_is_gone_back_from() {
     let env = up();
@@ -310,8 +312,8 @@ fn a_state_is_gone_back_from() {
     ");
 }
 
-/// The packages of a version go when the assembly is taken down, and what comes after it doesn't need them: neither where
-/// its parts are of two versions.
+/// The packages of a version are dropped with the assembly. A later assembly does not need them, even if its
+/// parts have two versions.
 #[test]
 fn what_it_was_before_it_was_taken_down_is_not_needed() {
     let env = up();
@@ -327,8 +329,8 @@ fn what_it_was_before_it_was_taken_down_is_not_needed() {
     env.ok(&["down", "h_bta"]);
 }
 
-/// A version is told from the one before without what parts have published, which nobody has recorded. That the value
-/// stays what it was is known all the same, also where its part has another place among the others.
+/// The difference to the previous version is computed without outputs, which versions do not record. A value
+/// is still recognized as unchanged, even if the index of its part has changed.
 #[test]
 fn history_tells_of_nothing_that_has_stayed() {
     let env = TestEnv::new();
@@ -370,7 +372,7 @@ composition:
     ");
 }
 
-/// A process that runs elsewhere is asked to stop, and can be gone on with.
+/// A process of another orchestrator is asked to stop, and can be resumed.
 #[test]
 fn a_process_is_cancelled() {
     let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
@@ -434,7 +436,7 @@ fn a_process_is_cancelled() {
     assert_snapshot!(env.refuses(&["ps", "show", "p9"]), @"error: there is no process p9; the last one is p2");
 }
 
-/// What exists already is taken over: no Install, and all that comes later works.
+/// Existing instances are adopted: Install does not run, and all later transitions work.
 #[test]
 fn what_exists_is_adopted() {
     let scripts =
@@ -458,7 +460,7 @@ fn what_exists_is_adopted() {
     assert_snapshot!(env.refuses(&["adopt", "small"]), @"error: small/assembly.yaml:3:3: `box` can't be taken over: `resource::box::1.0` declares neither Adopt nor `queries`");
 }
 
-/// What somebody has removed behind our back is seen when it is looked for.
+/// An instance that was removed externally is detected when it is observed.
 #[test]
 fn what_differs_from_the_record_is_shown() {
     let health = r#"if [ -e "$WINDLASS_VOLUME_STATE/gone" ]; then alive=false; else alive=true; fi
@@ -486,7 +488,7 @@ printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n    
     env.ok(&["down", "small"]);
 }
 
-/// The same command again goes on with what has failed; it does not grow the cluster once more.
+/// Repeating a failed scaling resumes it. The cluster does not grow a second time.
 #[test]
 fn a_scaling_that_failed_is_gone_on_with() {
     let env = TestEnv::with("h_bta");
@@ -502,7 +504,7 @@ fn a_scaling_that_failed_is_gone_on_with() {
     assert_eq!(status["assemblies"][0]["parts"], serde_json::json!({"active": 4, "all": 4}));
 }
 
-/// What an upgrade could not take down is told of as long as it is there.
+/// A part that an upgrade could not remove is reported as long as it exists.
 #[test]
 fn what_is_to_go_is_told_of() {
     let env = TestEnv::with("h_bta");

@@ -1,6 +1,7 @@
-//! Assemblies whose scripts run in containers of an engine, jobs by hand, and what doctor says.
+//! Assemblies whose scripts run in containers of an engine, jobs run by hand, and the output of doctor.
 //!
-//! Where no engine answers, these say `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1` demands one.
+//! If no engine answers, these tests print `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1` requires
+//! one.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,13 +17,13 @@ use crate::kill::servers;
 
 pub(crate) const IMAGE: &str = "windlass-test/cli-busybox:1";
 
-/// Asks the engine by its own client program.
+/// Runs the engine's own client program.
 pub(crate) fn docker(args: &[&str]) -> Option<String> {
     let output = Command::new("docker").args(args).output().ok()?;
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }
 
-/// Sees to it that an engine with the image of these tests is there; if not, the test can't run.
+/// Ensures that an engine with the image of these tests is available. Returns `false` if not.
 pub(crate) fn engine(test: &str) -> bool {
     static LOADED: Once = Once::new();
     let busybox = ["/bin/busybox", "/usr/bin/busybox"].map(Path::new).into_iter().find(|path| path.exists());
@@ -44,7 +45,7 @@ pub(crate) fn engine(test: &str) -> bool {
     true
 }
 
-/// A project whose scripts run in containers.
+/// Returns a project whose scripts run in containers.
 fn project(assembly: &str, pool: &str) -> TestEnv {
     let env = TestEnv::with(assembly);
     let image = format!("image: {IMAGE}");
@@ -52,7 +53,7 @@ fn project(assembly: &str, pool: &str) -> TestEnv {
     env
 }
 
-/// A project whose scripts run in sandboxes, with an image in the store of its user.
+/// Returns a project whose scripts run in sandboxes, with an image in the user's image store.
 fn sandboxed(assembly: &str) -> Option<TestEnv> {
     let busybox = ["/bin/busybox", "/usr/bin/busybox"].map(Path::new).into_iter().find(|path| path.exists());
     let works = windlass::executor::sandbox::probe(Path::new("bwrap"));
@@ -86,26 +87,26 @@ fn up_and_down_in_sandboxes(#[case] assembly: &str) {
     assert_eq!((run.code(), run.stdout.as_str()), (Some(1), "/work\n"), "{run}");
 }
 
-/// The jobs' containers of a project, by the id of its store.
+/// Lists the job containers of a project, by the id of its store.
 pub(crate) fn containers(env: &TestEnv) -> Vec<String> {
     let label = format!("label=io.windlass.owner={}", store(env));
     let listed = docker(&["ps", "--all", "--filter", &label, "--format", "{{.Names}}"]).unwrap();
     listed.lines().map(str::to_owned).collect()
 }
 
-/// The id of a project's store.
+/// Returns the id of a project's store.
 fn store(env: &TestEnv) -> String {
     made_store(env).unwrap()
 }
 
-/// The id of a project's store, if it has been made.
+/// Returns the id of a project's store, if the store exists.
 pub(crate) fn made_store(env: &TestEnv) -> Option<String> {
     let file = Some(env.path(".windlass/state.db")).filter(|file| file.exists())?;
     let store = rusqlite::Connection::open(file).unwrap();
     store.query_row("SELECT id FROM store", [], |row| row.get(0)).ok()
 }
 
-/// The command that brings an assembly up, with its parameters if it has any.
+/// Returns the command that creates an assembly, with its parameters if it has any.
 fn up(assembly: &str) -> Vec<&str> {
     let parameters: &[&str] = match assembly {
         "streamer_cluster" => &["--params", "streamer_cluster/params.yaml"],
@@ -133,14 +134,14 @@ fn up_and_down_in_containers(#[case] assembly: &str, #[case] pool: &str) {
     assert!(!env.path(".windlass/pool").exists(), "nothing is left of the pool");
 }
 
-/// How often commands are killed in all: as often as `WINDLASS_TEST_CONTAINER_KILLS` says, else a usual number.
+/// Returns the total number of kills: `WINDLASS_TEST_CONTAINER_KILLS`, or a default.
 fn kills(usual: u32) -> u32 {
     #[expect(clippy::disallowed_methods, reason = "how a test is run is no setting of the program")]
     let given = std::env::var("WINDLASS_TEST_CONTAINER_KILLS").ok();
     given.map_or(usual, |given| given.parse().expect("a number of kills"))
 }
 
-/// A life of `h_bta`: it comes, grows, shrinks and goes.
+/// A life of `h_bta`: up, scale out, scale in, down.
 const LIFE: [Act; 4] = [
     Act { args: &["up", "h_bta", "-p", "pause=0.1"], kills: 3 },
     Act { args: &["scale", "out", "h_bta", "B"], kills: 2 },
@@ -148,20 +149,21 @@ const LIFE: [Act; 4] = [
     Act { args: &["down", "h_bta"], kills: 2 },
 ];
 
-/// The lines of a location whose scripts write their trace into the volume, which is all that they can write to.
+/// Configures a location whose scripts write their trace into the volume, the only place that they can write
+/// to.
 fn traced(env: &TestEnv, runtime: &str) {
     let trace = format!("  trace: /state/{}", trace_of(env));
     env.runtime(&[&format!("runtime: {runtime}"), &format!("image: {IMAGE}"), "properties:", &trace]);
 }
 
-/// The name of a project's trace.
+/// Returns the name of a project's trace.
 fn trace_of(env: &TestEnv) -> String {
     let root = env.path("").canonicalize().unwrap();
     let folder = root.parent().and_then(Path::file_name).unwrap().to_str().unwrap();
     format!("trace-{}", folder.trim_start_matches('.'))
 }
 
-/// Lives until it was killed often enough, and says how often it was.
+/// Repeats the life until enough kills happened, and prints their number.
 fn killed(what: &str, env: TestEnv, checks: Checks, usual: u32) {
     let seed = seed();
     say(&format!("kill {what}: seed {seed} (again with WINDLASS_TEST_SEED={seed})"));
@@ -177,7 +179,8 @@ fn on_volume(env: &TestEnv, command: &[&str]) -> Vec<String> {
     said.unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// The command is killed while its jobs run in containers; the next takes them over by their ids, and none runs twice.
+/// The command is killed while its jobs run in containers. The next one adopts them by their ids, and no job
+/// runs twice.
 #[test]
 fn killed_it_takes_its_containers_over() {
     if !engine("killed_it_takes_its_containers_over") {
@@ -215,14 +218,14 @@ fn killed_it_takes_its_sandboxes_over() {
         assert_eq!(folders.collect::<BTreeSet<_>>(), with_trace.collect(), "one folder an instance");
     };
     let down = |env: &TestEnv| {
-        // Also the note of where their control groups are, which goes when these are gone.
+        // Includes the note about the location of the control groups, which is removed after them.
         until("nothing is left of the jobs", || !env.path(".windlass/rooms").exists());
         until("no process is left", || processes(&env.path(".windlass")).is_empty());
     };
     killed("sandboxes", env, Checks { trace, up, down }, 12);
 }
 
-/// The processes in whose environment this folder is named.
+/// Lists the processes whose environment contains this folder.
 fn processes(folder: &Path) -> Vec<String> {
     let mark = folder.to_str().unwrap().as_bytes();
     let all = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());

@@ -1,9 +1,9 @@
-//! Small things that would be missed.
+//! Small details that users would miss.
 
 use crate::env::TestEnv;
 use crate::small::RESOURCE;
 
-/// An assembly whose component is driven by nothing.
+/// Returns an assembly whose component has no driver actions.
 fn still() -> TestEnv {
     let env = TestEnv::new();
     env.write(

@@ -1,4 +1,4 @@
-//! After `down` nothing is left but the store.
+//! After `down` only the store remains.
 
 use insta::assert_snapshot;
 
@@ -75,7 +75,7 @@ fn what_runs_for_down_was_pinned_by_up() {
     assert!(!env.path(".windlass/volumes").exists());
 }
 
-/// A script that can't take its part down is repaired on the disk, and that one is run instead.
+/// A script that can't take its part down is repaired on disk, and the repaired one runs on request.
 #[test]
 fn what_lies_on_the_disk_runs_on_demand() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "exit 7")]);

@@ -1,4 +1,4 @@
-//! A folder for one test: a project with copies of fixtures, a home of its own, and what ran in it.
+//! A folder for one test: a project with copies of fixtures, its own home, and the trace of its scripts.
 
 use std::{
     cell::Cell,
@@ -19,20 +19,20 @@ use crate::{
     run::{Run, Running},
 };
 
-/// The longest a test waits for a fact.
+/// Maximum time that a test waits for a condition.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Where the fixtures are.
+/// The root of the repository.
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A project in a folder of its own. When it is dropped, nothing of it may run any more.
+/// A project in its own folder. When it is dropped, no process of it may still run.
 pub(crate) struct TestEnv {
     root: TempDir,
     runs: Cell<usize>,
 }
 
 impl TestEnv {
-    /// Makes an empty project folder: it has no `windlass.yaml`.
+    /// Creates an empty project folder without a `windlass.yaml`.
     pub(crate) fn bare() -> Self {
         let root = tempfile::Builder::new().prefix("windlass-it-").tempdir().unwrap();
         for folder in ["project", "home", "out"] {
@@ -41,21 +41,22 @@ impl TestEnv {
         Self { root, runs: Cell::new(0) }
     }
 
-    /// Makes a project with the `windlass.yaml` of the repository, whose location has a trace.
+    /// Creates a project with the `windlass.yaml` of the repository, whose location has a trace.
     pub(crate) fn new() -> Self {
         let env = Self::bare();
         env.location("");
         env
     }
 
-    /// Makes a project with a copy of an assembly of the fixtures.
+    /// Creates a project with a copy of an assembly of the fixtures.
     pub(crate) fn with(assembly: &str) -> Self {
         let env = Self::new();
         copy(&Path::new(REPOSITORY).join("fixtures/assemblies").join(assembly), &env.path(assembly));
         env
     }
 
-    /// Writes the project's `windlass.yaml` anew: the repository's, with more properties of the location, one a line.
+    /// Writes the project's `windlass.yaml`: that of the repository, with additional properties of the
+    /// location, one per line.
     pub(crate) fn location(&self, properties: &str) {
         let file = fs::read_to_string(Path::new(REPOSITORY).join("windlass.yaml")).unwrap();
         let (head, tail) = file.split_once("    runtime: process\n").unwrap();
@@ -68,7 +69,8 @@ impl TestEnv {
         self.write("windlass.yaml", text + tail);
     }
 
-    /// Writes the project's `windlass.yaml` anew: the repository's, with other lines in the place of `runtime: process`.
+    /// Writes the project's `windlass.yaml`: that of the repository, with `runtime: process` replaced by
+    /// other lines.
     pub(crate) fn runtime(&self, lines: &[&str]) {
         let file = fs::read_to_string(Path::new(REPOSITORY).join("windlass.yaml")).unwrap();
         let (head, tail) = file.split_once("    runtime: process\n").unwrap();
@@ -88,13 +90,13 @@ impl TestEnv {
         fs::write(path, text).unwrap();
     }
 
-    /// Writes a file of the project that can be run.
+    /// Writes an executable file of the project.
     pub(crate) fn script(&self, path: &str, text: impl AsRef<[u8]>) {
         self.write(path, text);
         fs::set_permissions(self.path(path), Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Puts another text in the place of one that a file of the project has.
+    /// Replaces a text in a file of the project.
     pub(crate) fn edit(&self, path: &str, from: &str, to: &str) {
         let text = self.read(path);
         assert!(text.contains(from), "{path} has no {from:?}");
@@ -107,7 +109,7 @@ impl TestEnv {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Lists the files and folders of the project, in order.
+    /// Lists the files and folders of the project, sorted.
     pub(crate) fn files(&self) -> Vec<String> {
         let root = self.path("");
         let mut found: Vec<String> = walk(&root)
@@ -118,7 +120,7 @@ impl TestEnv {
         found
     }
 
-    /// Returns the home of this project's user.
+    /// Returns the home folder of this project's user.
     pub(crate) fn home(&self) -> PathBuf {
         self.root.path().join("home")
     }
@@ -127,23 +129,23 @@ impl TestEnv {
         self.root.path().join("trace")
     }
 
-    /// Returns what the scripts have written to the trace so far.
+    /// Returns the lines that scripts have written to the trace so far.
     pub(crate) fn trace(&self) -> Vec<String> {
         let text = fs::read_to_string(self.trace_file()).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Forgets the trace.
+    /// Clears the trace.
     pub(crate) fn clear_trace(&self) {
         fs::write(self.trace_file(), "").unwrap();
     }
 
-    /// Runs `windlass` in the project's folder to its end.
+    /// Runs `windlass` in the project's folder until it exits.
     pub(crate) fn run(&self, args: &[&str]) -> Run {
         self.run_in("", args)
     }
 
-    /// Runs `windlass` in a folder of the project to its end.
+    /// Runs `windlass` in a folder of the project until it exits.
     pub(crate) fn run_in(&self, folder: &str, args: &[&str]) -> Run {
         let mut command = self.command(args);
         command.current_dir(self.path(folder));
@@ -159,26 +161,26 @@ impl TestEnv {
         self.start(command).end()
     }
 
-    /// Runs `windlass`, which must end with code 0.
+    /// Runs `windlass`, which must exit with code 0.
     pub(crate) fn ok(&self, args: &[&str]) -> Run {
         let run = self.run(args);
         assert_eq!(run.code(), Some(0), "windlass {}\n{run}", args.join(" "));
         run
     }
 
-    /// Runs `windlass --format json`, which must end with code 0, and returns what it printed.
+    /// Runs `windlass --format json`, which must exit with code 0. Returns its output.
     pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
         let args: Vec<&str> = args.iter().copied().chain(["--format", "json"]).collect();
         self.ok(&args).json()
     }
 
-    /// Runs `windlass`, which must refuse: exit code 2, nothing on the standard output, no file made or gone. Returns
-    /// what it says.
+    /// Runs `windlass`, which must refuse: exit code 2, empty standard output, no file created or removed.
+    /// Returns its message.
     pub(crate) fn refuses(&self, args: &[&str]) -> String {
         self.refused(self.command(args))
     }
 
-    /// As [`refuses`](Self::refuses), for a command that is made already.
+    /// As [`refuses`](Self::refuses), for a prepared command.
     pub(crate) fn refused(&self, command: Command) -> String {
         let before = self.files();
         let run = self.start(command).end();
@@ -192,7 +194,7 @@ impl TestEnv {
         self.start(self.command(args))
     }
 
-    /// Starts a command that [`command`](Self::command) has made.
+    /// Starts a command that was created by [`command`](Self::command).
     pub(crate) fn start(&self, mut command: Command) -> Running {
         let number = self.runs.get();
         self.runs.set(number + 1);
@@ -202,7 +204,7 @@ impl TestEnv {
         Running::new(command.spawn().unwrap(), stdout, stderr, self.normal())
     }
 
-    /// Makes the command `windlass` with the environment of the project.
+    /// Creates the command `windlass` with the environment of the project.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
         self.settle(&mut command);
@@ -210,14 +212,14 @@ impl TestEnv {
         command
     }
 
-    /// Gives a command the environment of the project.
+    /// Sets the environment of the project for a command.
     pub(crate) fn settle(&self, command: &mut Command) {
         command.env_clear().stdin(Stdio::null()).current_dir(self.path(""));
         command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         command.env("HOME", self.root.path().join("home")).env("LANG", "C.UTF-8").env("NO_COLOR", "1");
     }
 
-    /// Returns what makes texts of this project the same on every machine and at every time.
+    /// Returns the normalization that makes texts of this project independent of machine and time.
     pub(crate) fn normal(&self) -> normal::Normal {
         normal::Normal::new(&self.path("").canonicalize().unwrap())
     }
@@ -227,7 +229,7 @@ impl TestEnv {
         proc::below(self.root.path())
     }
 
-    /// Waits until nothing of this project runs any more.
+    /// Waits until no process of this project runs any more.
     pub(crate) fn is_quiet(&self) {
         until("nothing runs any more", || self.processes().is_empty());
     }
@@ -243,12 +245,12 @@ impl Drop for TestEnv {
     }
 }
 
-/// Says a line also where the output of tests that pass is held back.
+/// Prints a line even if the output of passing tests is captured.
 pub(crate) fn say(line: &str) {
     std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
-/// Waits for a fact that nobody tells of.
+/// Polls until a condition holds.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {

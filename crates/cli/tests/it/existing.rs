@@ -1,10 +1,11 @@
-//! Operations on what is there already: what the project lists with a package, and what a driver finds.
+//! Operations on existing instances: those that the project lists with a package, and those that a driver
+//! finds.
 
 use insta::assert_snapshot;
 
 use crate::env::TestEnv;
 
-/// How each script begins: it notes its name, whose operation it is, and an argument.
+/// Head of each script: it records its name, the instance of its operation, and an argument.
 const SCRIPT: &str = r#"#!/bin/sh
 set -eu
 input=$(cat)
@@ -15,7 +16,8 @@ name=${0##*/}
 echo "${name%.sh} $net $vlan" >>"$trace"
 "#;
 
-/// An assembly whose relationship attaches a box to the network VIDEO, which is there, and the package of such networks.
+/// Returns an assembly whose relationship attaches a box to the existing network VIDEO, and the package of
+/// such networks.
 fn lab(queries: &str) -> TestEnv {
     let env = TestEnv::new();
     env.write(
@@ -62,7 +64,7 @@ default-driver: {{script: {{properties: {{effect: repeatable}}}}}}
     env
 }
 
-/// Adds the network to what the project lists.
+/// Adds the network to the instances that the project lists.
 fn list(env: &TestEnv, package: &str) {
     let listed = format!(
         "existing:
@@ -101,7 +103,7 @@ fn operations_run_on_what_the_project_lists() {
     └─ box Active AGE
       port made × 1
     ");
-    // What it came up with takes it down, whatever lies on the disk now.
+    // The pinned scripts take the assembly down, regardless of the scripts on disk.
     env.clear_trace();
     env.edit("nets/Lifecycle/script/scripts/Detach.sh", "set -eu", "exit 9");
     env.ok(&["down", "lab"]);

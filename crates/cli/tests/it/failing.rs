@@ -1,4 +1,4 @@
-//! A component fails: what doesn't depend on it goes on, and the next `up` repairs only what is not up.
+//! A component fails: independent parts continue, and the next `up` repairs only the rest.
 
 use insta::assert_snapshot;
 
@@ -180,7 +180,7 @@ fn what_needs_a_failed_part_waits_for_it() {
       `windlass log h_bta` shows what ran; the same command again goes on from here
     ");
     assert_eq!(run.code(), Some(1));
-    // Nothing was left behind that down can't take away.
+    // `down` can remove everything that was left behind.
     env.ok(&["down", "h_bta"]);
     assert!(!env.path(".windlass/volumes").exists());
 }
@@ -279,8 +279,8 @@ fn a_down_that_fails_goes_on_from_there() {
     assert_snapshot!(env.trace().join("\n"), @"Uninstall h_bta__A");
 }
 
-/// What a part was to be given and was not, is not forgotten: neither where a script fails, nor where `--target` left it
-/// out.
+/// A value that a part did not receive is not forgotten, whether a script failed or `--target` excluded the
+/// part.
 #[test]
 fn a_value_that_a_part_was_not_given_is_given_by_the_next_up() {
     let env = TestEnv::with("h_bta");
@@ -314,7 +314,7 @@ fn a_value_that_a_part_was_not_given_is_given_by_the_next_up() {
     ");
 }
 
-/// What a script says for people may have several lines; none of them looks like one of ours.
+/// A message of a script may have several lines, and none of them looks like a line of windlass.
 #[test]
 fn a_message_of_several_lines_stays_together() {
     let install = r#"answer; printf '    $pushAll: {activityLog: [{severity: WARNING, message: "one\\ndone: two"}]}\n'"#;
@@ -325,7 +325,8 @@ fn a_message_of_several_lines_stays_together() {
     assert!(log.stdout.contains("WARNING box one\n      | done: two\n"), "{log}");
 }
 
-/// A script that writes much before it fails does not fill the screen; the log has what is kept.
+/// A script with much output before its failure does not fill the screen; the log has everything that is
+/// stored.
 #[test]
 fn only_the_end_of_what_a_script_wrote_is_shown() {
     let fails = "i=0; while [ $i -lt 60 ]; do i=$((i + 1)); echo line $i >&2; done; exit 1";
@@ -338,7 +339,7 @@ fn only_the_end_of_what_a_script_wrote_is_shown() {
     assert_eq!(shown(&env.ok(&["log", "small"]).stdout), 60);
 }
 
-/// What a script said of failing is no complaint of the next one: that says itself how it went, or says nothing.
+/// A failure that a script reported does not affect the next call, which reports its own result or none.
 #[test]
 fn an_earlier_complaint_is_not_held_against_the_next_call() {
     let id = r#"id=$(printf '%s\n' "$input" | sed -n '/^instances:$/{n;s/^ *\([a-z0-9]*\):.*/\1/p;}')"#;
@@ -359,7 +360,7 @@ printf 'instances:\n  "%s":\n    $set: {status.flags.failed: true, status.messag
     assert_eq!(env.trace(), ["Install", "Uninstall"]);
 }
 
-/// A component whose scripts fail where a file of their name is in the project's folder.
+/// Returns a component whose scripts fail if a file with their name exists in the project's folder.
 fn fragile() -> TestEnv {
     let fails = "[ ! -e \"${trace%/*}/fails-${name%.sh}\" ] || exit 1";
     let install = format!("{fails}\nanswer");
@@ -371,7 +372,7 @@ fn fragile() -> TestEnv {
 }
 
 impl TestEnv {
-    /// Lets the scripts of a transition fail, or no longer.
+    /// Makes the scripts of a transition fail, or succeed again.
     fn fails(&self, transition: &str, fails: bool) {
         let mark = self.trace_file().with_file_name(format!("fails-{transition}"));
         if fails { std::fs::write(mark, "").unwrap() } else { std::fs::remove_file(mark).unwrap() }

@@ -1,4 +1,4 @@
-//! `check --fix`: what is certain is repaired, and nothing else of a file is touched.
+//! `check --fix`: certain fixes are applied, and the rest of a file stays unchanged.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -8,14 +8,14 @@ use rstest::rstest;
 
 use crate::env::TestEnv;
 
-/// A resource with a property section that a test can put something into.
+/// Returns a resource with a property section that a test can extend.
 fn resource(middle: &str) -> String {
     format!(
         "name: resource::web::1.0  # kept\nproperties:\n  # kept as well\n  port:\n{middle}\nlifecycle: [Install]\n"
     )
 }
 
-/// An assembly whose relationship a test can put something into.
+/// Returns an assembly with a relationship that a test can extend.
 fn assembly(types: &str, state: &str) -> String {
     format!(
         "name: assembly::shop::1.0\ncomposition:\n  web:   # the front\n    type: {types}\n  data:\n    type: resource::data::1.0\nrelationships:\n  uses:\n    source-capabilities: [data.store]\n    target-requirements: [web.store]\n    source-state: {state}\n    target-state: Active\n"
@@ -51,7 +51,7 @@ fn what_is_certain_is_repaired(#[case] before: String, #[case] after: String, #[
     assert_eq!(env.read("a.yaml"), after, "a second time changes nothing");
 }
 
-/// Several at once, one of which hides others, with line breaks of Windows and without one at the end.
+/// Several fixes at once, one of which hides others, with Windows line breaks and no line break at the end.
 #[test]
 fn all_in_one_go() {
     let env = TestEnv::bare();

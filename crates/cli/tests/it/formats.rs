@@ -1,11 +1,12 @@
-//! `check --format`: the same findings for people, programs and code hosts.
+//! `check --format`: the same findings for users, programs and code hosts.
 
 use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::env::TestEnv;
 
-/// A file with an error with related places, a warning with a fix, and a character of two UTF-16 units before both.
+/// A file with an error with related places, a warning with a fix, and a character of two UTF-16 units before
+/// both.
 const TEXT: &str = "\
 name: resource::web::1.0
 properties:
@@ -115,7 +116,7 @@ fn sarif_has_rules_places_and_fixes() {
     assert_eq!(cycle["relatedLocations"].as_array().unwrap().len(), 1);
 }
 
-/// A check without findings is a valid log too, and so is one of findings without a place.
+/// A check without findings is a valid log, and so is one with findings without a place.
 #[test]
 fn sarif_of_nothing_and_of_no_place() {
     let env = TestEnv::bare();
@@ -128,7 +129,7 @@ fn sarif_of_nothing_and_of_no_place() {
     assert_eq!(log["runs"][0]["results"][0]["locations"], serde_json::json!([]));
 }
 
-/// The repaired text is what the replacements make of the old one, taken as SARIF says.
+/// Applying the SARIF replacements to the old text produces the repaired text.
 #[test]
 fn sarif_fixes_can_be_applied() {
     let env = env();
@@ -149,7 +150,7 @@ fn sarif_fixes_can_be_applied() {
     assert_eq!(env.read("with space/a.yaml"), applied);
 }
 
-/// Checks what SARIF 2.1.0 demands of a log that has runs of one tool.
+/// Checks the requirements of SARIF 2.1.0 for a log with runs of one tool.
 fn is_sarif(log: &Value) {
     has_only(log, &["$schema", "version", "runs"]);
     assert_eq!(log["version"], "2.1.0");
@@ -204,7 +205,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// SARIF knows no other keys anywhere.
+/// SARIF allows no other keys in any object.
 fn has_only(object: &Value, keys: &[&str]) {
     for key in object.as_object().unwrap().keys() {
         assert!(keys.contains(&key.as_str()), "{key} in {object}");

@@ -1,11 +1,11 @@
-//! Pictures of assemblies, of those that are up and of those that are not.
+//! Drawings of assemblies, both existing and planned.
 
 use insta::assert_snapshot;
 use rstest::rstest;
 
 use crate::env::TestEnv;
 
-/// Each view in each form, of a descriptor and of what is up: the same parts, and what the form begins with.
+/// Each view has each format, for a descriptor and for an existing assembly, with the same parts.
 #[rstest]
 #[case::dot("dot", "digraph ")]
 #[case::mermaid("mermaid", "flowchart ")]
@@ -26,12 +26,12 @@ fn each_view_has_each_form(#[case] format: &str, #[case] begins: &str) {
     draws("h_bta/assembly.yaml");
     assert!(!env.path(".windlass").exists(), "to look makes no store");
     env.ok(&["up", "h_bta"]);
-    // By its name: the plan is that of its last process, which has ended.
+    // By name, the plan is that of the last process, which has ended.
     std::fs::rename(env.path("h_bta"), env.path("gone")).unwrap();
     draws("h_bta");
 }
 
-/// An assembly with a nested one, and a cluster of such.
+/// Returns an assembly with a nested one, and a cluster of nested ones.
 fn nested() -> TestEnv {
     let env = TestEnv::bare();
     env.write(
@@ -94,7 +94,7 @@ fn what_is_nested_is_framed() {
     "#);
 }
 
-/// Who gives the name of what is up where a file is wanted, is told what that is for.
+/// If the name of an existing assembly is given instead of a file, the error explains it.
 #[test]
 fn a_name_in_the_place_of_a_file() {
     let env = nested();
@@ -120,7 +120,8 @@ fn a_name_that_is_nearly_right() {
     ");
 }
 
-/// A folder and an assembly of one name: which of them it is, is said, and either can be chosen.
+/// If a folder and an assembly have the same name, the command reports which one it draws, and either can be
+/// chosen.
 #[test]
 fn of_a_folder_and_an_assembly_it_says_which_is_drawn() {
     let env = TestEnv::with("h_bta");
@@ -138,7 +139,7 @@ fn of_a_folder_and_an_assembly_it_says_which_is_drawn() {
     assert!(!has_two(&folder.stdout) && has_two(&stored.stdout), "{folder}{stored}");
     let explicit = graph(&["./h_bta"]);
     assert_eq!((&explicit.stdout, explicit.stderr.as_str()), (&folder.stdout, ""));
-    // By its name alone, where there is no folder.
+    // By name alone, if there is no such folder.
     std::fs::rename(env.path("h_bta"), env.path("moved")).unwrap();
     assert_eq!(graph(&["h_bta"]).stdout, stored.stdout);
     assert_eq!(graph(&["moved"]).stderr, "");

@@ -1,4 +1,4 @@
-//! What the command says of itself.
+//! Help texts of the command.
 
 use insta::assert_snapshot;
 use rstest::rstest;
@@ -119,7 +119,7 @@ fn each_command_has_examples(
     let help = env.ok(&[command, "--help"]).stdout;
     let (_, examples) = help.split_once("Examples:\n").unwrap();
     assert!(examples.starts_with(&format!("  windlass {command}")), "{help}");
-    // The short help has them too.
+    // The short help has examples, too.
     assert!(env.ok(&[command, "-h"]).stdout.contains("Examples:\n"));
 }
 
@@ -265,7 +265,7 @@ fn its_version() {
     assert_eq!(env.ok(&["--version"]).stdout, format!("windlass {}\n", env!("CARGO_PKG_VERSION")));
 }
 
-/// Whoever reads the output may go away.
+/// The reader of the output may close its pipe.
 #[rstest]
 fn a_closed_pipe_is_no_panic(
     #[values("--help", "status", "plan h_bta", "up h_bta", "log h_bta")] command: &str,
@@ -277,14 +277,14 @@ fn a_closed_pipe_is_no_panic(
     }
     let mut shell = std::process::Command::new("sh");
     env.settle(&mut shell);
-    // The reader is gone before anything is written.
+    // The reader exits before anything is written.
     let script = format!("{{ sleep 0.2; \"$0\" {command}; echo \"exit $?\" >&2; }} | true");
     shell.args(["-c", &script, env!("CARGO_BIN_EXE_windlass")]);
     let run = env.start(shell).end();
     assert!(run.stderr.ends_with("exit 0\n"), "{run}");
 }
 
-/// What was asked is done, even if it can't be told.
+/// The command is executed even if its output can't be written.
 #[test]
 fn a_full_standard_output_is_an_error() {
     let env = TestEnv::with("h_bta");
@@ -300,7 +300,7 @@ fn a_full_standard_output_is_an_error() {
     assert_eq!(env.trace().len(), 10);
 }
 
-/// On a terminal there are colours; in a pipe there are none, even without `NO_COLOR`.
+/// Colours appear only on a terminal; a pipe gets none, even without `NO_COLOR`.
 #[test]
 fn colours_are_for_terminals() {
     let env = TestEnv::with("h_bta");

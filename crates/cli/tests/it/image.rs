@@ -1,10 +1,10 @@
-//! `windlass image`: images made, brought in, listed and removed.
+//! `windlass image`: build, import, list and remove.
 
 use std::fs;
 
 use crate::env::TestEnv;
 
-/// A project with a folder that is to be an image.
+/// Returns a project with a folder for an image.
 fn env() -> TestEnv {
     let env = TestEnv::bare();
     env.script("rootfs/bin/hello", "#!/bin/sh\necho hello\n");
@@ -24,12 +24,12 @@ fn an_image_of_a_folder_is_made_listed_and_removed() {
     let id = image["id"].as_str().unwrap();
     assert!(built.stdout.starts_with(id), "{built}");
 
-    // The same files are the same image, wherever it comes from.
+    // The same files produce the same image, regardless of the source.
     env.ok(&["image", "import", "demo.tar", "-t", "other"]);
     let names = &env.json(&["image", "ls"])["images"][0]["names"];
     assert_eq!(names, &serde_json::json!(["demo:1", "other:latest"]));
 
-    // A name that goes to another image leaves the first with the rest.
+    // If a name moves to another image, the first one keeps its remaining names.
     env.write("rootfs/etc/demo.conf", "a=22\n");
     env.ok(&["image", "build", "rootfs", "-t", "demo:1"]);
     env.ok(&["image", "build", "rootfs", "-t", "other"]);

@@ -1,4 +1,4 @@
-//! Wrong input: one clear error with its place and what to do, exit code 2, and nothing is changed.
+//! Invalid input: one clear error with its place and a remedy, exit code 2, and nothing is changed.
 
 use insta::assert_snapshot;
 
@@ -11,14 +11,14 @@ fn small() -> TestEnv {
     TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")])
 }
 
-/// Writes a descriptor and returns what `up` says of it.
+/// Writes a descriptor, and returns the error of `up`.
 fn up_of(text: impl AsRef<[u8]>) -> String {
     let env = small();
     env.write("small/assembly.yaml", text);
     env.refuses(&["up", "small"])
 }
 
-/// What is no descriptor at all is told in one error, and not in one for each of its lines.
+/// A file that is not a descriptor causes one error, not one per line.
 #[test]
 fn a_file_of_another_sort() {
     let env = TestEnv::with("h_bta");
@@ -572,7 +572,7 @@ fn what_is_missing_of_a_package() {
     ");
 }
 
-/// What `check` finds, it finds all at once.
+/// `check` reports all problems at once.
 #[test]
 fn check_reports_everything() {
     let env = TestEnv::new();
@@ -683,7 +683,7 @@ fn an_assembly_is_not_called_like_a_root_of_references() {
     ");
 }
 
-/// What has no end, or whose end nobody knows, is refused wherever a file is named: no command waits for it.
+/// Endless or unreadable files are refused wherever a file is named, and no command blocks on them.
 #[test]
 fn what_is_no_file_is_refused_and_not_waited_for() {
     let env = small();
@@ -745,14 +745,14 @@ fn a_key_and_a_store_that_are_no_files_are_errors() {
         let run = env.run(&["up", "small"]);
         assert_ne!(run.code(), Some(0), "{name} {make}\n{run}");
         if name != "key" {
-            // Nothing is up, as far as anybody can know: that is not said in silence.
+            // It is unknown whether an assembly exists, so the command must not report success.
             let status = env.run(&["status"]);
             assert_ne!(status.code(), Some(0), "{name} {make}\n{status}");
         }
     }
 }
 
-/// A thousand mistakes are a hundred, and a count.
+/// For a thousand errors the first hundred are printed, and a count.
 #[test]
 fn messages_end_after_a_hundred() {
     let env = small();
@@ -763,7 +763,7 @@ fn messages_end_after_a_hundred() {
     assert_eq!(refused.matches("error[WL").count(), 100, "{refused}");
     assert!(refused.contains("900 more errors are not shown"), "{refused}");
     assert!(refused.contains("1000 errors; nothing was changed"), "{refused}");
-    // A file that is one line is not drawn for each of them.
+    // A file with a single long line is not drawn for every error.
     let line: Vec<String> = (0..20_000).map(|n| format!("c{n}: {{}}, ")).collect();
     let line = line.concat();
     env.write("small/assembly.yaml", format!("{{name: 'assembly::small::1.0', composition: {{{line}}}}}\n"));

@@ -1,4 +1,4 @@
-//! Ctrl-C: what runs may end, nothing new starts, and the same command goes on from there.
+//! Ctrl-C: running scripts may finish, no new one starts, and the same command resumes the process.
 
 use insta::assert_snapshot;
 use rustix::process::Signal;
@@ -8,10 +8,10 @@ use crate::{
     run::Running,
 };
 
-/// What a script does to wait until the test lets it go on.
+/// The body of a script that waits until the test lets it continue.
 const GATE: &str = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
 
-/// Starts `up` and waits until its first script has begun.
+/// Starts `up`, and waits until its first script has started.
 fn begun(env: &TestEnv, options: &[&str]) -> Running {
     let up = env.spawn(&[&["up", "small"], options].concat());
     until("the script has begun", || env.trace() == ["Install"]);
@@ -110,7 +110,7 @@ fn a_second_signal_stops_at_once_what_would_not_hear() {
     assert_eq!(env.trace(), ["Install", "Install", "Start"]);
 }
 
-/// A script that must not be done twice and was stopped halfway leaves a question.
+/// A `once` script that was killed halfway leaves its call undecided.
 #[test]
 fn stopping_what_must_not_be_done_twice_leaves_a_question() {
     let env = TestEnv::small("effect: once", &[("Install", GATE), ("Uninstall", "")]);
@@ -169,7 +169,7 @@ fn down_can_be_interrupted_too() {
     assert_eq!(env.trace(), ["Install", "Stop", "Uninstall"]);
 }
 
-/// Half of what was being made may be there, so it is cleared away, whatever comes next.
+/// A partly created instance may exist, so it is removed whatever command comes next.
 #[test]
 fn what_was_stopped_while_it_was_made_is_cleared_away() {
     for (next, then) in
@@ -193,7 +193,7 @@ fn what_was_stopped_while_it_was_made_is_cleared_away() {
     }
 }
 
-/// What was being stopped may do half of its work: it is stopped again and started, and not made anew.
+/// A partly stopped part is stopped again and started; it is not re-created.
 #[test]
 fn what_was_stopped_while_it_stopped_is_started_again() {
     let gate = r#"until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
@@ -230,7 +230,7 @@ fn a_start_that_succeeded_before_the_stop_is_not_repeated() {
     assert_eq!(env.trace(), ["Integrity"]);
 }
 
-/// Four relationships queue on one server: those that wait for it end with the stop, and so does the command.
+/// Four relationships queue for one server: the waiting ones end with the stop, and so does the command.
 #[test]
 fn what_waits_for_its_turn_ends_with_the_stop() {
     for signal in [Signal::INT, Signal::TERM] {
@@ -248,7 +248,7 @@ fn what_waits_for_its_turn_ends_with_the_stop() {
     }
 }
 
-/// However early it is stopped: what has begun ends, and nothing else begins.
+/// Regardless of the time of the stop, started scripts finish and no other one starts.
 #[test]
 fn a_stop_at_any_time_ends_soon_and_the_same_command_goes_on() {
     for millis in [0, 20, 60, 120, 250, 500] {
@@ -258,14 +258,14 @@ fn a_stop_at_any_time_ends_soon_and_the_same_command_goes_on() {
         until("its time has come", || began.elapsed().as_millis() >= millis);
         up.signal(Signal::INT);
         let run = up.end();
-        // Whoever is stopped before it listens is ended by the signal.
+        // If the signal arrives before windlass listens, it kills the process.
         assert!(matches!(run.code(), None | Some(0 | 130)), "{run}");
         if let Some((_, after)) = run.stderr.split_once("stopping") {
             assert!(!after.contains("error: "), "{run}");
         }
         env.is_quiet();
         env.ok(&["up", "small"]);
-        // What had begun was let end: each script has run once.
+        // Started scripts were allowed to finish: each one has run once.
         assert_eq!(env.trace(), ["Install", "Start"]);
     }
 }

@@ -18,7 +18,7 @@ fn completions_know_the_commands(#[case] shell: &str, #[case] sign: &str) {
     assert!(!script.contains("supervise"), "what is hidden stays hidden");
 }
 
-/// The shell itself reads what is made for it.
+/// The shell itself loads the generated script.
 #[test]
 fn bash_completes_commands() {
     let env = TestEnv::bare();
@@ -30,7 +30,7 @@ fn bash_completes_commands() {
     assert_eq!((run.code(), run.stdout.as_str()), (Some(0), "status\n"), "{run}");
 }
 
-/// What a person sees who types these lines in a shell, with a tabulator for each `→`: the arguments that the command gets.
+/// Types these lines into a shell, with a tab for each `→`. Returns the arguments that the command receives.
 fn typed(env: &TestEnv, shell: &str, lines: &[&str]) -> Vec<String> {
     let line = |line: &&str| format!("probe {}", line.replace('→', "\t"));
     let keys: Vec<String> = lines.iter().map(line).chain(["exit\n".to_owned()]).collect();
@@ -49,7 +49,7 @@ fn typed(env: &TestEnv, shell: &str, lines: &[&str]) -> Vec<String> {
     got
 }
 
-/// A project in which `shop` is up with a cluster, and was asked three things.
+/// Returns a project in which `shop` is up with a cluster, and has three processes.
 fn shop() -> TestEnv {
     let env = TestEnv::bare();
     env.write(
@@ -66,7 +66,7 @@ fn shop() -> TestEnv {
     env
 }
 
-/// Lines with tabulators, and what becomes of them.
+/// Lines with tabs, and their expected completions.
 const LINES: [(&str, &str); 9] = [
     ("down sh→", "down shop"),
     ("status shop w→", "status shop web"),
@@ -101,7 +101,7 @@ fn zsh_completes_names() {
     assert_eq!(typed(&env, "zsh -i", &lines), LINES.map(|(_, whole)| whole));
 }
 
-/// Who presses a key gets names or nothing: no message, no store that was not there.
+/// Completion prints names or nothing: no message, and it creates no store.
 #[test]
 fn names_are_offered_in_silence() {
     let env = TestEnv::bare();
@@ -151,7 +151,7 @@ fn each_command_has_a_manual_page() {
     let up = env.read("pages/man1/windlass-up.1");
     assert!(up.contains(".TH windlass-up 1") && up.contains(".SH SYNOPSIS"), "{up}");
     assert!(up.contains("\\-\\-parallelism"), "{up}");
-    // Again over what is there.
+    // Run again over existing pages.
     env.ok(&["man", "pages/man1"]);
     assert_eq!(env.files(), pages);
 }

@@ -321,7 +321,7 @@ fn check() {
     "#);
 }
 
-/// Points in time are RFC 3339 in UTC, with milliseconds.
+/// Times are RFC 3339 in UTC, with milliseconds.
 #[test]
 fn times_are_rfc_3339() {
     let env = TestEnv::with("h_bta");
@@ -343,7 +343,7 @@ fn times_are_rfc_3339() {
     }
 }
 
-/// `log --last`: the newest processes alone.
+/// `log --last` prints only the newest processes.
 #[test]
 fn the_last_processes_of_a_log() {
     let env = TestEnv::with("h_bta");

@@ -1,4 +1,4 @@
-//! Secrets of many forms, by every way in and through every failure: none is seen anywhere afterwards.
+//! Secrets of many forms, with every input and every failure: none of them is visible afterwards.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::kill::life::given;
 use crate::proc::plainly;
 use crate::small::{RESOURCE, SCRIPTS};
 
-/// How a secret comes in.
+/// The input of a secret.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     File,
@@ -26,22 +26,22 @@ enum Way {
     Published,
 }
 
-/// What becomes of it.
+/// The outcome of the script.
 #[derive(Debug, Clone, Copy)]
 enum Failure {
-    /// All is well, and the script tells it on stderr, in its log, its message and an output.
+    /// Success: the script writes the secret to stderr, its log, its message and an output.
     None,
-    /// The script ends with an error.
+    /// The script exits with an error.
     Exit,
-    /// What the script prints is no YAML.
+    /// The script prints text that is not YAML.
     Garbage,
-    /// The protocol is broken: the update is wrong, and its line has the secret.
+    /// Protocol violation: the update is invalid, and its line contains the secret.
     Protocol,
-    /// The id that the script chooses holds it.
+    /// The natural id that the script chooses contains the secret.
     NaturalId,
-    /// The name that the script chooses holds it.
+    /// The name that the script chooses contains the secret.
     Name,
-    /// More is written than is kept, and the secret lies across both cuts.
+    /// The script writes more than is stored, and the secret spans both cuts.
     Flood,
 }
 
@@ -65,8 +65,8 @@ const FAILURES: [Failure; 7] = [
     Failure::Flood,
 ];
 
-/// A component with a password of its own or from its location, whose script does with `$secret` what `end` says. The
-/// secret is read from a file beside the project, so that its form needs no quoting in a shell.
+/// Returns a component with a password of its own or of its location. Its script uses `$secret` according to
+/// `failure`. The secret is read from a file beside the project, so that no shell quoting is needed.
 fn vault(secret: &str, way: Way, failure: Failure) -> TestEnv {
     let env = TestEnv::small("effect: repeatable", &[("Install", ""), ("Uninstall", "")]);
     env.edit(
@@ -95,17 +95,17 @@ fn vault(secret: &str, way: Way, failure: Failure) -> TestEnv {
     }
     let script = format!("{SCRIPTS}/Install.sh");
     let text = env.read(&script);
-    // What the small script does ends with the line that reads its input.
+    // The head of the small script ends before the line that reads its input.
     let head = text.split_once("input=").map_or(text.as_str(), |(head, _)| head);
     let body = body(env.home().as_path(), way, failure);
     env.script(&script, format!("{head}{body}"));
     env
 }
 
-/// The script: `$s` is the secret as it is, `$j` as it stands between double quotes.
+/// Returns the script body: `$s` is the raw secret, `$j` its form between double quotes.
 fn body(home: &Path, way: Way, failure: Failure) -> String {
     let home = home.display();
-    // A job looks at its own processes, and those above it, as anybody of its user can.
+    // The job reads its own processes and its ancestors, as any process of the same user can.
     let plain = plainly();
     let start = format!(
         r#"windlass=$(sed 's/.*) . \([0-9]*\) .*/\1/' /proc/$PPID/stat)
@@ -138,7 +138,8 @@ j=$(cat {home}/secret.json)
         Failure::Protocol => answer("$id", "    status: {flags: \"so $j is\"}\n"),
         Failure::NaturalId => answer("id of $j", ""),
         Failure::Name => answer("$id", "    name: \"called $j\"\n"),
-        // The first 128 KiB are kept, and the last; 8 KiB of that are shown, and 4 KiB as the detail of the failure.
+        // The first and the last 128 KiB are stored; 8 KiB of them are shown, and 4 KiB are the detail of the
+        // failure.
         Failure::Flood => format!(
             r#"flood() {{ yes 0123456789abcdef | tr -d '\n' | head -c "$1"; printf '%s' "$s"; }}
 n=$(wc -c <{home}/secret)
@@ -151,7 +152,7 @@ n=$(wc -c <{home}/secret)
     format!("{start}{tell}{end}")
 }
 
-/// The forms in which a secret may be found: as it is, in JSON, in base64, in hexadecimal digits, in a URL, line by line.
+/// Returns the forms in which a secret may appear: raw, JSON, base64, hexadecimal, URL-encoded, and by line.
 fn forms(secret: &str) -> Vec<Vec<u8>> {
     let json = serde_json::to_string(secret).unwrap();
     let url: String = secret
@@ -169,7 +170,7 @@ fn forms(secret: &str) -> Vec<Vec<u8>> {
         url,
     ];
     forms.extend(secret.lines().filter(|line| line.trim().len() >= 8).map(|line| line.trim().to_owned()));
-    // A half that a cut has left is as bad.
+    // Half of a secret, left by a cut, is also a leak.
     let half = secret.chars().count().div_ceil(2).max(8);
     forms.push(secret.chars().take(half).collect());
     forms.push(secret.chars().rev().take(half).collect::<Vec<_>>().into_iter().rev().collect());
@@ -180,7 +181,8 @@ fn has(bytes: &[u8], forms: &[Vec<u8>]) -> bool {
     forms.iter().any(|form| bytes.windows(form.len()).any(|window| window == form.as_slice()))
 }
 
-/// Brings it up, looks at all that tells of it, takes it down; says where the secret was seen.
+/// Creates the assembly, inspects all output about it, takes it down, and returns the places where the secret
+/// was visible.
 fn seen(secret: &str, way: Way, failure: Failure) -> Vec<String> {
     let env = vault(secret, way, failure);
     let forms = &forms(secret);
@@ -230,7 +232,7 @@ fn seen(secret: &str, way: Way, failure: Failure) -> Vec<String> {
     down.env("VAULT_ACCESS", secret);
     said.push(("down", env.start(down).end()));
     found.extend(found_in("after down"));
-    // Windlass and its supervisor are closed, and of the job there is something to see.
+    // Windlass and its supervisor are protected, and the job's own process is readable.
     let processes = fs::read(env.home().join("processes")).unwrap();
     let names = String::from_utf8_lossy(&processes);
     assert!(names.contains("windlass-supervisor") && names.contains("Install.sh"), "{names}");
@@ -245,8 +247,8 @@ fn seen(secret: &str, way: Way, failure: Failure) -> Vec<String> {
     found
 }
 
-/// Secrets of 8 bytes and more: of any characters, of digits, of several lines, with quotes. One that every file has by
-/// chance, as eight equal letters, tells nothing.
+/// Generates secrets of at least 8 bytes: arbitrary characters, digits, several lines, quotes. Secrets that
+/// occur in files by chance, such as eight equal letters, are excluded.
 fn secrets() -> impl Strategy<Value = String> {
     let forms = prop_oneof![
         4 => "[!-~]{8,24}",
@@ -262,7 +264,7 @@ fn secrets() -> impl Strategy<Value = String> {
         let begin: String = secret.chars().take(6).collect();
         letters.len() >= 6 && !"0123456789abcdef".repeat(2).contains(&begin)
     };
-    // A comment or an alias can't begin a value that a file gives as it is.
+    // A raw value in a file must not start with a comment or an alias.
     forms.prop_filter("of too few letters", is_common)
 }
 
@@ -279,14 +281,14 @@ fn tried(cases: u32, seed: u64) {
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// `WINDLASS_TEST_CASES` and `WINDLASS_TEST_SEED` try more and others.
+/// `WINDLASS_TEST_CASES` and `WINDLASS_TEST_SEED` select more and other cases.
 #[test]
 fn no_secret_is_seen_whatever_its_form_way_and_failure() {
     let cases = given("WINDLASS_TEST_CASES").and_then(|cases| cases.try_into().ok());
     tried(cases.unwrap_or(16), given("WINDLASS_TEST_SEED").unwrap_or(1));
 }
 
-/// Each way, and each failure, with one secret.
+/// Tests each input and each failure with one secret.
 #[test]
 fn no_way_in_and_no_failure_shows_a_secret() {
     let ways = WAYS.into_iter().map(|way| (way, Failure::Exit));
@@ -296,7 +298,7 @@ fn no_way_in_and_no_failure_shows_a_secret() {
     }
 }
 
-/// A container is described to everybody who may ask its engine.
+/// Any user of the engine can inspect a container.
 #[test]
 fn no_container_shows_a_secret() {
     if !engine("no_container_shows_a_secret") {
@@ -342,7 +344,7 @@ printf 'instances:\n  "%s":\n    instanceId: "%s"\n    interfaces: {properties: 
     docker(&["exec", &name, "touch", "/tmp/go"]).unwrap();
     let up = up.end();
     assert!(up.code() == Some(0) && !has(up.stderr.as_bytes(), &forms(secret)), "{up}");
-    // The engine's log of it has gone with it.
+    // The engine's log was removed with the container.
     assert_eq!(containers(&env), [""; 0]);
     env.ok(&["down", "small"]);
 }

@@ -1,4 +1,4 @@
-//! The command, tried as a user does: each test has a folder of its own and runs the real program in it.
+//! The command as users run it: each test has its own folder, and runs the real program in it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 

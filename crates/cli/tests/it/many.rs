@@ -1,4 +1,4 @@
-//! Clusters of many nodes: few lines that hide nothing.
+//! Clusters of many nodes: short output that hides nothing.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,9 @@ use insta::assert_snapshot;
 use crate::env::TestEnv;
 use crate::small::RESOURCE;
 
-/// A project with the assembly `small` as a cluster of thirty, each of which publishes what it is called. The nodes that
-/// are listed in `fail` can't be installed; the fifth says more to that, and the seventh is nearly full.
+/// Returns a project with the assembly `small` as a cluster of thirty nodes, each of which publishes its
+/// name. The nodes listed in `fail` can't be installed; the fifth prints more, and the seventh is nearly
+/// full.
 fn thirty() -> TestEnv {
     let install = r#"field() { printf '%s\n' "$input" | sed -n "s/^ *properties.$1: \"\(.*\)\"$/\1/p"; }
 me=$(field me)
@@ -47,7 +48,7 @@ composition:
 fn of_a_large_cluster_what_is_odd_is_seen() {
     let env = thirty();
     env.run(&["up", "small", "-p", "fail=4 5 12 13"]);
-    // Who said what of room is another number each time, but not another failure; one says more.
+    // Messages that differ only in numbers count as the same failure; one node prints more.
     assert_snapshot!(env.ok(&["status"]).out(), @"
     small Failed assembly::small::1.0, AGE
       27 of 31 Active
@@ -65,7 +66,7 @@ fn of_a_large_cluster_what_is_odd_is_seen() {
        └─ 1–3, 6, 8–11, 14–30 (25) Active active, AGE, as small__box__*
             url: (25 values)
     ");
-    // All that is left out is a question away.
+    // `--all` shows everything that was omitted.
     let all = env.ok(&["status", "--all"]).stdout;
     for node in 1..=30 {
         let url = format!("url: http://small__box__{node}\n");
@@ -88,7 +89,7 @@ fn of_a_large_cluster_what_is_odd_is_seen() {
     assert_eq!(cluster.matches("url: http://small__box__").count(), 26, "{cluster}");
     assert!(!cluster.contains("head"), "{cluster}");
     assert_snapshot!(env.refuses(&["status", "small", "bxo__7"]), @"error: `small` has no part `bxo__7`; did you mean `box__7`?");
-    // Programs are told all.
+    // JSON output contains all nodes.
     let json = env.json(&["status"]);
     let nodes = json["assemblies"][0]["components"][1]["components"].as_array().unwrap();
     assert_eq!(nodes.len(), 30, "{json:#}");
@@ -122,7 +123,7 @@ fn steps_that_are_alike_are_one_line() {
         s1 head           Install
     s2–s31 box__1–30 (30) Install
     ");
-    // The one that differs has its own lines, in the steps and in what changes.
+    // The node that differs has its own lines, both in the steps and in the changes.
     assert_snapshot!(env.ok(&["plan", "small", "-p", "fail=30"]).out(), @"
       -/+ box__1–11,13–30 (29) replaced
           fail: 12 → 30
@@ -169,7 +170,7 @@ fn steps_that_are_alike_are_one_line() {
     ");
 }
 
-/// A cluster of assemblies that have clusters: one of them has lost a node.
+/// A cluster of assemblies that contain clusters, one of which has lost a node.
 #[test]
 fn clusters_of_clusters_are_few_lines_too() {
     let env = TestEnv::bare();
@@ -213,7 +214,7 @@ fn clusters_of_clusters_are_few_lines_too() {
     ");
 }
 
-/// Steps that have nothing in common stay apart: then the beginning is listed.
+/// Dissimilar steps are not grouped, so only the beginning is listed.
 #[test]
 fn of_a_long_plan_the_beginning_is_listed() {
     let env = TestEnv::bare();
@@ -228,13 +229,13 @@ fn of_a_long_plan_the_beginning_is_listed() {
     );
     let out = env.ok(&["up", "farm"]).stdout;
     let (plan, _) = out.split_once("\n\n").unwrap();
-    // Twenty of the changes, how many there are, twenty of the steps, and twice what is left out.
+    // Twenty changes, their total, twenty steps, and twice the number of omitted lines.
     assert!(plan.starts_with("  + node1 added (resource::node::1.0)\n"), "{out}");
     assert!(plan.contains("  … and 90 more\n110 to add\nfarm: 110 steps"), "{out}");
     assert_eq!(plan.lines().count(), 20 + 1 + 1 + 1 + 20 + 1, "{out}");
     assert!(plan.ends_with("      and 90 more; `windlass ps show p1` tells of those that ran"), "{out}");
     let told = env.ok(&["ps", "show", "p1"]).stdout;
     assert!(told.ends_with("steps in which no script ran\n"), "{told}");
-    // Who asks for the plan has all of it.
+    // A request for the plan prints all of it.
     assert!(env.ok(&["down", "farm", "--dry-run"]).stdout.lines().count() > 110);
 }

@@ -1,14 +1,14 @@
-//! Makes texts the same on every machine and at every time.
+//! Normalization of texts, so that they are independent of machine and time.
 
 use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What differs between two runs, and what stands for it.
+/// Patterns that differ between runs, and their replacements.
 static MOVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
-        // Points in time, and how long something took or is ago.
+        // Times, durations and ages.
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "WHEN"),
         (r#""millis": \d+"#, r#""millis": "LONG""#),
         (r"\b(\d+ ms|\d+\.\d s|\d+ min \d+ s)", "LONG"),
@@ -19,7 +19,7 @@ static MOVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         // Random ids.
         (r"\b[a-z2-9]{24}\b", "INSTANCE"),
         (r"\b[a-z2-9]{8}-(p\d+-s\d+-)", "STORE-$1"),
-        // What is said only where the machine is slow.
+        // A message that appears only on a slow machine.
         (r"(?m)^waiting for what an interrupted run has left to end\n", ""),
         // This machine.
         (r"process \d+ on [^ )]+", "process PID on HOST"),
@@ -29,7 +29,7 @@ static MOVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .collect()
 });
 
-/// Makes texts of one project the same on every machine and at every time.
+/// Normalizes the texts of one project.
 #[derive(Clone)]
 pub(crate) struct Normal {
     project: String,
@@ -40,7 +40,7 @@ impl Normal {
         Self { project: project.display().to_string().trim_end_matches('/').to_owned() }
     }
 
-    /// Returns the text as it would be elsewhere and at another time.
+    /// Returns the normalized text.
     pub(crate) fn text(&self, text: &str) -> String {
         let text = text.replace(&self.project, "PROJECT");
         MOVING.iter().fold(text, |text, (pattern, stands)| pattern.replace_all(&text, *stands).into_owned())

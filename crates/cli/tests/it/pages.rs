@@ -1,15 +1,15 @@
-//! What the pages for users show is what works.
+//! The examples in the user documentation work.
 
 use crate::env::TestEnv;
 
 const DESCRIPTORS: &str = include_str!("../../../../docs/descriptors.md");
 const SCRIPTS: &str = include_str!("../../../../docs/scripts.md");
 
-/// Returns the files that a page shows: the blocks with a path beside their language.
+/// Returns the files that a page shows: code blocks with a path after their language.
 fn files(page: &str) -> Vec<(&str, String)> {
     let mut blocks = page.split("\n```");
     let mut files = Vec::new();
-    // What is before the first block, then in turn a block and what is between two.
+    // Skips the text before each block.
     while let (Some(_), Some(block)) = (blocks.next(), blocks.next()) {
         let (head, body) = block.split_once('\n').expect("a block has lines");
         if let Some((_, path)) = head.split_once(' ') {
@@ -28,7 +28,7 @@ fn names_of_tests(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).filter(is_name).collect()
 }
 
-/// Returns the texts of all tests of the workspace.
+/// Returns the source texts of all tests of the workspace.
 fn tests() -> String {
     let mut open = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))];
     let mut texts = String::new();
@@ -46,8 +46,8 @@ fn tests() -> String {
     texts
 }
 
-/// Each table has a line with tests behind it, and each point names some, but for those of which the page says that nothing
-/// is promised.
+/// Each table is followed by a line that names tests, and each list item names some. Items that the page
+/// marks as not promised are exempt.
 #[test]
 fn each_claim_about_security_names_its_tests() {
     let page = include_str!("../../../../docs/security.md");

@@ -1,11 +1,11 @@
-//! State in a PostgreSQL database: two projects, as of two machines, that share it.
+//! State in a PostgreSQL database that two projects share, as on two machines.
 
 use insta::assert_snapshot;
 use windlass_store::testing::server::Server;
 
 use crate::env::{TestEnv, until};
 
-/// A project whose commands keep their state on the server, sealed with the key of the first.
+/// A project whose commands store their state on the server, sealed with the key of the first project.
 struct Machine<'a> {
     env: TestEnv,
     state: String,
@@ -47,7 +47,8 @@ fn two_machines_share_the_work() {
     let (here, there) = (machine(), machine());
     assert_snapshot!(here.ok(&["status"]).out(), @"nothing is up here; `windlass up FILE` brings an assembly up");
 
-    // One lease an assembly: the second is told who is at work, on two names they don't meet.
+    // One lease per assembly: the second command is told about the holder. Commands on two names are
+    // independent.
     let first = here.env.start(here.command(&["up", "small"]));
     until("the script has begun", || here.env.trace() == ["Install"]);
     assert_snapshot!(there.run(&["up", "small"]), @"
@@ -59,7 +60,8 @@ fn two_machines_share_the_work() {
     there.env.write(".windlass/volumes/state/go", "");
     there.ok(&["up", "small", "--name", "other"]);
 
-    // The first dies. What it has begun must not be done twice, and nobody here can tell whether it was done.
+    // The first command dies. It has begun a `once` step, and the second machine can't tell whether it was
+    // done.
     first.kill();
     assert_snapshot!(there.run(&["up", "small"]), @"
     exit 1
@@ -81,7 +83,7 @@ fn two_machines_share_the_work() {
     ");
     assert!(here.ok(&["status", "small"]).stdout.starts_with("small Active"));
 
-    // Its script still runs there, and is waited for before anything else happens there.
+    // Its script still runs there, and the next command there waits for it.
     here.env.write(".windlass/volumes/state/go", "");
     here.ok(&["down", "other"]);
     here.ok(&["down", "small"]);
@@ -89,8 +91,8 @@ fn two_machines_share_the_work() {
     assert!(!here.env.path(".windlass/state.db").exists());
 }
 
-/// What one machine leaves to another is done there, with the packages of the first and what was given to it; a secret
-/// lies sealed in between.
+/// A request of one machine is executed on the other, with the packages and parameters of the first. A secret
+/// is sealed in the meantime.
 #[test]
 fn one_machine_does_what_another_asks() {
     let Some(server) = Server::own() else {
@@ -112,7 +114,8 @@ fn one_machine_does_what_another_asks() {
     keeper.end();
 }
 
-/// A server that fails while a script runs, and comes back: both commands say so, nothing is lost, and nothing is done twice.
+/// A server fails while a script runs, and recovers. Both commands report it, nothing is lost, and nothing is
+/// done twice.
 #[test]
 fn a_server_that_is_back_is_reported() {
     let Some(server) = Server::own() else {
@@ -124,7 +127,7 @@ fn a_server_that_is_back_is_reported() {
     let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
     let env = TestEnv::small("effect: once", &[("Install", gate), ("Start", ""), ("Uninstall", "")]);
     let machine = Machine { env, state: server.url(), key: &key };
-    // Once `run` has done something, it has found the server.
+    // Once `run` has completed a request, it is connected to the server.
     let go = ".windlass/volumes/state/go";
     machine.env.write(go, "");
     machine.ok(&["up", "small", "--name", "other", "--queue"]);

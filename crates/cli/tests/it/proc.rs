@@ -1,4 +1,4 @@
-//! The processes of a test, as `/proc` shows them.
+//! The processes of a test, according to `/proc`.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -10,32 +10,32 @@ use rustix::process::{Pid, Signal, kill_process};
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: i32,
-    /// Its arguments, with blanks between them.
+    /// Its arguments, separated by blanks.
     pub(crate) command: String,
 }
 
 impl Process {
-    /// Ends it at once. It may have ended already.
+    /// Kills the process, which may have ended already.
     pub(crate) fn kill(&self) {
         if let Some(pid) = Pid::from_raw(self.pid) {
             let _ = kill_process(pid, Signal::KILL);
         }
     }
 
-    /// Tells whether its arguments or environment show a text.
+    /// Tells whether its arguments or environment contain a text.
     pub(crate) fn shows(&self, text: &str) -> bool {
         let environment = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
         self.command.contains(text) || String::from_utf8_lossy(&environment).contains(text)
     }
 
-    /// Tells whether it watches over jobs.
+    /// Tells whether it supervises jobs.
     pub(crate) fn is_supervisor(&self) -> bool {
         self.command.split(' ').nth(1) == Some("supervise")
     }
 }
 
-/// Returns the words that start a command in a shell as somebody who may read nothing but what is of the same user: root may
-/// read all.
+/// Returns the prefix for a shell command that runs with the rights of an ordinary process of the same user,
+/// because root may read everything.
 pub(crate) fn plainly() -> &'static str {
     if rustix::process::geteuid().is_root() {
         "setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all"
@@ -44,8 +44,8 @@ pub(crate) fn plainly() -> &'static str {
     }
 }
 
-/// Lists the processes that name a folder in their arguments or environment, or run in it, and the supervisors of jobs in it,
-/// which show nothing of that.
+/// Lists the processes that name a folder in their arguments or environment, or run in it. Includes the
+/// supervisors of its jobs, which show none of that.
 pub(crate) fn below(folder: &Path) -> Vec<Process> {
     let supervisors = supervisors(folder);
     let numbers =
@@ -53,7 +53,7 @@ pub(crate) fn below(folder: &Path) -> Vec<Process> {
     numbers.filter_map(|pid| process(pid, folder.as_os_str().as_bytes(), &supervisors)).collect()
 }
 
-/// Returns the numbers of the supervisors that have a pipe below a folder.
+/// Returns the pids of the supervisors that have a pipe below a folder.
 fn supervisors(folder: &Path) -> Vec<i32> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -79,8 +79,7 @@ fn process(pid: i32, folder: &[u8], supervisors: &[i32]) -> Option<Process> {
         names(place.as_os_str().as_bytes())
     };
     let environment = || names(&fs::read(format!("/proc/{pid}/environ")).unwrap_or_default());
-    // What has ended and only waits to be noticed has neither arguments nor environment.
-    // The number of one that was killed may be somebody else's by now.
+    // A zombie has neither arguments nor environment. The pid of a killed supervisor may have been reused.
     let supervises = || supervisors.contains(&pid) && arguments.starts_with(b"windlass-supervisor\0");
     (names(&arguments) || environment() || within() || supervises()).then(|| Process {
         pid,

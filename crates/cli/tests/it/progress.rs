@@ -1,10 +1,10 @@
-//! How far a process is, on a terminal, and nowhere else.
+//! The progress display: on a terminal, and nowhere else.
 
 use std::process::Command;
 
 use crate::env::TestEnv;
 
-/// Runs `windlass up` on a terminal of its own, which `script` makes; returns what was on it.
+/// Runs a command of `windlass` on a terminal that `script` creates. Returns the terminal's content.
 fn on_a_terminal(env: &TestEnv, command: &str) -> String {
     let mut script = Command::new("script");
     env.settle(&mut script);
@@ -20,14 +20,14 @@ fn a_terminal_shows_how_far_it_is() {
     let env = TestEnv::with("h_bta");
     let seen = on_a_terminal(&env, "up h_bta");
     assert!(seen.contains("0/7 steps") || seen.contains("1/7 steps"), "{seen}");
-    // The line is gone at the end, and what is printed stands by itself.
+    // The progress line is gone at the end, and the output remains.
     assert!(seen.contains("done: h_bta is Active"), "{seen}");
     assert!(seen.contains("\u{1b}[2K"), "{seen}");
-    // No colours, since NO_COLOR is set.
+    // No colours, because NO_COLOR is set.
     assert!(!seen.contains("\u{1b}[3"), "{seen}");
 }
 
-/// What a job writes is not obeyed by the terminal; a pipe gets its bytes.
+/// Escape sequences in the output of a job are escaped on a terminal; a pipe gets the raw bytes.
 #[test]
 fn a_job_that_is_run_by_hand_gives_no_orders_to_the_terminal() {
     let env = TestEnv::new();
@@ -47,7 +47,7 @@ fn without_a_terminal_there_is_nothing() {
     let run = env.ok(&["up", "h_bta"]);
     assert!(!run.stdout.contains('\u{1b}') && !run.stdout.contains("/7 steps"), "{run}");
     assert_eq!(run.stderr, "");
-    // To a file, although standard error is a terminal.
+    // Output to a file, although standard error is a terminal.
     on_a_terminal(&env, "down h_bta > out.txt");
     let out = env.read("out.txt");
     assert!(!out.contains('\u{1b}') && out.ends_with(')') | out.ends_with(")\n"), "{out}");

@@ -1,10 +1,10 @@
-//! `windlass.yaml`, and the places where parts go.
+//! `windlass.yaml`, and the placement of parts.
 
 use insta::assert_snapshot;
 
 use crate::env::TestEnv;
 
-/// Returns what `up` says when this stands in the `windlass.yaml`.
+/// Returns the error of `up` for this `windlass.yaml`.
 fn up_with(file: &str) -> String {
     let env = TestEnv::with("h_bta");
     env.write("windlass.yaml", file);
@@ -108,7 +108,7 @@ fn every_command_reads_it() {
     }
 }
 
-/// A project in which nothing came up has no state: what is refused leaves none.
+/// A refused first `up` leaves no state behind.
 #[test]
 fn a_first_up_that_is_refused_leaves_nothing() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
@@ -140,7 +140,7 @@ fn a_place_that_is_not_there() {
     assert_snapshot!(placed("      deploymentLocation:\n        value: admin@local\n"), @"error: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` has the runtime `docker` and no `image`, so there is nothing to run scripts in; name one as `image` of the location");
 }
 
-/// References are looked for at the place that is asked for.
+/// References are resolved at the requested location.
 #[test]
 fn references_elsewhere() {
     let env = TestEnv::with("h_bta");

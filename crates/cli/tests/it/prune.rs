@@ -1,4 +1,4 @@
-//! Old processes and versions are removed from the state, and what is needed stays.
+//! Old processes and versions are removed from the state, and needed ones stay.
 
 use rustix::process::Signal;
 
@@ -6,7 +6,7 @@ use crate::env::{TestEnv, until};
 
 const NOTHING: &str = "nothing to prune: the newest # and all that is younger than @ is kept\n";
 
-/// An assembly of one part, brought up so many times, each time with another value: a process and a version each.
+/// Returns an assembly of one part that was changed several times, with a process and a version each time.
 fn changed(times: u32, retention: &str) -> TestEnv {
     let env = TestEnv::bare();
     env.write("windlass.yaml", format!("version: 1\n{retention}"));
@@ -42,14 +42,14 @@ fn versions(env: &TestEnv) -> usize {
     env.json(&["history", "shop"])["versions"].as_array().unwrap().len()
 }
 
-/// Returns the parameter that the assembly was last asked for with.
+/// Returns the parameter of the assembly's last version.
 fn size(env: &TestEnv) -> String {
     let history = env.json(&["history", "shop"]);
     let last = history["versions"].as_array().unwrap().last().unwrap();
     last["parameters"]["size"].as_str().unwrap().to_owned()
 }
 
-/// What is beyond the newest and old enough goes; one can still go back to what is left.
+/// Old processes beyond the newest are removed; rollback to the remaining versions works.
 #[test]
 fn what_is_old_goes_and_what_is_left_can_be_gone_back_to() {
     let env = changed(5, "");
@@ -71,19 +71,19 @@ fn what_is_old_goes_and_what_is_left_can_be_gone_back_to() {
     assert_ne!(refused.code(), Some(0), "{refused}");
     env.ok(&["rollback", "shop"]);
     assert_eq!(size(&env), "v4");
-    // The version of the newest process is kept with it, and so is what is there, however little is to be kept.
+    // The version of the newest process and the current state stay, whatever the retention.
     env.ok(&["prune", "--keep", "0", "--older", "0s"]);
     assert_eq!(processes(&env).len(), 1);
     env.ok(&["up", "shop", "-p", "size=v9"]);
     assert_eq!(size(&env), "v9");
-    // What was done for an assembly that is gone is forgotten, too.
+    // The history of a deleted assembly is removed, too.
     env.ok(&["down", "shop"]);
     env.ok(&["prune", "shop", "--keep", "0", "--older", "0s"]);
     let gone = env.run(&["prune", "shop"]);
     assert_eq!(gone.code(), Some(2), "{gone}");
 }
 
-/// A name that nobody knows, and limits that are none.
+/// An unknown name, and invalid limits.
 #[test]
 fn mistakes_are_told() {
     let env = changed(1, "");
@@ -105,7 +105,7 @@ fn mistakes_are_told() {
     }
 }
 
-/// The daemon applies what the project says.
+/// The daemon applies the retention of the project.
 #[test]
 fn the_daemon_prunes() {
     let env = changed(4, "retention: {keep: 1, older: 0s}\n");

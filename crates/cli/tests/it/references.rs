@@ -1,11 +1,11 @@
-//! References to other assemblies: found in the store, read, kept, and protected.
+//! References to other assemblies: found in the store, read, stable, and protected.
 
 use insta::assert_snapshot;
 
 use crate::env::TestEnv;
 
-/// A project with the assemblies `storage`, which publishes an address and has a secret, and `app`, which references one
-/// and passes on what it reads.
+/// Returns a project with the assemblies `storage` and `app`. `storage` publishes an address and has a
+/// secret; `app` references a `storage` and publishes the values that it reads.
 fn shop() -> TestEnv {
     let env = TestEnv::new();
     write_storage(&env, "1.2");
@@ -105,7 +105,8 @@ fn another_assembly_is_found_read_and_kept() {
     assert_eq!(env.json(&["status", "s1"])["assemblies"][0]["referenced_by"][0], "app");
     assert!(env.ok(&["graph", "app"]).stdout.contains("storage → s1"));
 
-    // What it has become stays, also when something else fits as well. A new one is not guessed for.
+    // An existing binding stays even if another candidate fits as well. A new reference with several
+    // candidates is ambiguous.
     env.ok(&["up", "storage", "--name", "s2"]);
     let again = env.run(&["up", "app", "--dry-run", "--detailed-exitcode"]);
     assert_eq!(again.code(), Some(0), "{again}");
@@ -132,7 +133,7 @@ fn another_assembly_is_found_read_and_kept() {
     1 error; nothing was changed
     ");
 
-    // Its secret stays one, and is nobody's to read.
+    // Its secret stays secret for the referencing assembly.
     let secret = env.run(&["plan", "app", "--name", "third", "-p", "region=us", "--format", "json"]);
     assert!(!secret.stdout.contains("hunter22"), "{secret}");
     let files: Vec<u8> = ["state.db", "state.db-wal"]
@@ -154,7 +155,7 @@ fn what_others_reference_stays() {
     assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1", "-p", "size=large"]), @"error: `disk` would be installed anew, and `app` and `other` reference `s1`; take that down first, or use `--force`");
     write_storage(&env, "1.3");
     assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1"]), @"error: it would become a `assembly::storage::1.3`, and `app` and `other` reference `s1`; take that down first, or use `--force`");
-    // What takes nothing away may be done.
+    // Intents that take nothing away are allowed.
     env.ok(&["set-state", "s1", "Active"]);
     env.ok(&["down", "other"]);
     env.ok(&["up", "storage", "--name", "s1", "--force"]);
@@ -211,7 +212,7 @@ fn references_in_a_circle_are_refused() {
     ");
 }
 
-/// A project with the assembly `lab`, which references a network that a script finds.
+/// Returns a project with the assembly `lab`, which references a network that a script finds.
 fn lab(discover: &str) -> TestEnv {
     let env = TestEnv::new();
     env.write(
@@ -361,7 +362,7 @@ fn a_search_that_fails_says_why() {
     ");
 }
 
-/// What exists already is taken over by finding it, where the package has no transition for that.
+/// Existing instances are adopted by `queries` if the package has no Adopt transition.
 #[test]
 fn what_exists_is_adopted_by_queries() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
@@ -417,8 +418,9 @@ ANSWER
     }
 }
 
-/// A project with the assemblies `pool`, whose part has the operations Grant and Revoke by promotion through a nested
-/// assembly, and `user`, whose relationship calls them. The scripts write to the trace; `grant` stands in that of Grant.
+/// Returns a project with the assemblies `pool` and `user`. The part of `pool` has the operations Grant and
+/// Revoke, promoted through a nested assembly; the relationship of `user` calls them. The scripts write to
+/// the trace; `grant` is the body of Grant.
 fn pool(grant: &str) -> TestEnv {
     let env = TestEnv::new();
     env.write(
@@ -544,7 +546,7 @@ fn operations_run_on_parts_of_the_other_assembly() {
     env.clear_trace();
     env.ok(&["down", "user"]);
     assert_eq!(env.trace(), ["Revoke gate-7 ann"]);
-    // What was taken away by force has nothing left to be revoked.
+    // Relationships to an assembly that was removed by force are not revoked.
     env.ok(&["down", "pool", "--force"]);
     env.clear_trace();
     env.ok(&["down", "second"]);
@@ -564,7 +566,8 @@ fn operations_run_on_parts_of_the_other_assembly() {
     ");
 }
 
-/// The other assembly is held as long as operations may run on its parts, and found as it was left by a crash.
+/// The other assembly stays held while operations may run on its parts, and its state is recovered after a
+/// crash.
 #[test]
 fn a_crash_in_an_operation_is_recovered() {
     let env = pool(r#"until [ -e "${trace%/*}/project/go" ]; do sleep 0.01; done"#);
@@ -577,7 +580,7 @@ fn a_crash_in_an_operation_is_recovered() {
     error: `pool` is held by `windlass up user` (process PID on HOST) since WHEN; wait until it ends, or stop it, and try again
     ");
     running.kill();
-    // The operation may still run, so nothing else is done to that part.
+    // The operation may still run, so no other call on that part is made.
     assert_snapshot!(env.run(&["set-state", "pool", "Installed"]), @"
     exit 1
     ----- stderr -----
@@ -597,7 +600,7 @@ fn a_crash_in_an_operation_is_recovered() {
     env.ok(&["down", "pool"]);
 }
 
-/// Parts that each publish twice what they read are stopped where that gets out of hand, with one clear error.
+/// Parts that double the values of each other are stopped at a limit, with one clear error.
 #[test]
 fn values_that_double_each_other_are_bounded() {
     let env = TestEnv::new();

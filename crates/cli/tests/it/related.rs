@@ -1,5 +1,5 @@
-//! What a relationship was made with becomes something else while both of its ends stay: it is ended with what it was made
-//! with, and made with what there is.
+//! The inputs of a relationship change while both of its ends stay. The relationship is ended with the old
+//! inputs, and created with the new ones.
 
 use insta::assert_snapshot;
 
@@ -7,8 +7,9 @@ use crate::env::TestEnv;
 
 const SCRIPTS: &str = "shop/Contains/part/Lifecycle/script/scripts";
 
-/// A database that publishes where it is, by its port, when it is installed, reconfigured and, with the file `start`, started; an
-/// application that is told of it by the relationship `serves`, and related to it by `knows`, which reads nothing that changes.
+/// Returns an assembly with a database and an application. The database publishes its address with its port
+/// when it is installed or reconfigured, and when it is started if the file `start` exists. The application
+/// receives the address by the relationship `serves`; the relationship `knows` reads nothing that changes.
 fn shop(kind: &str) -> TestEnv {
     let env = TestEnv::new();
     env.write(
@@ -78,7 +79,7 @@ name=${name%.sh}
     env
 }
 
-/// Nothing is left to do, and asking for it calls nobody.
+/// Checks that nothing is left to do, and that `up` calls no driver.
 fn is_settled(env: &TestEnv, args: &[&str]) {
     env.clear_trace();
     let up: Vec<&str> = ["up", "shop"].iter().chain(args).copied().collect();
@@ -120,7 +121,7 @@ fn one_up_makes_it_anew_with_what_its_end_publishes() {
     ");
     assert_eq!(env.trace(), ["Leave at host:1", "Join at host:2"]);
     is_settled(&env, &["-p", "port=2"]);
-    // The next one is ended with what this one was made with.
+    // The next change ends it with the inputs of this one.
     env.ok(&["up", "shop", "-p", "port=3"]);
     assert_eq!(env.trace(), ["Leave at host:2", "Join at host:3"]);
     env.clear_trace();
@@ -130,7 +131,7 @@ fn one_up_makes_it_anew_with_what_its_end_publishes() {
     assert_eq!(ended, ["Leave at host:3", "Leave shop__db"]);
 }
 
-/// Other intents leave it alone, and say what is to be done; a plan says why.
+/// Other intents leave the relationship alone and report it; a plan explains it.
 #[test]
 fn what_is_found_by_another_intent_is_told_of() {
     let env = shop("");
@@ -202,7 +203,7 @@ fn what_is_found_by_another_intent_is_told_of() {
       }
     ]
     "#);
-    // What is as it was before, is nobody's affair.
+    // Values that are back to the applied ones are not reported.
     env.write(".windlass/volumes/state/start", "1");
     assert!(!env.ok(&["heal", "shop", "db"]).stdout.contains("has changed"));
     assert!(env.ok(&["plan", "shop"]).stdout.contains("nothing to do"));
@@ -214,7 +215,7 @@ fn what_is_found_by_another_intent_is_told_of() {
     is_settled(&env, &[]);
 }
 
-/// What can't be ended is tried again with the same values; what can't be made is undone first.
+/// A failed end is retried with the same values; a failed creation is undone first.
 #[test]
 fn what_fails_on_the_way_is_gone_on_with() {
     let env = shop("");
@@ -238,7 +239,7 @@ fn what_fails_on_the_way_is_gone_on_with() {
     is_settled(&env, &["-p", "port=2"]);
 }
 
-/// It is ended with a secret that it was made with and nobody has any more, and none lies open.
+/// The relationship is ended with the secret that it was created with, which is stored sealed.
 #[test]
 fn a_secret_that_it_was_made_with_is_kept_unseen() {
     let env = shop(", type: password");
@@ -254,7 +255,7 @@ fn a_secret_that_it_was_made_with_is_kept_unseen() {
     is_settled(&env, &["-p", "secret=@two"]);
 }
 
-/// Going back is a change like any other.
+/// A rollback is a change like any other.
 #[test]
 fn going_back_makes_it_as_it_was() {
     let env = shop("");

@@ -1,4 +1,4 @@
-//! What is asked of the long-running mode: in its turn, queued, withdrawn, refused, and after a crash.
+//! Requests to the daemon: executed in turn, queued, withdrawn, refused, and resumed after a crash.
 
 use insta::assert_snapshot;
 use rustix::process::Signal;
@@ -7,14 +7,15 @@ use crate::env::{TestEnv, until};
 use crate::run::Running;
 use crate::small::SCRIPTS;
 
-/// A script that waits for a file, and takes it away.
+/// Returns a script that waits for a file, and removes it.
 fn gate(name: &str) -> String {
     format!(
         "until [ -e \"$WINDLASS_VOLUME_STATE/{name}\" ]; do sleep 0.01; done; rm \"$WINDLASS_VOLUME_STATE/{name}\""
     )
 }
 
-/// An assembly of one part, whose Start waits for the file `start`, and its Stop for the file `stop`.
+/// Returns an assembly of one part, whose Start waits for the file `start` and whose Stop waits for the file
+/// `stop`.
 fn gated() -> TestEnv {
     TestEnv::small(
         "effect: repeatable",
@@ -22,7 +23,7 @@ fn gated() -> TestEnv {
     )
 }
 
-/// That assembly, whose box the long-running mode heals: it waits for the gates.
+/// Returns that assembly while the daemon heals its box, which waits for the files.
 fn healing() -> (TestEnv, Running) {
     let env = gated();
     env.open("start");
@@ -39,8 +40,8 @@ impl TestEnv {
     }
 }
 
-/// While the long-running mode works on an assembly, other commands leave it what they want, and show what it does as if
-/// they had done it.
+/// While the daemon works on an assembly, other commands submit requests to it, and print its process as
+/// their own.
 #[test]
 fn who_comes_second_is_served_in_turn() {
     let (env, keeper) = healing();
@@ -82,11 +83,11 @@ fn who_comes_second_is_served_in_turn() {
     stopping
     ");
     assert!(env.ok(&["status"]).stdout.contains("Inactive"));
-    // The request leaves nothing open, and who did what is on record.
+    // The request is no longer open, and the processes are on record.
     assert!(!env.ok(&["ps"]).stdout.contains("pending"));
 }
 
-/// What is queued waits for the long-running mode to be started, with the packages and secrets of when it was asked.
+/// A queued request waits for the daemon, with the packages and secrets from the time of its submission.
 #[test]
 fn what_is_queued_is_done_when_there_is_somebody() {
     let env = gated();
@@ -94,7 +95,7 @@ fn what_is_queued_is_done_when_there_is_somebody() {
     assert_snapshot!(queued.out(), @"small: up is left to `windlass run`, as q1; `windlass cancel small q1` takes it back");
     assert_eq!(env.json(&["ps"])["requests"][0]["intent"], "up");
     assert_eq!(env.json(&["ps", "show", "q1"])["status"], "pending");
-    // The script that was asked for is the one that runs.
+    // The script from the time of the request runs.
     env.script(&format!("{SCRIPTS}/Install.sh"), "#!/bin/sh\nexit 7\n");
     env.open("start");
     let keeper = env.spawn(&["run", "--health", "0"]);
@@ -106,7 +107,7 @@ fn what_is_queued_is_done_when_there_is_somebody() {
     assert!(shown.contains("begun as p2") && shown.contains("succeeded box Start"), "{shown}");
 }
 
-/// What can't be done is said to who asked, with the code that it would have had, and is in the log.
+/// A refused request is reported to the requester with its usual exit code, and is in the log.
 #[test]
 fn what_is_refused_is_told() {
     let (env, keeper) = healing();
@@ -135,7 +136,7 @@ fn what_is_refused_is_told() {
     ");
 }
 
-/// Who is interrupted while it waits takes its request back; `cancel` takes back what is queued.
+/// A waiting command withdraws its request when interrupted; `cancel` withdraws queued requests.
 #[test]
 fn what_nobody_has_begun_can_be_taken_back() {
     let (env, keeper) = healing();
@@ -165,7 +166,7 @@ fn what_nobody_has_begun_can_be_taken_back() {
     assert!(!keeper.stdout.contains("down"), "{keeper}");
 }
 
-/// Who stops what is done for it stops that alone: the long-running mode goes on with what others ask.
+/// Interrupting a waiting command stops only its own process: the daemon continues with other requests.
 #[test]
 fn one_that_is_stopped_does_not_stop_the_long_running_mode() {
     let env = gated();
@@ -186,7 +187,7 @@ fn one_that_is_stopped_does_not_stop_the_long_running_mode() {
     keeper.end();
 }
 
-/// A long-running mode that is killed in the middle is started again, and goes on; who waited is told.
+/// A killed daemon is started again and resumes its process; waiting commands are told.
 #[test]
 fn a_killed_one_goes_on_when_it_is_started_again() {
     let env = gated();
@@ -200,7 +201,7 @@ fn a_killed_one_goes_on_when_it_is_started_again() {
     let waiting = env.spawn(&["set-state", "small", "Installed"]);
     until("it waits", || waiting.stderr().contains("is at work on `small`"));
     keeper.kill();
-    // Nobody is there any more, so who waits does it by itself: first what was left open, then its own.
+    // No daemon is left, so the waiting command resumes the open process and then runs its own request.
     for gate in &gates[1..] {
         env.open(gate);
     }
@@ -208,7 +209,7 @@ fn a_killed_one_goes_on_when_it_is_started_again() {
     let waited = waiting.end();
     assert_eq!(waited.code(), Some(0), "{waited}");
 
-    // One that nobody waits for is gone on with by the next.
+    // A process without a waiting command is resumed by the next daemon.
     let keeper = env.spawn(&["run", "--health", "0"]);
     until("it watches", || keeper.stdout().contains("metrics are taken"));
     env.ok(&["set-state", "small", "Active", "--queue"]);

@@ -5,7 +5,7 @@ use rstest::rstest;
 
 use crate::env::TestEnv;
 
-/// What is printed is a descriptor that the check has nothing against, and resolving it changes nothing.
+/// The output is a valid descriptor, and resolving it again changes nothing.
 #[rstest]
 #[case("h_bta", &["-p", "numOfServers=3"])]
 #[case("streamer_cluster", &["--params", "streamer_cluster/params.yaml"])]

@@ -1,4 +1,4 @@
-//! A run of the program: while it lasts, and when it has ended.
+//! A run of the program, during and after its execution.
 
 use std::{
     fmt, fs,
@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{env::until, normal::Normal};
 
-/// A program that runs.
+/// A running program.
 pub(crate) struct Running {
     child: Child,
     stdout: PathBuf,
@@ -24,7 +24,7 @@ impl Running {
         Self { child, stdout, stderr, normal }
     }
 
-    /// Waits until it has ended.
+    /// Waits until it exits.
     pub(crate) fn end(mut self) -> Run {
         let mut status = None;
         until("windlass ends", || {
@@ -39,17 +39,17 @@ impl Running {
         }
     }
 
-    /// Tells whether it has ended by itself.
+    /// Tells whether it has exited by itself.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Returns what it has written to its standard output so far.
+    /// Returns its standard output so far.
     pub(crate) fn stdout(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap()
     }
 
-    /// Returns what it has written to its standard error so far.
+    /// Returns its standard error so far.
     pub(crate) fn stderr(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap()
     }
@@ -59,14 +59,14 @@ impl Running {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Ends it at once, without a word, and returns how far it came.
+    /// Kills it, and returns its result so far.
     pub(crate) fn kill(mut self) -> Run {
         self.child.kill().unwrap();
         self.end()
     }
 }
 
-/// How a run ended. As text it is its exit code and what it printed, the same on every machine and at every time.
+/// The result of a run. Its text form is the exit code and the output, normalized.
 pub(crate) struct Run {
     status: ExitStatus,
     pub(crate) stdout: String,
@@ -75,17 +75,17 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Returns its exit code; none when a signal has ended it.
+    /// Returns its exit code; `None` if a signal killed it.
     pub(crate) fn code(&self) -> Option<i32> {
         self.status.code()
     }
 
-    /// Returns the JSON that it has printed.
+    /// Parses its standard output as JSON.
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 
-    /// Returns its standard output alone, for a snapshot.
+    /// Returns its normalized standard output, for a snapshot.
     pub(crate) fn out(&self) -> String {
         self.normal.text(&self.stdout)
     }

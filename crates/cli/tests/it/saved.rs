@@ -1,11 +1,11 @@
-//! Plans that are saved, and carried out later or refused.
+//! Saved plans, which are executed later or refused.
 
 use insta::assert_snapshot;
 use rstest::rstest;
 
 use crate::env::TestEnv;
 
-/// A project with an assembly whose part does nothing, and a second project with the same.
+/// Returns a project with an assembly whose part has no driver actions.
 fn shop() -> TestEnv {
     let env = TestEnv::new();
     env.write(
@@ -116,7 +116,7 @@ fn a_saved_plan_has_no_secrets() {
     assert!(!text.contains("hunter22") && text.contains(r#""version":1"#), "{text}");
     assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error: the plan was made with the secret `password`, which is not in it; give it again, as `-p password=@FILE`");
     assert_snapshot!(env.refuses(&["apply", "shop.plan", "-p", "password=@secret", "-p", "size=huge"]), @"error: the plan has its parameters; only secrets are given again, and `size` is none of its");
-    // A file and the environment may have more than it asks for.
+    // A file and the environment may contain more values than the plan needs.
     env.write("values.yaml", "{password: hunter22, size: huge, note: of other assemblies}");
     let dry = ["apply", "shop.plan", "--dry-run"];
     assert_eq!(env.ok(&[&dry[..], &["--params", "values.yaml"]].concat()).stderr, "");
@@ -132,7 +132,7 @@ fn a_saved_plan_has_no_secrets() {
     assert_eq!(env.run(&["plan", "shop", "-p", "password=@secret", "--detailed-exitcode"]).code(), Some(0));
 }
 
-/// A secret is given again. With another one it would do something else than what was looked at, though by the same steps.
+/// Secrets are given again. With another secret the plan would do something else, even with the same steps.
 #[test]
 fn a_saved_plan_is_of_its_secrets() {
     let env = shop();
@@ -146,7 +146,7 @@ fn a_saved_plan_is_of_its_secrets() {
     env.ok(&["apply", "shop.plan", "-p", "password=@second"]);
 }
 
-/// What it reads of another assembly may be a secret, of which no digest tells.
+/// A value that the plan reads from another assembly may be a secret, which digests do not cover.
 #[test]
 fn a_saved_plan_is_of_what_is_referenced() {
     let env = shop();
@@ -167,7 +167,7 @@ composition:
     assert!(refused.contains("p2 up of `shop`, which is referenced, was completed; plan anew"), "{refused}");
     env.ok(&["plan", "reader", "--catalog", "shop", "-o", "reader.plan"]);
     env.ok(&["apply", "reader.plan"]);
-    // What it was made for is told by what came first.
+    // The error names the first processes since the plan was made.
     env.ok(&["heal", "shop", "web__1", "--dry-run", "-o", "heal.plan"]);
     for _ in 0..5 {
         env.ok(&["heal", "shop", "web__1"]);
@@ -190,7 +190,7 @@ fn a_saved_plan_is_of_one_project_and_whole() {
     let other = shop();
     other.write("shop.plan", &text);
     assert!(other.refuses(&["apply", "shop.plan"]).contains("the plan was made for another project"));
-    // The same, where both have a store.
+    // The same if both projects have a store.
     env.ok(&["up", "shop"]);
     env.ok(&["plan", "shop", "-o", "shop.plan"]);
     other.ok(&["up", "shop"]);
@@ -198,7 +198,7 @@ fn a_saved_plan_is_of_one_project_and_whole() {
     assert!(other.refuses(&["apply", "shop.plan"]).contains("the plan was made for another project"));
 }
 
-/// What changes is told for people and as data, with secrets masked in both; so is a plan limited to a part.
+/// Changes are shown to users and as JSON, with secrets masked in both; so is a plan limited to a part.
 #[test]
 fn a_change_of_a_secret_is_masked_in_every_form() {
     let env = shop();
@@ -224,7 +224,7 @@ fn a_change_of_a_secret_is_masked_in_every_form() {
     assert!(replaced.stdout.contains("-/+ web__1 replaced"), "{replaced}");
 }
 
-/// Whatever can be tried can be saved, and is done later as it was shown, once.
+/// Every dry run can be saved, and is executed later exactly as shown, once.
 #[rstest]
 #[case::scale_out(&["scale", "out", "shop", "web"], "web__3")]
 #[case::scale_in(&["scale", "in", "shop", "web"], "web__2")]

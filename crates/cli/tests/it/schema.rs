@@ -1,6 +1,7 @@
-//! The published schemas: they are what the program prints, they take what the check takes, and refuse what it refuses.
+//! The published schemas: they equal the program's output, accept what the check accepts, and refuse what it
+//! refuses.
 //!
-//! The corpus is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace.
+//! The corpus is `$WINDLASS_CORPUS`, or the default folder beside the workspace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +18,7 @@ use crate::env::{TestEnv, say};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Made anew by `windlass schema assembly > schemas/assembly.schema.json`, and so on.
+/// Regenerate with `windlass schema assembly > schemas/assembly.schema.json`, and so on.
 #[rstest]
 #[case("assembly", Document::Assembly)]
 #[case("resource", Document::Resource)]
@@ -47,7 +48,7 @@ impl Schemas {
         Self(Document::ALL.into_iter().map(make).collect())
     }
 
-    /// What the schema has against a text, read as an editor does and as windlass does.
+    /// Returns the schema's errors for a text, read as an editor and as windlass read it.
     fn problems(&self, document: Document, text: &str) -> Vec<String> {
         let root = load_one(&Source::new("a.yaml", text), &LoadOptions::default()).root;
         let (_, validator) = self.0.iter().find(|(kind, _)| *kind == document).unwrap();
@@ -61,7 +62,7 @@ impl Schemas {
     }
 }
 
-/// Tells whether reading and checking a text finds no error, and which kind of descriptor it is.
+/// Returns the kind of a descriptor if reading and checking it finds no error.
 fn taken(text: &str) -> Option<Document> {
     let read = read(&Source::new("a.yaml", text));
     let descriptor = read.descriptor.filter(|_| !read.diagnostics.has_errors())?;
@@ -130,7 +131,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Our own documents name the schema of their kind, and are valid by it.
+/// Our own documents name the schema of their kind, and are valid.
 #[test]
 fn examples_name_their_schema_and_are_valid() {
     let schemas = Schemas::new();
@@ -163,7 +164,7 @@ const SHOP: &str = "name: assembly::shop::1.0\n";
 const PART: &str = "name: assembly::shop::1.0\ncomposition:\n  web: ";
 const USES: &str = "name: assembly::shop::1.0\ncomposition: {a: {type: resource::a::1.0}, b: {type: resource::b::1.0}}\nrelationships:\n  uses: ";
 
-/// Each kind of mistake that a schema can express is refused by it, as by the check.
+/// Each kind of mistake that a schema can express is refused by the schema and by the check.
 #[rstest]
 #[case::bad_name("name: assembly::9shop::1.0\ncomposition: {}\n")]
 #[case::separator_in_a_name("name: assembly::a__b::1.0\ncomposition: {}\n")]

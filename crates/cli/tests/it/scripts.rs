@@ -1,4 +1,4 @@
-//! Scripts that do what they should not: the step fails, with what they said.
+//! Misbehaving scripts: the step fails, with the script's message.
 
 use insta::assert_snapshot;
 
@@ -7,13 +7,13 @@ use crate::{
     small::{RESOURCE, SCRIPTS},
 };
 
-/// Runs `up` with an `Install` that does this, and returns what it says of the step.
+/// Runs `up` with this `Install` script, and returns the output about the step.
 fn up_with(install: &str) -> String {
     let env = TestEnv::small("effect: repeatable, timeout: 60s", &[("Install", install), ("Uninstall", "")]);
     failed(&env)
 }
 
-/// Runs `up`, which must fail and be recorded as such, and returns what it says of the step that fails.
+/// Runs `up`, which must fail and be recorded as failed. Returns the output about the failed step.
 fn failed(env: &TestEnv) -> String {
     let run = env.run(&["up", "small"]);
     assert_eq!(run.code(), Some(1), "{run}");
@@ -30,7 +30,7 @@ fn failed(env: &TestEnv) -> String {
     format!("{step}\n({state})")
 }
 
-/// A package can't take more than its location gives.
+/// A package can't exceed the limits of its location.
 #[test]
 fn the_stricter_limit_of_location_and_package_counts() {
     for (location, package, counts) in [("90", "60", "60\n"), ("60", "90", "60\n")] {
@@ -132,7 +132,7 @@ fn an_interpreter_that_is_not_there() {
     ");
 }
 
-/// It ends in time, and so does its child, which holds its output and would not hear.
+/// The timeout kills the script and its child, which holds the output stream and ignores SIGTERM.
 #[test]
 fn a_script_that_never_ends() {
     let forever = "(trap '' TERM; while :; do sleep 600 || :; done) & wait";
@@ -143,7 +143,7 @@ fn a_script_that_never_ends() {
     ");
 }
 
-/// More than a document of updates can need is not kept, and not applied.
+/// Output beyond the limit is not stored, and no update is applied.
 #[test]
 fn a_script_that_never_stops_talking() {
     let env = TestEnv::small(
@@ -155,7 +155,7 @@ fn a_script_that_never_stops_talking() {
     assert!(said.starts_with("failed    box Install: "), "{said}");
 }
 
-/// What a script writes is shown, and not obeyed by the terminal: not its stderr, messages, outputs, nor names.
+/// Control characters of a script are escaped in its stderr, messages, outputs and names.
 #[test]
 fn control_characters_of_scripts_are_shown() {
     let shout = r#"
@@ -204,7 +204,7 @@ printf '    $pushAll: {activityLog: [{severity: INFO, message: "l\\e[2J\\u009b\\
     assert!(shown >= 4, "{shown}");
 }
 
-/// What nobody can read is no output, and mostly a slip.
+/// An undeclared output can't be read by any part, and is probably a typing error.
 #[test]
 fn an_output_that_is_not_declared_is_warned_of_once() {
     let publish = r#"answer

@@ -1,4 +1,4 @@
-//! A secret reaches the script that needs it, and nothing else.
+//! A secret reaches only the script that needs it.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use crate::{
 
 const SECRET: &str = "hunter2-Tr0ub4dor&3";
 
-/// An assembly whose script shouts its password: to stderr, to the activity log, as an output.
+/// Returns an assembly whose script prints its password to stderr, to the activity log, and as an output.
 fn vault() -> TestEnv {
     let shout = r#"
 password=$(printf '%s\n' "$input" | sed -n 's/^ *properties.password: "\(.*\)"$/\1/p')
@@ -51,7 +51,7 @@ until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done
     env
 }
 
-/// Returns the files below `.windlass` that have the secret in them.
+/// Returns the files below `.windlass` that contain the secret.
 fn leaks(env: &TestEnv) -> Vec<String> {
     let has = |file: &String| {
         let bytes = fs::read(env.path(file)).unwrap();
@@ -116,7 +116,7 @@ fn a_secret_is_nowhere_but_where_it_is_needed() {
     ");
     assert_eq!(leaks(&env), [""; 0]);
 
-    // The script had the right one.
+    // The script received the correct secret.
     let digest = env.read(".windlass/volumes/state/seen");
     let mut sum = std::process::Command::new("sh");
     env.settle(&mut sum);
@@ -148,7 +148,7 @@ fn a_secret_on_the_command_line_is_warned_of() {
     quiet(env.run_with(&["plan", "small", "-p", "password=-"], &format!("{SECRET}\n")));
 }
 
-/// Who holds a lease is told to others, without what may be a secret.
+/// The holder of a lease is shown to other commands, without possible secrets.
 #[test]
 fn a_lease_does_not_tell_parameters() {
     let env = vault();
@@ -162,7 +162,7 @@ fn a_lease_does_not_tell_parameters() {
     assert_eq!(leaks(&env), [""; 0]);
 }
 
-/// A script that fails shows its stderr, masked.
+/// A failed script shows its stderr, masked.
 #[test]
 fn a_failure_shows_no_secret() {
     let env = vault();
@@ -187,7 +187,7 @@ fn a_failure_shows_no_secret() {
     assert_eq!(leaks(&env), [""; 0]);
 }
 
-/// What was computed from a secret is one for whoever reads it.
+/// A value computed from a secret is secret for every reader.
 #[test]
 fn a_published_secret_stays_one() {
     let env = vault();
@@ -231,12 +231,12 @@ fn a_queued_secret_lies_sealed_and_is_wiped() {
     assert_eq!(leaks(&env), [] as [&str; 0]);
 }
 
-/// Every command that shows something of an assembly, and every file that one writes, is without its secrets.
+/// No command that shows an assembly, and no file that a command writes, contains its secrets.
 #[test]
 fn no_command_and_no_file_tells_a_secret() {
     let env = vault();
     env.write(".windlass/volumes/state/go", "");
-    // A health check that shouts, too, and fails.
+    // A health check that prints the secret, too, and fails.
     env.edit(RESOURCE, "lifecycle:\n", "lifecycle:\n  Integrity: {}\n");
     let script = env.read(&format!("{SCRIPTS}/Install.sh"));
     let head = script.split_once("password=").unwrap().0;
@@ -292,7 +292,7 @@ fn no_command_and_no_file_tells_a_secret() {
     for args in of_file {
         quiet(&[args, &["-p", "password=@password"][..]].concat());
     }
-    // What is called by its name needs no descriptor.
+    // Commands that take a name need no descriptor.
     std::fs::rename(env.path("small"), env.path("elsewhere")).unwrap();
     of_name.into_iter().for_each(quiet);
     env.ok(&["export", "small"]);
@@ -307,15 +307,15 @@ fn no_command_and_no_file_tells_a_secret() {
     assert_eq!(leaks(&env), [""; 0]);
 }
 
-/// A password that a script makes itself is one from the first moment: what the script wrote before it published it, what
-/// else it publishes, and what is kept of an answer that can't be used or of a script that fails.
+/// A password that a script generates is masked from the start, in the script's earlier and other output. It
+/// is also masked in the stored output of an invalid answer or a failed script.
 #[rstest]
 #[case::well("", "")]
 #[case::failing("", "exit 3")]
 #[case::breaking_the_protocol("    extra: $password\n    activityLog: $password", "")]
 #[case::not_yaml("} $password", "")]
 fn a_secret_that_a_script_makes_is_masked_at_once(#[case] more: &str, #[case] end: &str) {
-    // The script itself is in the store: it has the password in two halves.
+    // The script itself is in the store, so it contains the password in two halves.
     let (first, second) = SECRET.split_at(9);
     let script = format!(
         r#"
@@ -355,7 +355,7 @@ ANSWER
     }
 }
 
-/// Each way to write a file of parameters wrong, with the secret where the mistake is.
+/// Tests each syntax error in a parameter file, with the secret at the place of the error.
 #[test]
 fn a_mistake_in_a_file_of_parameters_shows_no_line_of_it() {
     let env = vault();
@@ -397,7 +397,7 @@ fn a_mistake_in_a_file_of_parameters_shows_no_line_of_it() {
             for part in [SECRET, &SECRET[..9], &SECRET[10..]] {
                 assert!(!run.stderr.contains(part), "{form}: {run}");
             }
-            // An anchor or a tag without a value is no mistake of the file.
+            // An anchor or a tag without a value is not an error.
             let is_empty = form.contains(['&', '!']);
             assert!(run.stderr.contains("wrong.yaml") || is_empty, "{form}: {run}");
         }
@@ -432,7 +432,7 @@ fn a_misspelt_parameter_is_named_with_its_place() {
     assert!(said.contains("--> wrong.yaml:1:") && said.contains("are not shown"), "{said}");
 }
 
-/// A secret has no place in a descriptor; a message about its line is no reason to repeat it.
+/// A descriptor should not contain a secret, but a message about its line must not repeat it.
 #[test]
 fn the_line_of_a_sensitive_property_is_masked() {
     let env = vault();
@@ -458,7 +458,7 @@ fn the_line_of_a_sensitive_property_is_masked() {
     }
 }
 
-/// The difference that repairs make has the lines around it, too.
+/// The diff of a repair also contains the lines around it.
 #[test]
 fn repairs_show_no_secret() {
     let env = vault();
@@ -473,8 +473,8 @@ fn repairs_show_no_secret() {
     assert!(env.read("small/assembly.yaml").contains(&format!("    default: {SECRET}\n")));
 }
 
-/// Jobs may be processes of the same user: they read neither the environment nor the memory of `windlass` or the supervisor,
-/// and no argument of the supervisor names anything.
+/// Jobs may run as the same user. They can't read the environment or memory of `windlass` or the supervisor,
+/// and the supervisor's arguments contain no names.
 #[test]
 fn no_job_reads_what_windlass_was_told() {
     let env = TestEnv::new();
@@ -506,14 +506,14 @@ fn an_empty_standard_input_is_no_secret() {
     let empty = env.run_with(&["plan", "small", "-p", "password=-"], "");
     assert_eq!(empty.code(), Some(2), "{empty}");
     assert!(empty.stderr.contains("standard input is empty"), "{empty}");
-    // A line without anything on it is a value, and none for what is required.
+    // An empty line is a value, which is not valid for a required property.
     let empty = env.run_with(&["plan", "small", "-p", "password=-"], "\n");
     assert_eq!(empty.code(), Some(2), "{empty}");
     assert!(
         empty.stderr.contains("`password` is a required secret, and the value that is given is empty"),
         "{empty}"
     );
-    // Nor is one of several values.
+    // A mapping is not valid either.
     env.write("wrong.yaml", "password: {a: hunter2}\n");
     let said = env.refuses(&["plan", "small", "--params", "wrong.yaml"]);
     assert!(
@@ -522,7 +522,7 @@ fn an_empty_standard_input_is_no_secret() {
     );
 }
 
-/// A script's own location may have a secret. It is in a file or a variable, and masked like all others.
+/// A location may have a secret, in a file or a variable. It is masked like all others.
 #[test]
 fn a_secret_of_a_location_is_masked() {
     let shout = r#"answer
@@ -563,7 +563,7 @@ printf '    interfaces: {properties: {signals: {url: "https://%s@vault"}}}\n' \
     }
 }
 
-/// An id that holds a secret would stand in clear wherever the instance is named.
+/// A natural id that contains a secret would be visible wherever the instance is named.
 #[test]
 fn an_id_that_holds_a_secret_fails_the_call_and_is_kept_for_the_end() {
     let env = vault();

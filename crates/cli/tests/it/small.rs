@@ -1,10 +1,10 @@
-//! A small assembly, one component, whose scripts a test writes.
+//! A small assembly with one component, whose scripts are written by the test.
 
 use std::fmt::Write as _;
 
 use crate::env::TestEnv;
 
-/// How each script begins: it notes its name in the location's trace, and can `answer` a launch.
+/// Head of each script: it records its name in the location's trace, and defines `answer` for a launch.
 const HEAD: &str = r#"#!/bin/sh
 set -eu
 input=$(cat)
@@ -24,8 +24,8 @@ pub(crate) const SCRIPTS: &str = "small/Contains/box/Lifecycle/script/scripts";
 pub(crate) const RESOURCE: &str = "small/Contains/box/Definitions/lm/resource.yaml";
 
 impl TestEnv {
-    /// Makes a project with the assembly `small`: its component `box` has a script for each transition that is named,
-    /// and the driver properties `driver`, as `effect: once`.
+    /// Creates a project with the assembly `small`. Its component `box` has a script for each named
+    /// transition, and the driver properties `driver`, such as `effect: once`.
     pub(crate) fn small(driver: &str, scripts: &[(&str, &str)]) -> Self {
         let env = Self::new();
         env.write_small(driver, scripts);

@@ -1,4 +1,4 @@
-//! `windlass spiff`: every flag, and what the original's command was tried with.
+//! `windlass spiff`: every flag, and the recorded cases of the original command.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use crate::env::{TestEnv, say};
 use crate::run::Run;
 
-/// A project with a template of this text.
+/// Returns a project with this template.
 fn template(text: &str) -> TestEnv {
     let env = TestEnv::bare();
     env.write("t.yaml", text);
@@ -22,7 +22,7 @@ fn merge(env: &TestEnv, args: &[&str]) -> Run {
     env.run(&all)
 }
 
-/// What `merge` prints, which must end well.
+/// Returns the output of a `merge` that must succeed.
 #[track_caller]
 fn merged(env: &TestEnv, args: &[&str]) -> String {
     let run = merge(env, args);
@@ -30,7 +30,7 @@ fn merged(env: &TestEnv, args: &[&str]) -> String {
     run.stdout
 }
 
-/// The message of a `merge` that must not end well, and its exit code.
+/// Returns the exit code and the message of a `merge` that must fail.
 #[track_caller]
 fn message(env: &TestEnv, args: &[&str]) -> (i32, String) {
     let run = merge(env, args);
@@ -43,7 +43,7 @@ fn stubs_are_processed_from_the_last_to_the_first() {
     let env = template("a: (( merge ))\nb: (( merge ))\nc: (( a \"/\" b ))\n");
     env.write("s1.yaml", "a: one\n");
     env.write("s2.yaml", "a: two\nb: two\n");
-    // What is behind a stub goes over its fields, too.
+    // Later stubs are also merged into earlier ones.
     assert_eq!(merged(&env, &["s1.yaml", "s2.yaml"]), "a: two\nb: two\nc: two/two\n");
     assert_eq!(merged(&env, &["s2.yaml", "s1.yaml"]), "a: one\nb: two\nc: one/two\n");
 }
@@ -146,7 +146,7 @@ fn bindings_are_names_that_documents_do_not_have() {
     let env = template("a: (( who \"/\" where ))\nwhere: here\n");
     env.write("b.yaml", "who: me\nwhere: there\n");
     assert_eq!(merged(&env, &["--bindings", "b.yaml"]), "a: me/here\nwhere: here\n");
-    // Definitions come over them.
+    // Definitions take precedence over bindings.
     assert_eq!(merged(&env, &["--bindings", "b.yaml", "-D", "who=you"]), "a: you/here\nwhere: here\n");
     env.write("b.yaml", "[1]\n");
     let (code, text) = message(&env, &["--bindings", "b.yaml"]);
@@ -198,7 +198,7 @@ fn features_are_off_until_they_are_asked_for() {
         (code, text.as_str()),
         (2, "error: unknown feature `colour`; there are control, interpolation, all\n")
     );
-    // And from the environment, which a flag may take back.
+    // Features also come from the environment, and a flag can switch them off.
     let from_environment = |args: &[&str]| {
         let mut command = env.command(&[&["spiff", "merge", "t.yaml"], args].concat());
         command.env("SPIFF_FEATURES", "interpolation");
@@ -233,7 +233,7 @@ fn a_trace_tells_each_step() {
     assert_eq!(run.stderr, wanted);
     let run = merge(&env, &["s.yaml", "--trace", "z"]);
     assert!(run.stderr.contains("no step: there is no node of that path"), "{run}");
-    // Also of what fails.
+    // Failures are traced, too.
     env.write("t.yaml", "a: (( b ))\n");
     let run = merge(&env, &["--trace", "a"]);
     assert_eq!(run.code(), Some(1));
@@ -279,7 +279,7 @@ fn each_grant_is_for_itself() {
     assert!(text.contains("there are read=DIR, write=DIR, http=HOST, exec, env"), "{text}");
 }
 
-/// Answers every request alike, as long as the tests run.
+/// Starts a server that gives the same answer to every request while the tests run.
 fn server(answer: String) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -304,7 +304,7 @@ fn addresses_are_read_from_hosts_that_are_named() {
     let (code, text) = message(&env, &["--allow", "http=example.org"]);
     assert!(code == 1 && text.contains("--allow http=127.0.0.1 is not given"), "{text}");
     assert_eq!(merged(&env, &["--allow", &format!("http=127.0.0.1:{port}")]), "a: 7\n");
-    // A host may not lead to another one.
+    // A host may not redirect to another one.
     let away = "HTTP/1.1 302 Found\r\nlocation: http://localhost:9/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let port = server(away.to_owned());
     let env = template(&format!("a: (( read(\"http://127.0.0.1:{port}/v.yaml\") ))\n"));
@@ -377,7 +377,7 @@ fn files_that_can_not_be_read_are_named() {
     assert_eq!(message(&env, &["no.yaml"]), (2, wanted.into()));
 }
 
-/// The cases of the corpus in which the original's command was run.
+/// Runs the cases of the corpus that were recorded with the original command.
 #[test]
 fn corpus_of_commands() {
     let file = corpus().join("spiff/spiff_cases.jsonl");
@@ -424,7 +424,7 @@ fn command_case(case: &Json) -> Result<(), String> {
     }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let run = env.run(&args);
-    // The original ends with 1 whatever is wrong; wrong input ends with 2 here.
+    // The original always exits with 1; windlass exits with 2 for invalid input.
     let exit = case["exit"].as_i64().unwrap_or(0);
     let code = i64::from(run.code().unwrap_or(-1));
     if code != exit && !(exit == 1 && code == 2) {

@@ -1,11 +1,11 @@
-//! What a part publishes becomes something else while it stays: who reads it is given that.
+//! The outputs of a part change while it stays: the parts that read them receive the new values.
 
 use insta::assert_snapshot;
 
 use crate::env::{TestEnv, until};
 
-/// Three parts in a row, each of which publishes as `is` what it is given as `size`: when it is installed and when it is
-/// reconfigured. Starting publishes what the file `start` says, if it is there.
+/// Returns three parts in a row, each of which publishes its property `size` as `is` when it is installed or
+/// reconfigured. Start publishes the content of the file `start`, if it exists.
 fn row(size: &str, kind: &str, lifecycle: &str) -> TestEnv {
     let env = TestEnv::new();
     env.write(
@@ -54,7 +54,7 @@ echo "$name $size" >>"$trace"
     env
 }
 
-/// The outputs of the parts.
+/// Returns the outputs of the parts.
 fn outputs(env: &TestEnv) -> Vec<String> {
     let status = env.json(&["status"]);
     let parts = status["assemblies"][0]["components"].as_array().unwrap().iter();
@@ -104,13 +104,13 @@ fn one_up_gives_it_to_all_that_read_it() {
     assert_eq!(outputs(&env), ["large", "the large", "the large"]);
     let again = env.run(&["up", "row", "-p", "size=large", "--dry-run", "--detailed-exitcode"]);
     assert_eq!(again.code(), Some(0), "nothing is left to do: {again}");
-    // For machines, the end of it all is told.
+    // JSON output contains the final result.
     let json = env.json(&["up", "row", "-p", "size=huge"]);
     assert_eq!((&json["process"], &json["status"]), (&7.into(), &"completed".into()), "{json:#}");
     assert_eq!(outputs(&env), ["huge", "the huge", "the huge"]);
 }
 
-/// Other intents leave others alone, and say what is to be done.
+/// Other intents do not change other parts, and report the remaining work.
 #[test]
 fn a_part_that_is_healed_and_publishes_something_else_is_told_of() {
     let env = row("volatile: true, ", "", ALL);
@@ -139,7 +139,7 @@ fn a_part_that_is_healed_and_publishes_something_else_is_told_of() {
        s1 b Reconfigure
     longest chain: s1
     ");
-    // What is as it was before, is nobody's affair.
+    // Values that are back to the applied ones are not reported.
     env.write(".windlass/volumes/state/start", "small");
     assert!(!env.ok(&["heal", "row", "a"]).stdout.contains("has changed"));
     assert!(env.ok(&["plan", "row"]).stdout.contains("nothing to do"));
@@ -149,7 +149,7 @@ fn a_part_that_is_healed_and_publishes_something_else_is_told_of() {
     assert_eq!(outputs(&env), ["tiny", "the tiny", "the tiny"]);
 }
 
-/// Who can't be reconfigured is made anew.
+/// A part that can't be reconfigured is re-created.
 #[test]
 fn who_can_not_take_it_as_it_is_is_made_anew() {
     let env = row("", "", "Install, Start, Stop, Uninstall");
@@ -166,7 +166,7 @@ fn who_can_not_take_it_as_it_is_is_made_anew() {
     assert!(env.ok(&["plan", "row"]).stdout.contains("nothing to do"));
 }
 
-/// A secret that has changed is noticed, and neither the old nor the new one is written down.
+/// A changed secret is noticed, and neither the old nor the new one is stored in clear.
 #[test]
 fn a_secret_that_is_another_is_given_on_unseen() {
     let env = row("volatile: true, ", "type: password", ALL);
@@ -182,7 +182,8 @@ fn a_secret_that_is_another_is_given_on_unseen() {
     assert!(!bytes.windows(6).any(|window| window == b"hunter"), "nothing lies open in the store");
 }
 
-/// Who did not take it has the old value on record still, and is given the new one by the next.
+/// A part that failed to apply a value keeps the old one on record, and gets the new one from the next
+/// command.
 #[test]
 fn a_reader_that_fails_is_gone_on_with() {
     let env = row("volatile: true, ", "", ALL);
@@ -200,7 +201,7 @@ fn a_reader_that_fails_is_gone_on_with() {
     assert_eq!(outputs(&env), ["large", "the large", "the large"]);
 }
 
-/// The long-running mode goes on by itself as well.
+/// The daemon also retries until all parts have the current values.
 #[test]
 fn what_is_queued_is_gone_on_with() {
     let env = row("volatile: true, ", "", ALL);

@@ -1,4 +1,4 @@
-//! A store that can't be used: the command says why, and does nothing.
+//! Unusable stores: the command gives the reason, and does nothing.
 
 use std::{
     fs::{self, Permissions},
@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use crate::env::{TestEnv, say, until};
 
-/// A project with something up.
+/// Returns a project with an existing assembly.
 fn up() -> TestEnv {
     let env =
         TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Uninstall", "")]);
@@ -24,7 +24,7 @@ fn store(env: &TestEnv) -> Connection {
     Connection::open(env.path(".windlass/state.db")).unwrap()
 }
 
-/// Runs a command that must fail, without anything having run, and returns what it says.
+/// Runs a command that must fail before any script runs, and returns its error.
 fn fails(env: &TestEnv, args: &[&str]) -> String {
     let run = env.run(args);
     assert_eq!((run.code(), run.stdout.as_str()), (Some(1), ""), "{run}");
@@ -42,11 +42,11 @@ fn locked() {
     env.ok(&["down", "small"]);
 }
 
-/// A folder of the state that can't be looked into may have anything in it: that nothing is up is not known.
+/// An unreadable state folder may contain a store, so the command must not report that nothing is up.
 #[test]
 fn a_state_that_cannot_be_looked_into() {
     let env = TestEnv::bare();
-    // A folder in the place of which there is a file can't be looked into by anybody, root included.
+    // A file in place of the folder makes it unreadable for every user, including root.
     env.write(".windlass", "no folder");
     for args in [&["status"][..], &["ps"], &["down", "small"]] {
         let said = fails(&env, args);
@@ -54,7 +54,7 @@ fn a_state_that_cannot_be_looked_into() {
     }
 }
 
-/// What can't be an address is told before anything is tried, in words of ours.
+/// An invalid address is reported before any connection, with our own message.
 #[test]
 fn a_state_that_is_none() {
     let env = up();
@@ -68,7 +68,7 @@ fn a_state_that_is_none() {
     assert_snapshot!(refused("postgre://me:hunter2@db/shop"), @"error: can't use `postgre://me@db/shop` as the address of the state: `postgre` is not `postgres`; did you mean `postgres://db/shop`?");
     assert_snapshot!(refused("postgres://"), @"error: can't use `postgres://` as the address of the state: it names no host; write it as `postgres://USER@HOST/DATABASE`");
     assert_snapshot!(fails(&env, &["status", "--state", "postgres://me@localhost:1/none"]), @"error: can't reach the store `postgres://me@localhost:1/none`: Connection refused; is the address right, and does a PostgreSQL server listen there?");
-    // The file that should be the store is something else, or can't be read.
+    // The store file has another format, or can't be read.
     fs::remove_file(env.path(".windlass/state.db")).unwrap();
     env.write(".windlass/state.db", "hello, this is a text and no database at all\n".repeat(100));
     assert_snapshot!(fails(&env, &["status"]), @"error: `PROJECT/.windlass/state.db` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
@@ -143,7 +143,8 @@ fn a_key_at_another_place() {
     run(&["down", "small"]);
 }
 
-/// Two at once on one name: the second says who is at work. On two names they don't disturb each other.
+/// Two concurrent commands on one name: the second one names the holder. Commands on two names are
+/// independent.
 #[test]
 fn held_by_another() {
     let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
@@ -180,7 +181,7 @@ fn held_by_another() {
 #[test]
 fn a_folder_that_can_not_be_written() {
     if rustix::process::geteuid().is_root() {
-        // Nothing is forbidden to root; a file in the place of the folder is in everybody's way.
+        // Root can read everything, so the test uses a file in place of the folder.
         let env = TestEnv::small("effect: repeatable", &[("Install", "answer")]);
         env.write(".windlass", "");
         assert_snapshot!(fails(&env, &["up", "small"]), @"error: `PROJECT/.windlass` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`");
@@ -193,7 +194,8 @@ fn a_folder_that_can_not_be_written() {
     }
 }
 
-/// Whoever was to make the store left an empty file, since there was no room or it was killed. That is no store yet.
+/// The process that created the store ran out of space or was killed, and left an empty file. That is not a
+/// store yet.
 #[test]
 fn an_empty_file_is_no_store_yet() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
@@ -204,13 +206,13 @@ fn an_empty_file_is_no_store_yet() {
     env.ok(&["down", "small"]);
 }
 
-/// A disk that is really full. It is a small one in a mount namespace of its own, which the kernel may not allow.
+/// Runs on a disk that is really full: a small one in its own mount namespace, which the kernel may forbid.
 #[test]
 fn a_full_disk() {
     let env =
         TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Uninstall", "")]);
     fs::create_dir(env.path(".windlass")).unwrap();
-    // The disk is filled to the last block, the command fails, and with room it goes on.
+    // The disk is filled to the last block and the command fails; with free space it continues.
     let script = r#"
 mount -t tmpfs -o size=2m none .windlass || exit 77
 "$0" up small >/dev/null || exit 78
@@ -244,8 +246,8 @@ echo "exit $?"
     ");
 }
 
-/// A script that must not run twice does its work while the store's disk is full. Whether its answer is short enough to be
-/// remembered or has to be written, it is not called a failure of the script, and nobody runs it again unasked.
+/// A `once` script runs while the store's disk is full. Whether or not its answer can be recorded, it does
+/// not count as a failure of the script, and it is not run again unasked.
 #[rstest::rstest]
 #[case::short("")]
 #[case::long("seq 20000 | sed 's/^/# /'\n")]

@@ -1,4 +1,4 @@
-//! An assembly moves from one store to another, and has one owner at every moment.
+//! An assembly moves from one store to another, and has one owner at any time.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -8,7 +8,7 @@ use windlass_store::testing::server::Server;
 use crate::env::{TestEnv, until};
 use crate::small::{RESOURCE, SCRIPTS};
 
-/// A project with `small`, which takes a password, and the scripts of its component.
+/// Returns a project with `small`, which has a password, and the scripts of its component.
 fn small(install: &str) -> TestEnv {
     let env = TestEnv::small(
         "effect: once",
@@ -32,7 +32,7 @@ fn small(install: &str) -> TestEnv {
     env
 }
 
-/// Publishes an address and a secret of its own, and is called `box-1`.
+/// Publishes an address and a secret of its own; its natural id is `box-1`.
 const INSTALL: &str = r#"password=$(printf '%s\n' "$input" | sed -n 's/^ *properties.password: "\(.*\)"$/\1/p')
 printf 'instances:\n  box-1:\n    instanceId: "%s"\n    interfaces: {properties: {signals: {url: "http://%s@box"}}}\n' "$id" "$password""#;
 
@@ -57,7 +57,7 @@ fn it_moves_and_goes_on() {
         assert_eq!(std::fs::metadata(here.path(file)).unwrap().permissions().mode() & 0o777, 0o600, "{file}");
     }
 
-    // Into a store that has processes of its own, in a project that has not even the descriptor.
+    // Imports into a store with processes of its own, in a project without the descriptor.
     let there = small("answer");
     there.ok(&["up", "small", "--name", "other"]);
     std::fs::remove_dir_all(there.path("small")).unwrap();
@@ -106,7 +106,7 @@ fn it_moves_and_goes_on() {
     ");
     there.ok(&["heal", "small", "box"]);
     there.ok(&["down", "small"]);
-    // What the file says of it is long past.
+    // The state in the file is outdated.
     let again = there.refuses(&["import", "small.export", "--key", "small.key"]);
     assert!(again.contains("imported here already") && again.contains("`windlass log` tells"), "{again}");
     for told in [there.ok(&["log", "small"]).out(), there.ok(&["history", "small"]).out()] {
@@ -117,7 +117,8 @@ fn it_moves_and_goes_on() {
     assert_eq!(there.trace(), ["Stop", "Start", "Stop", "Uninstall"]);
 }
 
-/// What was done is told once, however often the assembly moves. A part was made by a process that made no version.
+/// The history is recorded once, however often the assembly moves. A part was created by a process without a
+/// version.
 #[test]
 fn where_it_was_before_its_processes_are_known() {
     let here = TestEnv::new();
@@ -143,7 +144,7 @@ fn where_it_was_before_its_processes_are_known() {
     told_of(&here, "within one store");
     assert!(here.ok(&["log", "small"]).stdout.starts_with(&log), "what was done in each is still told");
 
-    // To another store, where something is done, and back.
+    // To another store, where a process runs, and back.
     let there = TestEnv::new();
     there.write_small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
     there.ok(&["up", "small", "--name", "other"]);
@@ -177,7 +178,7 @@ fn it_moves_to_a_server_and_back() {
     env.ok(&["export", "small"]);
     let state = server.url();
     let there = |args: &[&str]| env.ok(&[&["--state", &state], args].concat());
-    // The key of the project is that of both stores.
+    // The project's key is that of both stores.
     there(&["import", "small.export"]);
     let again = env.run(&["up", "small", "-p", "password=@secret", "--dry-run", "--state", &state]);
     assert!(again.stdout.contains("nothing to do"), "{again}");
@@ -185,7 +186,7 @@ fn it_moves_to_a_server_and_back() {
     there(&["export", "small", "-o", "back.export"]);
     assert!(there(&["status"]).stdout.contains("nothing is up"));
     env.ok(&["import", "back.export"]);
-    // Out of this store and back into it is another export, and so is what an earlier one was undone with.
+    // An export from this store and an import back into it is a new export with its own id.
     env.ok(&["export", "small", "-o", "third.export"]);
     env.ok(&["import", "third.export"]);
     let refused = env.refuses(&["import", "third.export"]);
@@ -222,7 +223,7 @@ fn what_is_in_use_stays() {
     env.ok(&["up", "small"]);
     env.write("small.export", "");
     assert_snapshot!(env.refuses(&["export", "small"]), @"error: `small.export` is there already; choose another name with `-o`");
-    // Who is referenced stays, and who references goes where that is.
+    // A referenced assembly stays, and a referencing one can be imported only where its target exists.
     env.write(
         "user/assembly.yaml",
         "name: assembly::user::1.0\nreferences:\n  small: {type: assembly::small::1.0}\n",
@@ -256,12 +257,13 @@ fn what_is_in_use_stays() {
     env.ok(&["down", "small"]);
 }
 
-/// Brings `small` up and kills its export when the file has its name and the store has not forgotten the assembly.
+/// Creates `small`, and kills its export after the file got its name and before the store deleted the
+/// assembly.
 fn killed_before_the_store_forgets() -> TestEnv {
     let env = small(INSTALL);
     env.write("secret", "hunter22");
     env.ok(&["up", "small", "-p", "password=@secret"]);
-    // To forget takes forever.
+    // Deleting the assembly blocks forever.
     let store = rusqlite::Connection::open(env.path(".windlass/state.db")).unwrap();
     let forever =
         "CREATE VIEW forever AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n;
@@ -274,7 +276,7 @@ fn killed_before_the_store_forgets() -> TestEnv {
     env
 }
 
-/// Returns what is left of an export beside its file.
+/// Returns the leftovers of an export beside its file.
 fn remains(env: &TestEnv) -> Vec<String> {
     let is_left = |file: &String| file.strip_suffix(".new").is_some() || file.contains("/exports");
     env.files().into_iter().filter(is_left).collect()
@@ -290,7 +292,7 @@ fn an_export_that_was_killed_is_finished() {
     assert_eq!(remains(&env), [""; 0]);
     assert!(env.ok(&["log", "small"]).out().contains("exported to"));
 
-    // The machine may die once more before the note goes.
+    // The machine may crash again before the note is removed.
     env.write(".windlass/exports/small", note);
     let status = env.ok(&["status"]);
     assert!(status.stderr.contains("is finished now"), "{status}");
@@ -301,7 +303,7 @@ fn an_export_that_was_killed_is_finished() {
     assert_eq!(env.trace(), ["Install", "Start", "Stop", "Uninstall"]);
 }
 
-/// Each state that a kill or a person can leave: the draft without its name, no file, another file.
+/// Each state after a kill or a manual change: only the draft, no file, another file.
 #[test]
 fn an_export_without_its_file_is_taken_back() {
     for state in ["draft", "none", "other"] {
@@ -323,12 +325,12 @@ fn an_export_without_its_file_is_taken_back() {
     }
 }
 
-/// What was changed after the export was killed is not what the file says.
+/// An assembly that changed after the killed export no longer matches the file.
 #[test]
 fn an_export_of_what_has_changed_since_is_taken_back() {
     let env = killed_before_the_store_forgets();
     let note = env.read(".windlass/exports/small");
-    // Another machine with the same database does not know of the note.
+    // Another machine with the same database does not have the note.
     std::fs::remove_file(env.path(".windlass/exports/small")).unwrap();
     env.ok(&["heal", "small", "box"]);
     env.write(".windlass/exports/small", note);

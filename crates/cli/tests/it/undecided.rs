@@ -1,4 +1,4 @@
-//! A script that must not run twice is cut in the middle: nobody but a person can tell whether it happened.
+//! A `once` script is killed in the middle: only the user can tell whether it was done.
 
 use insta::assert_snapshot;
 
@@ -8,7 +8,8 @@ use crate::{
     small::RESOURCE,
 };
 
-/// Lets a command run until these scripts have begun, and cuts everything: the command, the supervisor, the script.
+/// Runs a command until these scripts have started, and kills everything: the command, the supervisor, the
+/// script.
 fn cut_when(env: &TestEnv, args: &[&str], begun: &[&str]) {
     let command = env.spawn(args);
     until("the script has begun", || env.trace() == begun);
@@ -17,13 +18,13 @@ fn cut_when(env: &TestEnv, args: &[&str], begun: &[&str]) {
     env.is_quiet();
 }
 
-/// Brings `small` up until its first script has begun, and cuts that. The next script finds that it may go on.
+/// Runs `up` until the first script has started, and kills it. Later scripts may continue.
 fn cut_in_the_middle(env: &TestEnv) {
     cut_when(env, &["up", "small"], &["Install"]);
     env.write(".windlass/volumes/state/go", "");
 }
 
-/// A part that is cut in its `Install`.
+/// Returns a part that was killed during its `Install`.
 fn cut() -> TestEnv {
     let pay = r#"answer; [ -e "$WINDLASS_VOLUME_STATE/go" ] || exec sleep 600"#;
     let env = TestEnv::small("effect: once", &[("Install", pay), ("Start", ""), ("Uninstall", "")]);
@@ -80,7 +81,8 @@ fn it_is_asked_for_and_nothing_happens_before() {
     env.run(&["down", "small"]);
 }
 
-/// A dry run asks as the real thing does, and shows what would follow from an answer. It answers nothing.
+/// A dry run asks the same question as the real command, and shows the consequences of an answer. It records
+/// no answer.
 #[test]
 fn an_answer_can_be_tried() {
     let env = cut();
@@ -93,7 +95,7 @@ fn an_answer_can_be_tried() {
     ----- stderr -----
     error: `small` was interrupted, and a dry run does not look what became of it; `windlass retry small` does, and asks about what it can't find
     ");
-    // Nobody would hear that it is to stop.
+    // No orchestrator would receive the stop request.
     assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error: nobody runs p1, which was interrupted; `windlass retry small` goes on with it, and so does the same command");
     let asked = env.run(&["retry", "small"]);
     for ask in [["up", "small"], ["down", "small"], ["retry", "small"]] {
@@ -141,7 +143,7 @@ fn an_answer_can_be_tried() {
     assert_eq!(env.trace(), ["Install", "Uninstall", "Install", "Start"]);
 }
 
-/// A script that launches chooses an id: without it nothing finds what it has launched, to stop or remove it.
+/// A launch script chooses a natural id. Without it no script can find the instance to stop or remove it.
 #[test]
 fn the_id_of_a_lost_launch_is_asked_for() {
     let env = cut();
@@ -251,7 +253,8 @@ fn one_part_is_answered_for() {
     env.ok(&["down", "small"]);
 }
 
-/// Parts that a smaller cluster no longer wants are answered for, too: two stops that were cut may have ended differently.
+/// Parts that a smaller cluster no longer needs can be decided, too: two killed stops may have ended
+/// differently.
 #[test]
 fn parts_that_are_leaving_are_answered_for_one_by_one() {
     let stop = r#"[ -e "$WINDLASS_VOLUME_STATE/go" ] || exec sleep 600"#;
@@ -281,14 +284,14 @@ fn parts_that_are_leaving_are_answered_for_one_by_one() {
     ");
     assert_eq!(env.trace(), [""; 0]);
     env.ok(&["retry", "small", "--assume", "not-done", "--of", "box__3"]);
-    // The one that was stopped is not stopped again, and the other is.
+    // The stopped part is not stopped again, and the other one is.
     let mut trace = env.trace();
     trace.sort();
     assert_eq!(trace, ["Stop", "Uninstall", "Uninstall"]);
     env.ok(&["down", "small"]);
 }
 
-/// An operation is asked about with the relationship and the two nodes that it is for.
+/// The question about an operation names the relationship and its two nodes.
 #[test]
 fn an_operation_is_shown_with_its_relationship_and_pair() {
     let join = r#"[ -e "$WINDLASS_VOLUME_STATE/go" ] || exec sleep 600"#;
@@ -352,7 +355,7 @@ fn without_a_question_there_is_no_answer() {
     ");
 }
 
-/// As [`cut`], where `box` publishes an address and a key, and `reader` is given both.
+/// As [`cut`], but `box` publishes an address and a key, and `reader` receives both.
 fn cut_with_reader() -> TestEnv {
     let pay = r#"answer; [ -e "$WINDLASS_VOLUME_STATE/go" ] || exec sleep 600"#;
     let env = TestEnv::small("effect: once", &[("Install", pay), ("Uninstall", "")]);
@@ -396,7 +399,7 @@ printf 'instances:\n  "%s":\n    instanceId: "%s"\n' "$id" "$id"
     env
 }
 
-/// Who says that it was done says what it publishes: by that others are made, and a secret stays one.
+/// An answer of `done` includes the outputs, from which other parts are created. A secret stays secret.
 #[test]
 fn what_was_published_is_told() {
     let env = cut_with_reader();
@@ -465,7 +468,7 @@ fn what_was_published_is_told() {
     env.ok(&["down", "small"]);
 }
 
-/// What a part has published before it was installed once more is not what it publishes now.
+/// Outputs from before a repeated Install are not current outputs.
 #[test]
 fn what_was_published_before_is_not_taken_for_it() {
     let pay = r#"printf 'instances: {"%s": {interfaces: {properties: {signals: {address: 10.0.0.1}}}}}\n' \
@@ -490,7 +493,7 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
     );
     assert!(env.ok(&["up", "small"]).stdout.contains("address: 10.0.0.1"));
     env.clear_trace();
-    // On the way to another version it is interrupted, and goes back: it has no other Create then.
+    // The change to another version is interrupted and rolled back; then there is no second Create.
     let other = env.spawn(&["up", "small", "-p", "size=2", "--grace", "60"]);
     until("it is uninstalled", || env.trace() == ["Stop", "Uninstall"]);
     other.signal(rustix::process::Signal::INT);
@@ -523,7 +526,8 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
     ");
 }
 
-/// What nobody says is named, and what it keeps from being made; from a file, and a secret in the open is warned of.
+/// Unknown outputs are named with the parts that they block. Outputs can come from a file, and a secret on
+/// the command line causes a warning.
 #[test]
 fn what_nobody_will_know_is_told() {
     let env = cut_with_reader();
@@ -546,7 +550,7 @@ fn what_nobody_will_know_is_told() {
     ");
 }
 
-/// Only the command is cut: its supervisor lets the script end, and the next `up` counts what it finds.
+/// Only the command is killed: its supervisor lets the script finish, and the next `up` uses its result.
 #[test]
 fn a_script_that_outlives_the_command_counts() {
     let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;

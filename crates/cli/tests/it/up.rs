@@ -1,4 +1,4 @@
-//! The main job: an assembly comes up, is looked at, and goes down.
+//! The main use case: an assembly is created, inspected and taken down.
 
 use insta::assert_snapshot;
 
@@ -80,7 +80,7 @@ fn h_bta_comes_up_in_its_order() {
     ");
 }
 
-/// Each of the two waits in Install and in Configure until the other is there too.
+/// Each of the two waits in Install and in Configure until the other has started, too.
 #[test]
 fn what_may_run_together_does() {
     let env = TestEnv::with("h_bta");
@@ -273,7 +273,7 @@ fn the_streamer_cluster_reads_what_its_scripts_publish() {
       cluster_public_ip_address: 203.0.113.10
     ");
 
-    // What the network's script has chosen, the streamers' scripts were given.
+    // The scripts of the streamers received the value that the network's script chose.
     let status = env.json(&["status", "Streamer_cluster"]);
     let assembly = &status["assemblies"][0];
     let component = |name: &str| {
@@ -332,7 +332,7 @@ fn without_a_project_file_everything_is_local() {
     let env = TestEnv::bare();
     env.write_small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Uninstall", "")]);
     for script in ["Install", "Start", "Uninstall"] {
-        // There is no trace to write to.
+        // There is no trace file.
         env.edit(&format!("{}/{script}.sh", crate::small::SCRIPTS), r#">>"$trace""#, ">/dev/null");
     }
     assert_snapshot!(env.ok(&["up", "small"]), @"
@@ -369,7 +369,7 @@ fn without_a_project_file_everything_is_local() {
     ");
 }
 
-/// The state is beside the project's file, wherever in the project a command is given.
+/// The state is beside the project's file, wherever in the project a command runs.
 #[test]
 fn a_command_in_a_subfolder_finds_the_project() {
     let env = TestEnv::with("h_bta");
@@ -393,7 +393,7 @@ fn a_command_in_a_subfolder_finds_the_project() {
     assert!(!env.path("h_bta/Contains/.windlass").exists());
 }
 
-/// What a part said last while it was at work is not told of it once it is stopped, and an empty message is none.
+/// The last status of an active part is not shown once the part is stopped, and an empty message is omitted.
 #[test]
 fn status_tells_what_a_part_says_while_it_is_so() {
     let says = r#"answer; printf '    $set: {status.flags.active: true, status.message: ""}\n'"#;

@@ -1,4 +1,4 @@
-//! `WINDLASS_PARAM_<NAME>`: values of properties from the environment.
+//! `WINDLASS_PARAM_<NAME>`: property values from the environment.
 
 use crate::env::TestEnv;
 use crate::run::Run;
@@ -14,7 +14,7 @@ properties:
 composition: {}
 ";
 
-/// Runs `resolve` with variables, and returns what the properties became.
+/// Runs `resolve` with variables, and returns its result.
 fn resolve(env: &TestEnv, args: &[&str], variables: &[(&str, &str)]) -> Run {
     let mut all = vec!["resolve", "shop.yaml", "--format", "json"];
     all.extend_from_slice(args);
@@ -69,11 +69,11 @@ fn other_names_and_fixed_properties_are_passed_over() {
     let run = resolve(&env, &[], &variables);
     assert_eq!(run.code(), Some(0), "{run}");
     let found = ["fixed", "region", "zone"].map(|property| value(&run, property));
-    // A variable that is empty is a value, too.
+    // An empty variable is a value, too.
     assert_eq!(found, ["stays", "nowhere", ""], "{run}");
 }
 
-/// What is given that way is checked as what is given by hand.
+/// Values from the environment are checked like those on the command line.
 #[test]
 fn a_value_of_the_wrong_type_is_refused() {
     let env = TestEnv::with("h_bta");
@@ -85,7 +85,7 @@ fn a_value_of_the_wrong_type_is_refused() {
     assert_eq!(run.code(), Some(2), "{run}");
 }
 
-/// They reach what is brought up, and a secret among them is warned of.
+/// Values from the environment are used by `up`, and a secret among them causes a warning.
 #[test]
 fn an_assembly_comes_up_with_them() {
     let env = TestEnv::with("h_bta");

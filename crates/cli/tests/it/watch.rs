@@ -1,11 +1,12 @@
-//! The long-running mode: metrics come in, policies act.
+//! The daemon: metrics arrive, policies act.
 
 use insta::assert_snapshot;
 
 use crate::env::{TestEnv, until};
 use crate::small::RESOURCE;
 
-/// Three loads above the threshold let the cluster grow; a broken part is healed; the socket is its owner's alone.
+/// Three loads above the threshold make the cluster grow; a broken part is healed; only the owner can use the
+/// socket.
 #[test]
 fn policies_act_on_metrics() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -50,7 +51,7 @@ fn policies_act_on_metrics() {
     assert!(!env.path(".windlass/metrics.sock").exists());
 }
 
-/// The address of a socket is short, and the way to a project may be long.
+/// A socket path has a short maximum length, and the path of a project may be long.
 #[test]
 fn a_project_far_down_has_a_socket_too() {
     let env = TestEnv::bare();
@@ -70,13 +71,13 @@ fn a_project_far_down_has_a_socket_too() {
     assert!(!env.path(&format!("{folder}.windlass/metrics.sock")).exists());
 }
 
-/// A part that is up, and healed when so many samples in a row call it broken.
+/// Returns an active part that is healed after `smoothing` consecutive broken samples.
 fn healed_when_broken(smoothing: u32) -> TestEnv {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Stop", "")]);
     healed(env, smoothing)
 }
 
-/// Has the part of an assembly healed when so many samples in a row call it broken, and brings it up.
+/// Adds a policy that heals the part after `smoothing` consecutive broken samples, and creates the assembly.
 fn healed(env: TestEnv, smoothing: u32) -> TestEnv {
     let heal = format!(
         "metrics: {{health: {{type: 'metric::integrity', publication-period: 3600}}}}\n\
@@ -88,7 +89,7 @@ fn healed(env: TestEnv, smoothing: u32) -> TestEnv {
     env
 }
 
-/// A part without a policy that dies is told of, once, and once that it is there again.
+/// A part without a policy that fails is reported once, and reported again when it has recovered.
 #[test]
 fn what_is_not_well_and_no_policy_heals_is_told_of() {
     let env = healed_when_broken(1);
@@ -133,7 +134,7 @@ fn what_is_not_well_and_no_policy_heals_is_told_of() {
     assert_eq!(run.stdout.matches("it differs").count(), 1, "{run}");
 }
 
-/// A part that does not get well is healed three times and then left alone, until somebody has changed something.
+/// A part that does not recover is healed three times and then left alone, until the assembly is changed.
 #[test]
 fn what_healing_does_not_help_is_left_alone() {
     let env = healed_when_broken(1);
@@ -158,11 +159,11 @@ fn what_healing_does_not_help_is_left_alone() {
     small: p4 completed
     small: no more heals of box, since box.health was broken once, and 3 heals have not helped; it is left alone until it says that it is well, or until somebody changes small, as by `windlass heal small box`
     ");
-    // One good sample, and it is worth another try.
+    // After one good sample it is healed again.
     push("OK");
     push("BROKEN");
     until("it is healed again", || said("p5 completed"));
-    // So it is when a person has tried.
+    // The same after a manual heal.
     for process in ["p6 completed", "p7 completed"] {
         push("BROKEN");
         until(process, || said(process));
@@ -178,7 +179,7 @@ fn what_healing_does_not_help_is_left_alone() {
     assert!(told.stderr.contains("start `windlass run`"), "{told}");
 }
 
-/// A cluster that has nothing to do stays at its minimum, and that is told once, until something has changed.
+/// An idle cluster stays at its minimum, which is reported once, until the assembly changes.
 #[test]
 fn a_cluster_at_its_bound_is_told_of_once() {
     let env = TestEnv::with("h_bta");
@@ -214,7 +215,8 @@ fn a_cluster_at_its_bound_is_told_of_once() {
     ");
 }
 
-/// What another command does to an assembly is no reason to heal it: meanwhile nothing counts, and counting begins anew after.
+/// Changes by another command do not cause a heal: samples do not count meanwhile, and counting restarts
+/// afterwards.
 #[test]
 fn nothing_counts_while_another_command_changes_it() {
     let gate = r#"until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
@@ -240,7 +242,8 @@ fn nothing_counts_while_another_command_changes_it() {
     ");
 }
 
-/// A `windlass run` that is killed and started anew goes on counting: else one that flaps would heal for ever.
+/// A `windlass run` that is killed and restarted keeps its count. Otherwise a flapping daemon would heal
+/// forever.
 #[test]
 fn heals_that_do_not_help_are_counted_over_restarts() {
     let env = healed_when_broken(2);
@@ -249,7 +252,7 @@ fn heals_that_do_not_help_are_counted_over_restarts() {
             assert_eq!(env.ok(&["metric", "push", "small__box.health", reading]).stderr, "");
         }
     };
-    // Each time another one: it hears what is sent, and is killed when it has said what is expected.
+    // Each time a new daemon starts, receives samples, and is killed after the expected output.
     let life = |readings: &[&str], says: &str| {
         let watching = env.spawn(&["run", "--health", "0"]);
         until("it watches", || watching.stdout().contains("watching"));
@@ -266,18 +269,20 @@ fn heals_that_do_not_help_are_counted_over_restarts() {
     assert!(said.contains("3 heals have not helped") && !said.contains("heal box since"), "{said}");
     let status = env.ok(&["status"]).stdout;
     assert!(status.contains("3 heals have not helped, and no policy heals it"), "{status}");
-    // One good sample between bad ones proves nothing; as many as call it broken do, also for whoever comes next.
+    // One good sample among bad ones does not reset the count. As many good samples as the smoothing do, even
+    // after a restart.
     life(&["OK", "BROKEN", "BROKEN"], "small: no more heals of box");
     life(&["OK", "OK", "BROKEN", "BROKEN"], "p5 completed");
     assert!(!env.ok(&["status"]).stdout.contains("heals"));
     life(&broken, "p6 completed");
     life(&broken, "p7 completed");
-    // So does what a person asks while nobody watches.
+    // So does a manual heal while no daemon runs.
     env.ok(&["heal", "small", "box"]);
     life(&broken, "p9 completed");
 }
 
-/// What a health check says in the interface `metrics` is measured: a load, and an integrity; one that fails is broken.
+/// Values of the interface `metrics` of a health check are samples: a load and an integrity. A failed check
+/// counts as broken.
 #[test]
 fn policies_act_on_what_health_checks_say() {
     let env = TestEnv::new();
@@ -334,7 +339,7 @@ cat "$WINDLASS_VOLUME_STATE/says"
     env.script(&format!("{scripts}/Integrity.sh"), format!("{head}{check}"));
     let says = |load: &str, well: &str| {
         let text = format!("          load: {load}\n          well: {well}\n");
-        // Whole or not at all: a check may read it just now.
+        // Written atomically, because a check may read it at any time.
         env.write(".windlass/volumes/state/next", text);
         let volume = env.path(".windlass/volumes/state");
         std::fs::rename(volume.join("next"), volume.join("says")).unwrap();
@@ -357,7 +362,7 @@ cat "$WINDLASS_VOLUME_STATE/says"
     assert!(run.stdout.contains("scale out web"), "{run}");
 }
 
-/// Who stops it while it works is told what is waited for.
+/// When the daemon is stopped while it works, it names the processes that it waits for.
 #[test]
 fn what_still_runs_is_told_when_it_is_stopped() {
     let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;

@@ -1,6 +1,8 @@
-//! The driver that does nothing: for parts that are only data, for parts that are only related, and for measuring.
+//! The driver without jobs: for parts that are only data, for parts that exist only for relationships, and
+//! for benchmarks.
 //!
-//! By itself it is never called: states move on. Two driver properties change that:
+//! Without driver properties it is never called: states change without a call. Two driver properties change
+//! that:
 //!
 //! ```yaml
 //! default-driver:
@@ -11,10 +13,13 @@
 //!         address: given-address # <output property>: <input property>
 //! ```
 //!
-//! Calls with an effect are recorded and recovered like those of any driver, so they measure what the engine and the
-//! store cost. `outputs` make a part of data: it takes values in, and gives them to whoever reads it once it is there.
-//! They are published by the first of Create and Install that the resource declares for this driver; `outputs` alone
-//! make that one call, which may be repeated. A sensitive input stays a secret: the engine seals what holds one.
+//! Calls with an effect are recorded and recovered like those of any driver, so they measure the overhead of
+//! the engine and the store.
+//!
+//! With `outputs` a part passes data on: it receives values, and publishes them once it is created. The first
+//! of Create and Install that the resource declares for this driver publishes them. `outputs` without
+//! `effect` causes only that one call, which is repeatable. A sensitive input stays secret: the engine seals
+//! every value that contains a secret.
 
 mod settings;
 
@@ -35,7 +40,8 @@ use crate::package::{Binding, Package};
 
 const KIND: &str = "noop";
 
-/// Does nothing, at once, for every action. See the [module](self) for what can be set.
+/// A driver that performs every action at once without doing anything. See the [module](self) for its
+/// properties.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Noop;
 
@@ -74,7 +80,7 @@ impl Driver for Noop {
     }
 }
 
-/// Answers a call: the outputs, where it is the one that publishes them.
+/// Answers a call. The report contains the outputs if the call's action publishes them.
 fn report(call: &Call) -> Result<Report, Failure> {
     let mut report = Report::settled();
     if publishing(&call.package).as_ref() == Some(&call.action) {
@@ -105,7 +111,8 @@ fn publishing(package: &Package) -> Option<Action> {
     makes.into_iter().find(|action| binding(package, action).is_some())
 }
 
-/// Returns the first mention of this driver for an action: among the action's own drivers, else among the default ones.
+/// Returns the first binding of this driver for an action. The action's own drivers come before the default
+/// ones.
 fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
     let bindings = package.bindings();
     let named = match action {
@@ -117,7 +124,7 @@ fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
     candidates.iter().find(|binding| binding.driver.as_str() == KIND)
 }
 
-/// Returns all that is wrong with what a package sets for this driver, each mention of it once.
+/// Returns all problems in a package's settings for this driver. Each binding is checked once.
 fn check(package: &Package) -> Vec<Diagnostic> {
     let mut seen: Vec<&Binding> = Vec::new();
     let mut problems = Vec::new();
@@ -136,7 +143,7 @@ fn check(package: &Package) -> Vec<Diagnostic> {
     problems
 }
 
-/// Returns all that a resource declares, transitions before operations.
+/// Returns all actions that a resource declares, transitions before operations.
 fn actions(package: &Package) -> impl Iterator<Item = Action> {
     let bindings = package.bindings();
     let transitions = bindings.transitions.keys().map(|transition| Action::Transition(*transition));

@@ -1,4 +1,4 @@
-//! The driver properties: what makes a call of nothing, and what it publishes.
+//! The driver properties `effect` and `outputs`.
 
 use serde_json::Value;
 use thiserror::Error;
@@ -6,12 +6,12 @@ use windlass_model::PropertyName;
 
 use crate::{Binding, Effect};
 
-/// What a resource descriptor sets.
+/// The settings of a resource descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Settings {
-    /// Whether doing nothing twice does harm; none where no call is asked for.
+    /// Whether repeating a call does harm; `None` if no calls are requested.
     pub(super) effect: Option<Effect>,
-    /// What is published: output properties, and the input properties that they are taken from.
+    /// The published output properties, each with the input property that provides its value.
     pub(super) outputs: Vec<(PropertyName, PropertyName)>,
 }
 
@@ -28,7 +28,7 @@ pub(super) enum SettingError {
         /// The name as given.
         name: String,
     },
-    /// The effect is not one of the words.
+    /// The effect is not a valid word.
     #[error("the driver property `effect` is `repeatable` or `once`, not `{found}`")]
     Effect {
         /// The value as given.
@@ -40,7 +40,7 @@ pub(super) enum SettingError {
         /// The value as given.
         found: String,
     },
-    /// An output is not taken from a property.
+    /// An output does not name an input property.
     #[error("the driver property `outputs` takes `{output}` from a property, not from `{found}`")]
     Output {
         /// The output property.
@@ -51,7 +51,7 @@ pub(super) enum SettingError {
 }
 
 impl Settings {
-    /// Returns what a descriptor sets, and all that is wrong with it; what is wrong is taken as not set.
+    /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
     pub(super) fn read(binding: &Binding) -> (Self, Vec<SettingError>) {
         let mut settings = Self::default();
         let mut errors = Vec::new();
@@ -83,12 +83,13 @@ impl Settings {
     }
 }
 
-/// A property is a scalar, or is declared like other properties: `{value: …}` or `{default: …}`.
+/// Returns the value of a property, which is a scalar or declared in the form `{value: …}` or `{default: …}`.
 fn scalar(value: &Value) -> &Value {
     declared(value).unwrap_or(value)
 }
 
-/// A mapping may be declared in the same form; it is told from one with an entry `value` by what stands there.
+/// Returns a mapping, which may be declared in the same form. A mapping with an entry `value` is
+/// distinguished by the type of that entry.
 fn mapping(value: &Value) -> &Value {
     declared(value).filter(|inner| inner.is_object()).unwrap_or(value)
 }

@@ -7,7 +7,7 @@ use windlass_model::resolve::Resolved;
 use super::*;
 use crate::{Bindings, Location, Settled};
 
-/// A resource that declares these transitions for the default driver, with these driver properties.
+/// Returns a resource that declares these transitions for the default driver, with these driver properties.
 fn package(transitions: &[Transition], properties: Value) -> Package {
     let default = vec![Binding {
         driver: Noop.kind(),

@@ -1,4 +1,4 @@
-//! Descriptors on the disk: which are found, which are passed over, and which are in conflict.
+//! Descriptors on disk: which are found, which are skipped, and which conflict.
 
 use insta::assert_snapshot;
 use rstest::rstest;
@@ -8,13 +8,13 @@ use windlass_source::files::MAX_SIZE;
 
 use crate::folder::{Folder, assembly, resource};
 
-/// Everything at and below a folder.
+/// Returns the catalog of everything in and below a folder.
 fn scan(folder: &Folder) -> String {
     let (catalog, diagnostics) = DiskCatalog::scan(&[folder.path("")]);
     show(folder, &catalog, &folder.show(&diagnostics))
 }
 
-/// What an assembly can be made of.
+/// Returns the catalog of the descriptors that an assembly can use.
 fn around(folder: &Folder, file: &str, folders: &[&str]) -> String {
     let file = folder.path(file);
     let project = Project::open(&file, &folder.path("")).unwrap();
@@ -272,13 +272,13 @@ fn what_another_assembly_contains_is_its_own() {
             ("other/Contains/web/resource.yaml", &resource("web")),
         ])
     };
-    // Side by side they have nothing to do with each other …
+    // Side by side the assemblies are independent …
     assert_snapshot!(around(&files(&["resource::web"]), "shop/assembly.yaml", &[]), @"
     assembly::other::1.0  other/assembly.yaml
     assembly::shop::1.0  shop/assembly.yaml
     resource::web::1.0  shop/Contains/web/resource.yaml
     ");
-    // … until one is made from the other: then both files can be reached.
+    // … until one contains the other: then both files are visible.
     assert_snapshot!(around(&files(&["resource::web", "assembly::other"]), "shop/assembly.yaml", &[]), @"
     assembly::other::1.0  other/assembly.yaml
     assembly::shop::1.0  shop/assembly.yaml

@@ -1,4 +1,4 @@
-//! What `windlass.yaml` may say, and every message about what it may not.
+//! The content of `windlass.yaml`, and every message about invalid content.
 
 use insta::assert_snapshot;
 use rstest::rstest;
@@ -93,7 +93,7 @@ existing:
         (network.descriptor.to_string().as_str(), network.name.as_str()),
         ("resource::network::1.0", "VIDEO")
     );
-    // Properties of what exists are read as those of descriptors are: they keep their spelling.
+    // Properties of existing instances are read like those of descriptors: they keep their spelling.
     assert_eq!(json!(network.properties), json!({"id": "007", "cidr": "10.0.0.0/8"}));
     assert!(project.warnings().is_empty());
 }

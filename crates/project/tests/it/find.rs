@@ -1,4 +1,4 @@
-//! From what a user names to the file of an assembly.
+//! Resolution of a path that the user gives to the file of an assembly.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The project of this repository: its own example assemblies are found, whole.
+//! The project of this repository: its own example assemblies are found completely.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A folder for a test, and diagnostics as text without the folder's path.
+//! A temporary folder for a test, and diagnostics as text without the folder's path.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_source::{Diagnostic, Diagnostics};
 
-/// A temporary folder that tests fill.
+/// A temporary folder that a test fills.
 pub(crate) struct Folder {
     _keep: tempfile::TempDir,
     path: PathBuf,
@@ -19,7 +19,7 @@ impl Folder {
         Self { _keep: keep, path }
     }
 
-    /// Makes a folder with files of the given text.
+    /// Creates a folder with files of the given text.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let folder = Self::new();
         for (path, text) in files {
@@ -38,7 +38,7 @@ impl Folder {
         fs::write(path, content).unwrap();
     }
 
-    /// Writes a file that may be executed.
+    /// Writes an executable file.
     pub(crate) fn script(&self, path: &str) {
         self.write(path, "#!/bin/sh\n");
         fs::set_permissions(self.path(path), fs::Permissions::from_mode(0o755)).unwrap();
@@ -54,7 +54,7 @@ impl Folder {
         text.replace(&format!("{path}/"), "").replace(path, ".")
     }
 
-    /// Shows diagnostics: a line each, then help and related places.
+    /// Formats diagnostics: one line each, then help and related places.
     pub(crate) fn show(&self, diagnostics: &Diagnostics) -> String {
         let text: String = diagnostics.iter().map(show).collect();
         self.clean(&text)
@@ -71,12 +71,12 @@ fn show(diagnostic: &Diagnostic) -> String {
     std::iter::once(format!("{diagnostic}\n")).chain(related).chain(help).collect()
 }
 
-/// A resource descriptor of one name.
+/// Returns a resource descriptor with a name.
 pub(crate) fn resource(name: &str) -> String {
     format!("name: resource::{name}::1.0\nlifecycle: [Install]\ndefault-driver: {{noop: {{}}}}\n")
 }
 
-/// An assembly descriptor of one name, with a component of each type.
+/// Returns an assembly descriptor with a name, with a component of each type.
 pub(crate) fn assembly(name: &str, types: &[&str]) -> String {
     let parts = types.iter().enumerate().map(|(at, kind)| format!("  part{at}:\n    type: {kind}::1.0\n"));
     format!("name: assembly::{name}::1.0\ncomposition:\n{}", parts.collect::<String>())

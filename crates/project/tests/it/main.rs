@@ -1,4 +1,4 @@
-//! Tests of the crate against folders on the disk.
+//! Tests of the crate against folders on disk.
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 

@@ -1,4 +1,4 @@
-//! Packages: which files they have, and what their descriptors say of drivers.
+//! Packages: their files, and their driver bindings.
 
 use std::fmt::Write as _;
 

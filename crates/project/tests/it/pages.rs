@@ -1,10 +1,10 @@
-//! The pages of what can be wrong with a `windlass.yaml`: each example gets exactly its code.
+//! The explanation pages for errors in `windlass.yaml`: each example causes exactly its code.
 
 use windlass_project::{Project, codes};
 
 use crate::folder::Folder;
 
-/// The codes of the project file; those of folders and files have tests with folders and files.
+/// The codes of the project file. The codes of folders and other files have their own tests.
 const OF_THE_FILE: std::ops::RangeInclusive<&str> = "WL0310"..="WL0317";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which project a file belongs to, and where components go.
+//! The project of a file, and the placement of components.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ fn the_nearest_file_above_counts() {
     assert_eq!(root("other/assembly.yaml"), folder.path(""));
 }
 
-/// Makes something in a folder.
+/// A function that creates something in a folder.
 type Make<'a> = &'a dyn Fn(&Folder);
 
 #[test]
@@ -117,7 +117,7 @@ fn a_component_goes_to_the_location_it_names() {
     let (_folder, project) = project(TWO);
     let name = |location, manager| project.location(&placed(location, manager)).unwrap().name;
     assert_eq!(name("admin@local", "test-rm"), "admin@local");
-    // What is not said, and what is not demanded, fits.
+    // A missing value, or one that is not required, matches.
     assert_eq!(name("admin@local", ""), "admin@local");
     assert_eq!(name("core1", "any-rm"), "core1");
 }

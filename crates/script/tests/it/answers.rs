@@ -1,4 +1,4 @@
-//! What scripts print, and what it becomes.
+//! Outputs of scripts, and the reports they become.
 
 use serde_json::json;
 use windlass_driver::{Call, Driver, Failure, Report, Settled};
@@ -18,7 +18,7 @@ fn call(action: &str) -> Call {
     world().call(action).natural("i-1").secret("password", "hunter22")
 }
 
-/// What a call becomes whose script prints this.
+/// Returns the result of a call whose script prints `stdout`.
 async fn printed(call: Call, stdout: impl AsRef<[u8]>) -> Result<Report, Failure> {
     let mut outcome = Outcome::new(End::Exited(0), Timestamp::from_millis(0));
     outcome.stdout = Captured::whole(stdout.as_ref());
@@ -70,7 +70,8 @@ async fn a_destroyed_instance_is_gone() {
     assert_eq!(printed(call("Delete"), going).await.unwrap().settled, Settled::Converging);
 }
 
-/// A health check that reports a metric by a plain field takes away what the part has published, and says so.
+/// A health check that reports a metric by a plain field deletes the outputs of the part, and causes a
+/// warning.
 #[tokio::test]
 async fn published_values_that_a_plain_field_replaces_are_told_of() {
     let known = || Call {

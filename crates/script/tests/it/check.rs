@@ -1,4 +1,4 @@
-//! What `check` says of packages.
+//! Results of `check` for packages.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ fn scripts_that_are_missing() {
     ");
 }
 
-/// What serves another action is no misspelling of a missing one.
+/// A script that serves another action is not taken for a misspelling of a missing one.
 #[test]
 fn a_missing_script_is_not_taken_for_another() {
     let world = World::new().declares(&["Install", "Uninstall"]).script("Uninstall.sh", "");

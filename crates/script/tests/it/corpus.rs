@@ -1,18 +1,18 @@
-//! Every recorded stdout of real scripts, through the reader.
+//! Every recorded stdout of real scripts, parsed by the reader.
 
 use std::path::{Path, PathBuf};
 
 use windlass_executor::Captured;
 use windlass_script::Output;
 
-/// `WINDLASS_CORPUS`, else the folder beside the workspace.
+/// Returns the folder of `WINDLASS_CORPUS`, or the default one beside the workspace.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment where the corpus is")]
 fn corpus() -> PathBuf {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     std::env::var_os("WINDLASS_CORPUS").map_or_else(beside, PathBuf::from)
 }
 
-/// The outputs of `invoke.py` are not documents of updates but its envelope around them.
+/// Tells whether a file is an output of `invoke.py`, which is an envelope around updates.
 fn is_envelope(name: &str) -> bool {
     name.contains("-invoke-")
 }
@@ -49,7 +49,7 @@ fn corpus_of_recorded_outputs() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// What the reader says against an output of a script that its authors ran.
+/// Returns the problems that the reader finds in an output of a real script.
 fn problems(path: &Path) -> String {
     let stdout = Captured::whole(std::fs::read(path).unwrap());
     let problems = match Output::read("stdout", &stdout) {

@@ -1,4 +1,4 @@
-//! What scripts read on their standard input, to the byte.
+//! Input documents of scripts, byte for byte.
 
 use serde_json::json;
 use windlass_driver::contract::Query;
@@ -37,7 +37,7 @@ fn call(action: &str) -> Call {
     world().call(action).property("size", 3).property("on", "yes").property("note", "two\nlines")
 }
 
-/// The name of the job of a call, and what it read.
+/// Returns the name of the job of a call, and its input.
 async fn read(call: Call) -> String {
     let place = Place::new();
     Script.perform(&place, &[call]).await.remove(0).unwrap();
@@ -224,7 +224,7 @@ async fn the_location_says_what_the_job_may_use() {
         ..Location::local("here")
     };
     call.location = location.into();
-    // A process can't give the job an image, and says so; what it was asked for is what counts here.
+    // The process runtime can't provide an image, so the call fails. The test checks only the requested job.
     let failure = Script.perform(&place, &[call]).await.remove(0).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Infrastructure);
     let job = place.last_job();

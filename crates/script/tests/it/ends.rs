@@ -1,4 +1,4 @@
-//! How a script can end, and the failure that it becomes.
+//! The possible ends of a script, and the failures they become.
 
 use windlass_driver::Driver;
 use windlass_executor::{Captured, End, Outcome, StartFailure, Timestamp};
@@ -7,7 +7,7 @@ use windlass_script::Script;
 use crate::place::{Canned, Place};
 use crate::world::{With, World, shown};
 
-/// The failure of a Configure script.
+/// Returns the failure of a Configure script.
 async fn run(world: World) -> String {
     let call = world.declares(&["Configure"]).call("Configure").secret("password", "hunter22");
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! The scripts of the example assemblies, run through the driver from the beginning to the end of a life.
+//! The scripts of the example assemblies, run by the driver through a whole lifecycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -29,7 +29,7 @@ fn assemblies() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/assemblies")
 }
 
-/// A package from its folder, with what its descriptor says of the driver.
+/// Reads a package from its folder, with its driver bindings.
 fn package(path: &str) -> Package {
     let folder = assemblies().join(path);
     let mut files = Vec::new();
@@ -67,7 +67,7 @@ fn bindings(root: &Node) -> Bindings {
     }
 }
 
-/// An instance of a package, as the engine would keep it.
+/// An instance of a package, as the engine would store it.
 struct Life<'p> {
     place: &'p Place,
     package: Package,
@@ -102,7 +102,7 @@ impl<'p> Life<'p> {
         arguments.iter().fold(call, |call, (name, value)| call.argument(name, *value))
     }
 
-    /// Makes a call twice, as after a crash, and takes over what the second answer says.
+    /// Makes a call twice, as after a crash, and applies the second answer.
     async fn twice(&mut self, action: &str, arguments: &[(&str, &str)]) -> Report {
         let first = self.once(action, arguments).await.unwrap();
         let left = self.place.files("volumes");

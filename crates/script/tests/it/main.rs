@@ -1,4 +1,4 @@
-//! The driver on real processes: what scripts read, what their answers become, and what goes wrong.
+//! The driver on real processes: inputs of scripts, results of their answers, and failures.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 

@@ -1,4 +1,4 @@
-//! What a health check tells of each action, and what discovery finds.
+//! Observations of a health check for each action, and results of discovery.
 
 use serde_json::json;
 use windlass_driver::contract::Query;
@@ -21,7 +21,7 @@ fn world() -> World {
     World::new().declares(&ACTIONS).script("health-check.sh", "")
 }
 
-/// What is seen after each action when the health check prints this.
+/// Returns the observation for each action when the health check prints `stdout`.
 async fn seen(stdout: &str) -> String {
     let mut rows = Vec::new();
     for action in ACTIONS {

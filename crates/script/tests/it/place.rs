@@ -11,7 +11,7 @@ use windlass_executor::process::{ProcessOptions, ProcessRuntime, SupervisorComma
 use windlass_executor::{Job, Outcome, Runtime};
 use windlass_model::Timestamp;
 
-/// What a driver did in the world.
+/// A context that records the jobs and checkpoints of a driver.
 pub(crate) struct Place {
     folder: TempDir,
     runtime: ProcessRuntime,
@@ -30,12 +30,12 @@ impl Place {
         Self { folder, runtime, count: AtomicU32::new(0), jobs, checkpoints }
     }
 
-    /// A path in the place's folder.
+    /// Returns a path in the context's folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// All files below a folder of the place, sorted.
+    /// Lists all files below a folder of the context, sorted.
     pub(crate) fn files(&self, name: &str) -> Vec<String> {
         let mut found = Vec::new();
         let root = self.path(name);
@@ -44,13 +44,13 @@ impl Place {
         found
     }
 
-    /// The jobs that were run, by name, with what they read.
+    /// Returns the names and inputs of all jobs.
     pub(crate) fn jobs(&self) -> Vec<(String, String)> {
         let text = |job: &Job| String::from_utf8(job.stdin.expose().to_vec()).unwrap();
         self.jobs.lock().unwrap().iter().map(|(name, job)| (name.clone(), text(job))).collect()
     }
 
-    /// The last job that was run.
+    /// Returns the last job.
     pub(crate) fn last_job(&self) -> Job {
         self.jobs.lock().unwrap().last().unwrap().1.clone()
     }
@@ -87,7 +87,7 @@ impl Context for Place {
     }
 }
 
-/// A context in which every job ends in one way, without being run.
+/// A context in which every job has the given outcome, without being run.
 pub(crate) struct Canned(pub(crate) Outcome);
 
 #[async_trait]
@@ -111,7 +111,7 @@ impl Context for Canned {
     }
 }
 
-/// The example `supervisor`, which cargo builds before it runs the tests.
+/// Returns the path of the example `supervisor`, which cargo builds before it runs the tests.
 fn supervisor() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let built = test.parent().and_then(Path::parent).unwrap().join("examples/supervisor");

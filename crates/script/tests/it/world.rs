@@ -1,4 +1,4 @@
-//! Packages, locations and calls to try the driver with.
+//! Packages, locations and calls for tests of the driver.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use windlass_model::record::PackageFile;
 use windlass_model::resolve::Resolved;
 use windlass_model::{Action, Transition};
 
-/// The engine's id of the instance of every call.
+/// The instance id of every call.
 pub(crate) const INSTANCE: &str = "abcdefghijkmnpqrstuvwxyz";
 
 /// A package under construction.
@@ -71,13 +71,13 @@ impl World {
         Package::new("resource::web::1.0".parse().unwrap(), bindings, self.files.clone())
     }
 
-    /// A call of an action, before the instance has a natural id.
+    /// Returns a call of an action, before the instance has a natural id.
     pub(crate) fn call(&self, action: &str) -> Call {
         call(action, self.package(), self.location.clone())
     }
 }
 
-/// The action of a word.
+/// Parses an action.
 pub(crate) fn action(word: &str) -> Action {
     match word.parse::<Transition>() {
         Ok(transition) => Action::Transition(transition),
@@ -108,13 +108,13 @@ pub(crate) fn call(word: &str, package: Package, properties: BTreeMap<String, Va
     }
 }
 
-/// A failure as snapshots show it.
+/// Formats a failure for snapshots.
 pub(crate) fn shown(failure: &Failure) -> String {
     let detail = failure.detail.as_ref().map(|detail| format!("\n---\n{detail}")).unwrap_or_default();
     format!("{:?}: {}{detail}", failure.kind, failure.message)
 }
 
-/// What tests change of a call.
+/// Modifications of a call for tests.
 pub(crate) trait With: Sized {
     fn natural(self, id: &str) -> Self;
     fn property(self, name: &str, value: impl Into<Value>) -> Self;

@@ -1,7 +1,8 @@
-//! What each change does to the rows.
+//! Translation of each change into PostgreSQL statements.
 //!
-//! All statements of a batch are sent before the first answer is waited for: a batch costs one round trip, not one a
-//! change. What only the answers tell, such as a row that is another assembly's, is looked at afterwards.
+//! All statements of a batch are sent before the first answer arrives, so a batch costs one round trip
+//! instead of one per change. Conditions that only the answers show, such as a row of another assembly, are
+//! checked afterwards.
 
 use futures::future::join_all;
 use tokio_postgres::types::ToSql;
@@ -27,26 +28,26 @@ type Value = Box<dyn ToSql + Sync + Send>;
 
 /// A statement of a change.
 struct Statement {
-    /// The place of its change in the batch.
+    /// Index of its change in the batch.
     change: usize,
     sql: &'static str,
     values: Vec<Value>,
-    /// Why its change is refused when it changes no row.
+    /// The refusal reason for the change if the statement affects no row.
     no_row: Option<fn(&Change) -> String>,
     sent: Sent,
 }
 
-/// How a statement gets to the server.
+/// How a statement is sent to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
-    /// Together with those before and after it.
+    /// Pipelined together with its neighbours.
     Together,
-    /// By itself, made of what is read first.
+    /// On its own, because its values depend on rows that are read first.
     ByReading,
 }
 
-/// Applies a batch, and returns the number of the last event so far. To be called within a savepoint, which is taken
-/// back on `Err`.
+/// Applies a batch, and returns the number of the last event so far. Must run within a savepoint, which the
+/// caller rolls back on `Err`.
 pub(super) async fn batch(
     db: &Client,
     cache: &mut Statements,
@@ -62,7 +63,8 @@ pub(super) async fn batch(
         return Err(refused(reason));
     }
     let forgotten = Forgotten::of(batch);
-    // All at once, and first: a version that is told by the difference from one that goes is written anew once.
+    // Versions are dropped together and first, so that a version based on a dropped one is rewritten only
+    // once.
     if !forgotten.versions.is_empty() {
         if !versions::drop(db, &lease.scope, &forgotten.versions).await? {
             return Err(refused("`drop version` is of another assembly".to_owned()));
@@ -84,7 +86,7 @@ pub(super) async fn batch(
     Ok(last)
 }
 
-/// Sends the statements of a batch, in runs that end before what has to be read first.
+/// Sends the statements of a batch in runs. A run ends before a statement whose values must be read first.
 async fn send(
     db: &Client,
     cache: &mut Statements,
@@ -121,7 +123,7 @@ async fn send(
     Ok(())
 }
 
-/// Why statements were not carried out.
+/// Why statements were not executed.
 enum RunFailed {
     Refused(String),
     Fault(Fault),
@@ -133,7 +135,7 @@ impl<F: Into<Fault>> From<F> for RunFailed {
     }
 }
 
-/// Sends statements together, and looks at the answers.
+/// Sends statements together, and checks the answers.
 async fn send_run(
     db: &Client,
     cache: &mut Statements,
@@ -163,20 +165,20 @@ async fn send_run(
     Ok(())
 }
 
-/// Takes numbers for the events of a batch, and returns the last number given out.
+/// Reserves numbers for the events of a batch, and returns the last one.
 async fn number_events(db: &Client, batch: &Batch) -> Outcome<Seq> {
     let events = batch.changes().iter().filter(|change| matches!(change, Change::Event(_))).count();
     take_numbers(db, events).await
 }
 
-/// Locks the feed until the end of the transaction. Whoever changes more than a lease does that first: rows that several
-/// machines change are then changed by one at a time.
+/// Locks the feed until the end of the transaction. A transaction that changes more than leases locks the
+/// feed before all other rows. So only one machine at a time changes shared rows.
 pub(super) async fn lock_feed(db: &impl GenericClient) -> Outcome<()> {
     db.query_one("SELECT last FROM feed FOR NO KEY UPDATE", &[]).await?;
     Ok(())
 }
 
-/// Takes so many numbers of the feed, and returns the last one given out.
+/// Reserves `events` numbers of the feed, and returns the last one given out.
 pub(super) async fn take_numbers(db: &impl GenericClient, events: usize) -> Outcome<Seq> {
     let row = if events == 0 {
         db.query_one("SELECT last FROM feed", &[]).await?
@@ -192,7 +194,7 @@ pub(super) fn to_json(record: &impl serde::Serialize) -> Outcome<String> {
         .map_err(|error| Fault::Damaged(format!("a record can't be written: {error}")))
 }
 
-/// Lists the statements of a batch in their order.
+/// Lists the statements of a batch in order.
 fn statements(batch: &Batch, scope: &AssemblyName, seal: &Seal, last: Seq) -> Outcome<Vec<Statement>> {
     let events = batch.changes().iter().filter(|change| matches!(change, Change::Event(_))).count();
     let scope = scope.to_string();
@@ -205,19 +207,19 @@ fn statements(batch: &Batch, scope: &AssemblyName, seal: &Seal, last: Seq) -> Ou
     Ok(made.statements)
 }
 
-/// The statements of a batch, as they are collected.
+/// The statements of a batch, while they are being collected.
 struct StatementList<'a> {
     statements: Vec<Statement>,
-    /// The place of the change whose statements are being added.
+    /// Index of the change whose statements are being added.
     change: usize,
-    /// The number of the last event that was added.
+    /// The number of the last added event.
     seq: u64,
     /// The assembly whose lease the batch is committed under.
     scope: String,
     seal: &'a Seal,
 }
 
-/// Makes owned values of what they are given.
+/// Boxes its arguments as statement values.
 macro_rules! values {
     ($($value:expr),* $(,)?) => { vec![$(Box::new($value) as Value),*] };
 }
@@ -234,7 +236,7 @@ impl StatementList<'_> {
             Change::PutPair(record) => self.put_pair(record)?,
             Change::DropPair(key) => self.drop_pair(key),
             Change::PutProcess(record) => self.put_process(record)?,
-            // These are looked at by themselves.
+            // Handled separately: see `batch`.
             Change::DropProcess(_) | Change::DropVersion(_) => {}
             Change::PutStep(record) => self.put_step(record)?,
             Change::PutCall(record) => self.put_call(record)?,
@@ -258,7 +260,7 @@ impl StatementList<'_> {
         });
     }
 
-    /// Adds a statement that changes no row when another assembly has the id.
+    /// Adds a statement that affects no row if the id belongs to another assembly.
     fn run_if_own(&mut self, sql: &'static str, values: Vec<Value>) {
         self.statements.push(Statement {
             change: self.change,
@@ -269,7 +271,8 @@ impl StatementList<'_> {
         });
     }
 
-    /// Adds a statement that changes no row when what it belongs to is not there, or another assembly's.
+    /// Adds a statement that affects no row if the record that it refers to is missing or belongs to another
+    /// assembly.
     fn run_under(&mut self, sql: &'static str, values: Vec<Value>) {
         self.statements.push(Statement {
             change: self.change,
@@ -294,10 +297,10 @@ impl StatementList<'_> {
         Ok(())
     }
 
-    /// Elements, instances, pairs, secrets, references and pins go with the row.
+    /// Deletes the row; foreign keys delete its elements, instances, pairs, secrets, references and pins.
     fn drop_assembly(&mut self, name: &AssemblyName) {
         self.run(SETTLE_CALLS, values![name.to_string()]);
-        // Before the pins go that tell which packages these are, and checked when they have gone.
+        // Read the packages before their pins are deleted, and drop the unpinned ones afterwards.
         self.run(NOTE_PACKAGES, values![name.to_string()]);
         self.run("DELETE FROM assembly WHERE name = $1", values![name.to_string()]);
         self.run(DROP_NOTED, values![]);
@@ -413,14 +416,14 @@ const PUT_ASSEMBLY: &str = "INSERT INTO assembly (name, record) VALUES ($1, $2)
 
 const PIN: &str = "INSERT INTO pin (assembly, package) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 
-/// The calls stay as they are on record, but no later assembly of the name is asked to settle them.
+/// The call records stay, but a later assembly with the same name must not settle them.
 const SETTLE_CALLS: &str = "UPDATE call SET open = FALSE
     WHERE open AND process IN (SELECT id FROM process WHERE assembly = $1)";
 
 const REFERENCE: &str = "INSERT INTO reference (assembly, target) VALUES ($1, $2)";
 
-/// Notes the packages in a setting of the transaction: the statements of a batch are sent together, so none can be made of
-/// what another one answers.
+/// Saves the package digests in a setting of the transaction. The statements of a batch are sent together, so
+/// no statement can use the answer of another.
 const NOTE_PACKAGES: &str =
     "SELECT set_config('windlass.packages', coalesce((SELECT string_agg(package, ' ') FROM (
         SELECT package FROM pin WHERE assembly = $1

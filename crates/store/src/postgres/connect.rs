@@ -1,4 +1,4 @@
-//! Reaching a server, and finding or making the store on it.
+//! Connects to a server, and finds or creates the store on it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::key::KeyError;
 use crate::seal::Seal;
 
-/// A place on a server: how it is reached, and its name in messages, without the password.
+/// The address of a store: connection settings, schema, and the name for messages, which omits the password.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
@@ -26,7 +26,7 @@ pub(super) struct Address {
     pub(super) name: String,
 }
 
-/// A store that was found in order.
+/// A store that was opened and checked.
 pub(super) struct Opened {
     pub(super) client: Client,
     pub(super) id: StoreId,
@@ -44,7 +44,7 @@ const MIGRATIONS: &[&str] = &[
 const KNOWN: i32 = MIGRATIONS.len() as i32;
 
 impl Address {
-    /// Reads an address such as `postgres://user@host/database`.
+    /// Parses an address such as `postgres://user@host/database`.
     pub(super) fn parse(url: &str, options: &Options) -> Result<Self, StoreError> {
         let io = |why: String| StoreError::Address { address: without_password(url), why };
         if let Some(why) = no_address(url) {
@@ -61,7 +61,7 @@ impl Address {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(io(format!("it names no host; {FORM}")));
         }
-        // On a socket there is none.
+        // A Unix socket has no TLS.
         let local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
         config.ssl_mode(if local && mode == SslMode::Prefer { SslMode::Disable } else { mode });
         if config.get_application_name().is_none() {
@@ -71,23 +71,23 @@ impl Address {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
         limits::limit_network(&mut config);
-        // What the address says counts: the last of an option does.
+        // Options of the address take precedence: PostgreSQL uses the last value of an option.
         let given = config.get_options().map(|options| format!("{options} ")).unwrap_or_default();
         config.options(format!("{} {given}-c search_path={}", limits::of_server(), options.own.schema));
         Ok(Self { config, tls, schema: options.own.schema.clone(), name: without_password(url) })
     }
 
-    /// Returns how long it may take until a server lets us in.
+    /// Returns the time limit for establishing a connection, over all hosts of the address.
     ///
-    /// The driver's own limit ends when the connection is there. A host that takes it and then says nothing, as one that is
-    /// suspended, would be waited for without end.
+    /// The driver's own limit covers only the TCP connection. A host that accepts the connection and then
+    /// stays silent, for example because it is suspended, would be awaited forever.
     pub(super) fn patience(&self) -> Duration {
         let each = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
         let hosts = self.config.get_hosts().len().max(self.config.get_hostaddrs().len()).max(1);
         each.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX))
     }
 
-    /// Says that nobody answered in time.
+    /// Returns the error for a server that did not answer in time.
     pub(super) fn silent(&self) -> StoreError {
         let seconds = self.patience().as_secs();
         let why = format!("nobody answers within {seconds} s; is the server well, and the way to it open?");
@@ -95,19 +95,19 @@ impl Address {
         StoreError::Io { action: "reach the store", path: PathBuf::from(&self.name), source }
     }
 
-    /// Says that nobody knows whether a change was committed.
+    /// Returns the error for a commit whose outcome can't be determined.
     pub(super) fn restarted(&self) -> StoreError {
         let detail = "the server was started again while it committed a change, and whether it did is not known; run the \
                       command again, which goes on from what is recorded";
         StoreError::Database { path: PathBuf::from(&self.name), detail: detail.to_owned() }
     }
 
-    /// Makes a connection. Its other half lives as long as the client.
+    /// Opens a connection. The task that drives it lives as long as the client.
     pub(super) async fn connect(&self) -> Outcome<Client> {
         let connected = tokio::time::timeout(self.patience(), self.config.connect(self.tls.clone())).await;
         let (client, connection) = connected.map_err(|_| self.silent())??;
         tokio::spawn(async move {
-            // What is wrong with the connection is told to whoever uses the client.
+            // A connection error is reported to the user of the client.
             let _ = connection.await;
         });
         Ok(client)
@@ -124,9 +124,9 @@ pub(super) async fn open(address: &Address, options: &Options) -> Result<Opened,
     Ok(Opened { client, id, seal })
 }
 
-/// Makes or migrates the tables, and returns the id of a store that the key fits.
+/// Creates or migrates the tables, and returns the store's id after checking the key.
 async fn prepare(db: &Transaction<'_>, address: &Address, options: &Options) -> Outcome<(StoreId, Seal)> {
-    // Two who open at the same time don't meet.
+    // Serializes processes that open the store at the same time.
     db.execute("SELECT pg_advisory_xact_lock(hashtext('windlass'), hashtext($1))", &[&address.schema])
         .await?;
     let found = version(db, address).await?;
@@ -166,7 +166,7 @@ async fn prepare(db: &Transaction<'_>, address: &Address, options: &Options) -> 
     Ok((id, seal))
 }
 
-/// Returns the version of the store that is there.
+/// Returns the schema version of the store; `None` if there is no store.
 async fn version(db: &Transaction<'_>, address: &Address) -> Outcome<Option<i32>> {
     let table = format!("{}.store", address.schema);
     let there: bool = db.query_one("SELECT to_regclass($1) IS NOT NULL", &[&table]).await?.get(0);
@@ -176,10 +176,10 @@ async fn version(db: &Transaction<'_>, address: &Address) -> Outcome<Option<i32>
     Ok(db.query_opt("SELECT version FROM store", &[]).await?.map(|row| row.get(0)))
 }
 
-/// How an address is written.
+/// The expected form of an address, for messages.
 const FORM: &str = "write it as `postgres://USER@HOST/DATABASE`";
 
-/// Says what is wrong with a text that does not even look like an address.
+/// Returns the reason why a text can't be an address; `None` if it may be one.
 fn no_address(url: &str) -> Option<String> {
     if url.is_empty() {
         return Some(format!("it is empty; {FORM}"));
@@ -192,7 +192,7 @@ fn no_address(url: &str) -> Option<String> {
         Some((scheme, _)) => Some(format!(
             "`{scheme}` is nothing that a state can be kept in; {FORM}, or leave it out: then the state is in `.windlass`"
         )),
-        // Words as `host=db user=me`.
+        // The key-value form, such as `host=db user=me`.
         None if url.contains('=') => None,
         None if url.contains('/') || Path::new(url).exists() => Some(format!(
             "it is a path, and a state in a file is always in `.windlass` of its project's folder: leave it out there; for \
@@ -202,7 +202,7 @@ fn no_address(url: &str) -> Option<String> {
     }
 }
 
-/// Leaves user and password out.
+/// Removes user and password.
 fn without_user(rest: &str) -> &str {
     rest.split_once('@').map_or(rest, |(_, host)| host)
 }
@@ -213,7 +213,7 @@ fn is_identifier(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// Leaves the password of an address out: what stands between the user's `:` and the host's `@`, and `password=…`.
+/// Removes the password of an address: the text between the user's `:` and the host's `@`, and `password=…`.
 fn without_password(url: &str) -> String {
     let url = match url.split_once("://") {
         Some((scheme, rest)) => match rest.split_once('@') {
@@ -239,7 +239,7 @@ fn without_password(url: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Each says what is wrong in words of ours.
+    /// Each message is our own text, not the driver's.
     #[test]
     fn what_is_no_address_is_told() {
         let said = |url: &str| no_address(url).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! From PostgreSQL's errors to ours.
+//! Conversion of PostgreSQL errors.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tokio_postgres::error::SqlState;
 use crate::error::StoreError;
 use crate::fault::{self, Refusal};
 
-/// What goes wrong inside.
+/// An internal error of the PostgreSQL store.
 pub(super) type Fault = fault::Fault<tokio_postgres::Error>;
 
 pub(super) type Outcome<T> = Result<T, Fault>;
@@ -39,7 +39,7 @@ fn of_server(error: &tokio_postgres::Error, place: &Path) -> StoreError {
     }
 }
 
-/// Says what to do when a server can't be reached, or does not let us in.
+/// Returns a hint for a server that is unreachable or rejects the login.
 fn hint(error: &tokio_postgres::Error) -> &'static str {
     match error.code().map(SqlState::code) {
         None if error.to_string().starts_with("error connecting to server") => {
@@ -48,7 +48,7 @@ fn hint(error: &tokio_postgres::Error) -> &'static str {
         None if told(error).ends_with("password missing") => {
             "; give it in the address, as `postgres://USER:PASSWORD@HOST/DATABASE`: others don't see it in `WINDLASS_STATE`"
         }
-        // With other words of this class it is the server that does not want to be reached so.
+        // Other messages of this class mean that the server rejects this kind of connection.
         Some("28000") if !told(error).contains("role") => "",
         Some("3D000") => "; make it with `createdb`, or name another one",
         Some(code) if code.starts_with("28") => "; give the user and the password in the address",
@@ -65,18 +65,18 @@ fn is_read_only(code: &SqlState) -> bool {
     [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::INSUFFICIENT_PRIVILEGE].contains(code)
 }
 
-/// Classes of which the user, not the program, has to hear: connection, authorization, no such database, shutdown,
-/// too many connections.
+/// Tells whether the error concerns the user rather than the program. Classes: connection, authorization,
+/// missing database, shutdown, too many connections.
 fn is_connection(code: &SqlState) -> bool {
     ["08", "28", "3D", "57P", "53"].iter().any(|class| code.code().starts_with(class))
 }
 
-/// Writes what the server said, else what happened on the way to it.
+/// Returns the server's message; without one, the error of the connection.
 fn told(error: &tokio_postgres::Error) -> String {
     if let Some(said) = error.as_db_error() {
         return said.message().to_owned();
     }
-    // The number of an error, and that it is one of connecting, are said in words behind it.
+    // Removes the error number and the prefix that repeats that connecting failed.
     let plain = |text: String| {
         let text = text.split(" (os error").next().unwrap_or_default();
         text.strip_prefix("error connecting to server: ").unwrap_or(text).to_owned()
@@ -95,22 +95,22 @@ fn told(error: &tokio_postgres::Error) -> String {
     text
 }
 
-/// What may help after a transaction has failed.
+/// The possible reactions to a failed transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remedy {
-    /// Nothing: the server has refused what it was asked.
+    /// None: the server rejected the request.
     None,
-    /// The same once more: others were in the way.
+    /// Retry: a concurrent transaction was in the way.
     Again,
-    /// Another connection: this one is gone, or the server that it led to.
+    /// Reconnect: the connection or its server is gone.
     Reconnect,
 }
 
-/// Says what may help after a fault.
+/// Returns the reaction to a fault.
 pub(super) fn remedy(fault: &Fault) -> Remedy {
     match fault {
         Fault::Sql(error) => of_code(error),
-        // That nobody answers is told in our own words.
+        // A missing answer is reported as our own I/O error.
         Fault::Store(StoreError::Io { .. }) => Remedy::Reconnect,
         Fault::Store(_) | Fault::Damaged(_) => Remedy::None,
     }
@@ -125,7 +125,7 @@ fn of_code(error: &tokio_postgres::Error) -> Remedy {
     if [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code) {
         return Remedy::Again;
     }
-    // Lost connections, shutdowns and starts, and servers that have no room for another connection.
+    // Lost connections, server shutdowns and starts, and servers without a free connection slot.
     let lost = ["08", "57P", "53300"].iter().any(|class| code.code().starts_with(class));
     if lost { Remedy::Reconnect } else { Remedy::None }
 }

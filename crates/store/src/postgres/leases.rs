@@ -1,4 +1,4 @@
-//! Leases, process ids and requests to stop, as rows.
+//! Leases, process ids and stop requests, as rows.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::holder::{Holder, Processes};
 use crate::lease::{Hold, Lease, LeasePolicy, LeaseTerms, Standing};
 use crate::uptime::Moment;
 
-/// What decides about leases beside what is on record, and beside the time: that is the server's.
+/// The inputs of lease decisions beside the stored state and the time, which the server provides.
 #[derive(Clone)]
 pub(super) struct Rules {
     pub(super) terms: LeaseTerms,
@@ -21,19 +21,20 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Returns what decides now.
+    /// Returns the policy at the server's current time.
     pub(super) async fn policy(&self, db: &impl GenericClient) -> Outcome<LeasePolicy<'_>> {
         Ok(LeasePolicy { now: now(db).await?, terms: self.terms, processes: &*self.processes })
     }
 }
 
-/// Asks the server for the time. Clocks of machines differ; those who share a store share its server.
+/// Reads the server's time. Clocks of machines differ, and all processes that share a store share its server.
 async fn now(db: &impl GenericClient) -> Outcome<Moment> {
     let millis: i64 = db.query_one(&format!("SELECT {NOW}"), &[]).await?.get(0);
     Ok(Moment::by_clock(Timestamp::from_millis(millis)))
 }
 
-/// The time of the server. Not that of the transaction, which may have waited for a row since.
+/// The server's wall clock. The transaction's own time may be older, because the transaction may have waited
+/// for a row.
 const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /// Grants a lease and records it.
@@ -43,7 +44,8 @@ pub(super) async fn grant(
     scope: &AssemblyName,
     holder: &Holder,
 ) -> Outcome<Lease> {
-    // A row that is there can be locked, so that two who want a new lease don't meet.
+    // Only an existing row can be locked, so the row is created first. Two processes that request a new lease
+    // are then serialized.
     let sql = "INSERT INTO lease (scope, epoch, since, renewed) VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING";
     db.execute(sql, &[&scope.as_str()]).await?;
     let standing = standing(db, scope, " FOR UPDATE").await?;
@@ -56,7 +58,7 @@ pub(super) async fn grant(
     Ok(lease)
 }
 
-/// Records a sign of life.
+/// Records a renewal.
 pub(super) async fn renew(db: &impl GenericClient, lease: &Lease) -> Outcome<()> {
     check_lease(db, lease).await?;
     let sql = format!("UPDATE lease SET renewed = {NOW} WHERE scope = $1");
@@ -64,21 +66,21 @@ pub(super) async fn renew(db: &impl GenericClient, lease: &Lease) -> Outcome<()>
     Ok(())
 }
 
-/// Locks the rows of leases, in their order whoever locks them.
+/// Locks the rows of leases, always in the order of their names.
 pub(super) async fn lock(db: &impl GenericClient, scopes: &[&str]) -> Outcome<()> {
     let sql = "SELECT 1 FROM lease WHERE scope = ANY($1) ORDER BY scope FOR NO KEY UPDATE";
     db.query(sql, &[&scopes]).await?;
     Ok(())
 }
 
-/// Takes a lease back from its holder.
+/// Releases a lease.
 pub(super) async fn release(db: &impl GenericClient, lease: &Lease) -> Outcome<()> {
     check_lease(db, lease).await?;
     db.execute("UPDATE lease SET holder = NULL WHERE scope = $1", &[&lease.scope.as_str()]).await?;
     Ok(())
 }
 
-/// Checks that a lease is the current one, and keeps it so until the end of the transaction.
+/// Checks that a lease is the current one, and locks it until the end of the transaction.
 pub(super) async fn check_lease(db: &impl GenericClient, lease: &Lease) -> Outcome<()> {
     match standing(db, &lease.scope, " FOR NO KEY UPDATE").await? {
         Some(standing) if standing.is_held_by(lease) => Ok(()),
@@ -86,7 +88,7 @@ pub(super) async fn check_lease(db: &impl GenericClient, lease: &Lease) -> Outco
     }
 }
 
-/// Reads the standing of a lease, with this kind of lock.
+/// Reads the stored state of a lease. `lock` is the locking clause of the query.
 pub(super) async fn standing(
     db: &impl GenericClient,
     scope: &AssemblyName,
@@ -97,7 +99,7 @@ pub(super) async fn standing(
     Ok(row.map(|row| read_standing(&row)).transpose()?.flatten())
 }
 
-/// Reads a row; none for one that was only made to be locked.
+/// Reads a row; `None` for a row that was created only to be locked.
 fn read_standing(row: &Row) -> Outcome<Option<Standing>> {
     let Some(epoch) = NonZeroU64::new(row.get::<_, i64>(0).cast_unsigned()) else { return Ok(None) };
     let since = Timestamp::from_millis(row.get(1));
@@ -107,7 +109,7 @@ fn read_standing(row: &Row) -> Outcome<Option<Standing>> {
     Ok(Some(Standing { epoch: Epoch(epoch), hold: holder.map(|holder| Hold { holder, since, renewed }) }))
 }
 
-/// Notes that a process is asked to stop.
+/// Records a request to stop a process.
 pub(super) async fn ask_to_stop(
     db: &impl GenericClient,
     scope: &AssemblyName,
@@ -122,13 +124,13 @@ pub(super) async fn ask_to_stop(
     Ok(())
 }
 
-/// Tells whether a process is asked to stop.
+/// Tells whether a stop of the process was requested.
 pub(super) async fn is_asked_to_stop(db: &impl GenericClient, process: ProcessId) -> Outcome<bool> {
     let sql = "SELECT 1 FROM stop WHERE process = $1";
     Ok(db.query_opt(sql, &[&process.0.cast_signed()]).await?.is_some())
 }
 
-/// Gives out a process id.
+/// Reserves a process id.
 pub(super) async fn reserve_process(db: &impl GenericClient) -> Outcome<ProcessId> {
     let sql = "UPDATE store SET reserved = reserved + 1 RETURNING reserved";
     let reserved: i64 = db.query_one(sql, &[]).await?.get(0);

@@ -1,29 +1,29 @@
-//! How long anything may take. A server that is gone, asleep or locked is told apart from a slow one by time alone.
+//! Time limits. Only time distinguishes a slow server from one that is gone, suspended or locked.
 
 use std::time::Duration;
 
 use tokio_postgres::Config;
 
-/// How long a statement may take on the server.
+/// Maximum duration of a statement on the server.
 pub(super) const STATEMENT: Duration = Duration::from_secs(20);
 
-/// How long a statement may wait for a row that another machine holds.
+/// Maximum time that a statement waits for a row that another machine has locked.
 pub(super) const LOCK: Duration = Duration::from_secs(10);
 
-/// How long one answer is waited for: longer than the server's own limits, which tell more.
+/// Maximum time to wait for one answer. Longer than the server's own limits, because their errors tell more.
 pub(super) const ANSWER: Duration = Duration::from_secs(45);
 
-/// How long a connection may do nothing between the statements of a transaction, and keep others from the rows that it has
-/// locked: after that its client is suspended, or gone.
+/// Maximum idle time of a connection between the statements of a transaction, during which it holds row
+/// locks. A client that exceeds it is suspended or gone.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// How long the network may be silent before a connection is taken for broken.
+/// Maximum silence of the network before a connection counts as broken.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// What the driver takes for the idle time before a probe where nothing is said.
+/// The driver's default idle time before a keepalive probe.
 const UNSET_IDLE: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// Sets the limits of the network, where the address does not.
+/// Sets network limits that the address does not set.
 pub(super) fn limit_network(config: &mut Config) {
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(SILENCE);
@@ -39,7 +39,7 @@ pub(super) fn limit_network(config: &mut Config) {
     }
 }
 
-/// Returns the limits of the server as options of a connection.
+/// Returns the server-side limits as connection options.
 pub(super) fn of_server() -> String {
     format!(
         "-c statement_timeout={} -c lock_timeout={} -c idle_in_transaction_session_timeout={}",

@@ -1,12 +1,15 @@
 //! The store that several machines share: a schema of a PostgreSQL database.
 //!
-//! It keeps the same promises as the store in one file, by other means. One connection applies batches (`writer`), a few
-//! change single rows such as leases, a few read (`pool`). The time that leases are measured by is the server's.
-//! A batch locks the row of its lease, so that a lease can't be taken over while something is written under it, and the
-//! one row of the feed, so that events are numbered in the order of the commits whoever makes them. `synchronous_commit`
-//! is left as the server has it: `on`, the default, is what makes a ticket stand for bytes on a disk.
+//! It gives the same guarantees as the store in one file, by other means. One connection applies batches
+//! (`writer`), a few change single rows such as leases, and a few read (`pool`). Leases are measured by the
+//! server's time.
 //!
-//! Everything about PostgreSQL stays in here; no type of it is seen outside.
+//! A batch locks the row of its lease, so that no other holder can take the lease while the batch is written.
+//! It also locks the single row of the feed, so that events of all writers are numbered in commit order.
+//! `synchronous_commit` keeps the server's setting: only `on`, the default, makes a ticket stand for bytes on
+//! a disk.
+//!
+//! No PostgreSQL type is visible outside this module.
 
 mod apply;
 mod connect;
@@ -61,8 +64,8 @@ use crate::watch::{Polling, Watch};
 
 /// The store in a schema of a PostgreSQL database.
 ///
-/// Its futures need a tokio runtime with time and I/O. What was committed is written also when the store is dropped, as
-/// long as the runtime lives.
+/// Its futures need a tokio runtime with time and I/O. Committed batches are written even after the store is
+/// dropped, as long as the runtime lives.
 pub struct PostgresStore {
     id: StoreId,
     name: String,
@@ -78,12 +81,13 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Opens the store that an address such as `postgres://windlass@db.example.org/windlass` names.
+    /// Opens the store at an address such as `postgres://windlass@db.example.org/windlass`.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the server can't be reached or the address understood, [`StoreError::Missing`] when there
-    /// is no store and none is to be made, [`StoreError::Newer`], [`StoreError::Key`] when the key can't be had or is
-    /// another one's, and what the server may refuse.
+    /// `StoreError::Address` if the address is invalid, [`StoreError::Io`] if the server can't be reached.
+    /// [`StoreError::Missing`] if there is no store and the options forbid creating one.
+    /// [`StoreError::Newer`] if a newer windlass has changed it. [`StoreError::Key`] if the key can't be
+    /// obtained or belongs to another store. Every error of the server is returned, too.
     pub async fn open(url: &str, options: Options) -> Result<Self, StoreError> {
         let address = Address::parse(url, &options)?;
         let opened = connect::open(&address, &options).await?;
@@ -127,12 +131,13 @@ impl PostgresStore {
         Path::new(&self.name)
     }
 
-    /// Tells whoever watches of an event that is durable.
+    /// Announces a durable event to all watches.
     fn tell(&self, seq: Seq) {
         tell(&self.last, seq);
     }
 
-    /// Hands over an order; the future resolves once it is durable, and need not be polled for that.
+    /// Queues an order. The future resolves once the order is durable; the order is written even if the
+    /// future is not polled.
     fn order(&self, leases: Vec<Lease>, work: Work) -> BoxFuture<'static, Result<Seq, StoreError>> {
         let (reply, answer) = oneshot::channel();
         if let Err(refusal) = self.waiting.more(&leases) {
@@ -149,12 +154,12 @@ impl PostgresStore {
     }
 }
 
-/// Tells of the last event, unless a later one was told of.
+/// Announces the last event, unless a later one was announced.
 fn tell(last: &watch::Sender<Seq>, seq: Seq) {
     last.send_if_modified(|known| *known < seq && std::mem::replace(known, seq) != seq);
 }
 
-/// How many connections change single rows.
+/// Number of connections that change single rows.
 const CHANGERS: usize = 3;
 
 #[async_trait]

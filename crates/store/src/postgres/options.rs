@@ -1,17 +1,17 @@
-//! How a store on a server is opened.
+//! Options of a store on a server.
 
 use std::time::Duration;
 
-/// The schema that the tables are in unless told otherwise.
+/// Default schema of the tables.
 pub const SCHEMA: &str = "windlass";
 
-/// How long a connection may take to come about unless the address says otherwise.
+/// Default time limit for establishing a connection, unless the address sets one.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How a store on a server is opened.
+/// Options for opening a store on a server.
 pub type Options = crate::options::Options<OnServer>;
 
-/// What only a store on a server has.
+/// Options that only a store on a server has.
 #[derive(Debug, Clone)]
 pub struct OnServer {
     pub(super) schema: String,
@@ -19,21 +19,22 @@ pub struct OnServer {
 }
 
 impl Default for OnServer {
-    /// The usual schema, and four connections that read.
+    /// The default schema, and four connections for reading.
     fn default() -> Self {
         Self { schema: SCHEMA.to_owned(), readers: 4 }
     }
 }
 
 impl Options {
-    /// Sets the schema that the tables are in: letters, digits and `_`, beginning with a letter.
+    /// Sets the schema of the tables: lower-case letters, digits and `_`, starting with a letter, at most 63
+    /// characters.
     #[must_use]
     pub fn schema(mut self, schema: impl Into<String>) -> Self {
         self.own.schema = schema.into();
         self
     }
 
-    /// Sets how many connections read at the same time at most, beside the one that writes.
+    /// Sets the maximum number of connections for reading, beside the one that writes. At least one is used.
     #[must_use]
     pub fn readers(mut self, readers: usize) -> Self {
         self.own.readers = readers.max(1);

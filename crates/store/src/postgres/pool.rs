@@ -1,5 +1,5 @@
-//! Connections that read, and that change single rows: apart from the one that applies batches, so that a lease is
-//! renewed while a large batch is written.
+//! Connections for reading, and for changes of single rows. They are separate from the connection that
+//! applies batches, so that a lease is renewed while a large batch is written.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use super::limits::ANSWER;
 use super::xact::{self, Fate, Xact};
 use crate::error::StoreError;
 
-/// The pause before what has failed for want of a connection is tried again.
+/// Pause before an operation that failed for lack of a connection is retried.
 pub(super) const PAUSE: Duration = Duration::from_millis(200);
 
-/// How often a transaction is made again that others were in the way of.
+/// Maximum number of attempts of a transaction that concurrent transactions disturb.
 pub(super) const ATTEMPTS: usize = 5;
 
-/// Connections that are shared.
+/// A pool of shared connections.
 #[derive(Clone)]
 pub(super) struct Connections {
     pool: Pool,
     address: Arc<Address>,
-    /// How long a change waits for a server that is gone: for as long as a lease lasts.
+    /// How long a change waits for an unreachable server: as long as a lease lasts.
     patience: Duration,
 }
 
-/// What a transaction came to that was not committed for certain.
+/// The outcome of a transaction that is not known to be committed.
 struct Failed<T> {
     fault: Fault,
-    /// The transaction, and what it found, where its commit was not answered.
+    /// The transaction and its result, if its commit was not answered.
     unanswered: Option<(Xact, T)>,
 }
 
@@ -60,7 +60,8 @@ impl Connections {
         self.transaction(work, Kind::Read).await.map_err(|failed| self.at(failed.fault))
     }
 
-    /// Changes something in a transaction of its own: once, though its connection is lost on the way.
+    /// Runs a change in its own transaction. The change is applied once, even if the connection breaks in
+    /// between.
     pub(super) async fn change<T: Send>(
         &self,
         work: impl for<'a> Fn(&'a Transaction<'a>) -> BoxFuture<'a, Outcome<T>> + Send + Sync,
@@ -131,7 +132,7 @@ impl Connections {
             Ok(Err(error)) => error.into(),
             Err(_) => self.address.silent().into(),
         };
-        // One that does not answer is of no use to the next.
+        // A connection that does not answer must not return to the pool.
         drop(deadpool_postgres::Object::take(client));
         Err(Failed { fault, unanswered: xact.map(|xact| (xact, found)) })
     }

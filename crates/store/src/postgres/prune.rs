@@ -1,4 +1,4 @@
-//! Forgetting what was done, as rows.
+//! Removal of past processes and events, as rows.
 
 use tokio_postgres::GenericClient;
 use windlass_model::record::ProcessRecord;
@@ -7,7 +7,8 @@ use windlass_model::{AssemblyName, ProcessId};
 use super::fault::Outcome;
 use super::read::from_json;
 
-/// Drops a process with all that was done in it but its events. Tells whether it may go, or is not there.
+/// Drops a process with its steps, calls, jobs and requests; its events stay. Returns `false` if the process
+/// must stay, and `true` if it was dropped or does not exist.
 pub(super) async fn process(db: &impl GenericClient, scope: &AssemblyName, id: ProcessId) -> Outcome<bool> {
     let key = id.0.cast_signed();
     let sql = "SELECT record, assembly = $2 AND NOT open
@@ -39,7 +40,7 @@ pub(super) async fn process(db: &impl GenericClient, scope: &AssemblyName, id: P
     Ok(true)
 }
 
-/// Drops the events of processes of an assembly, but for the last event of all.
+/// Drops the events of processes of an assembly, except for the last event of the store.
 pub(super) async fn events(
     db: &impl GenericClient,
     scope: &AssemblyName,

@@ -1,4 +1,4 @@
-//! What is read, each at one point in time.
+//! Queries, each at one point in time.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::snapshot::{History, ProcessHistory, Snapshot};
 
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// Reads a record.
+/// Deserializes a record.
 pub(super) fn from_json<R: DeserializeOwned>(text: &str) -> Outcome<R> {
     serde_json::from_str(text).map_err(|error| Fault::Damaged(format!("a record can't be read: {error}")))
 }

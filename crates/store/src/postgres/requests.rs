@@ -1,4 +1,4 @@
-//! Intents that are left for another process, as rows.
+//! Requests that another process executes, as rows.
 
 use tokio_postgres::{GenericClient, Row};
 use windlass_model::record::EventDraft;
@@ -12,7 +12,7 @@ use super::read::from_json;
 use crate::request::{self, asked_name};
 use crate::seal::Seal;
 
-/// Adds a request, and the event that says so; returns the number of that.
+/// Adds a request and its event. Returns the number of the event.
 pub(super) async fn submit(
     db: &impl GenericClient,
     seal: &Seal,
@@ -27,7 +27,8 @@ pub(super) async fn submit(
     event(db, &request::asked_event(record)).await
 }
 
-/// Withdraws a request, unless it has ended already, and returns it as it is then.
+/// Withdraws a request unless it has ended. Returns its record afterwards, and the number of the event if it
+/// was withdrawn.
 pub(super) async fn withdraw(
     db: &impl GenericClient,
     id: RequestId,
@@ -53,13 +54,13 @@ pub(super) async fn find(db: &impl GenericClient, id: RequestId) -> Outcome<Opti
     row.map(|row| record(&row)).transpose()
 }
 
-/// Reads the requests that nobody has begun, oldest first.
+/// Reads the open requests, oldest first.
 pub(super) async fn open(db: &impl GenericClient) -> Outcome<Vec<RequestRecord>> {
     let rows = db.query("SELECT record FROM request WHERE open ORDER BY id", &[]).await?;
     rows.iter().map(record).collect()
 }
 
-/// Opens what exactly a request asks.
+/// Opens the content of a request.
 pub(super) async fn asked(
     db: &impl GenericClient,
     seal: &Seal,

@@ -1,4 +1,4 @@
-//! Statements that the server has prepared already, on one connection.
+//! A cache of prepared statements for one connection.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,12 @@ use tokio_postgres::{Client, Statement};
 
 use super::fault::Outcome;
 
-/// Statements that the server has prepared already.
+/// The statements that the server has prepared.
 #[derive(Default)]
 pub(super) struct Statements(HashMap<&'static str, Statement>);
 
 impl Statements {
-    /// Has a statement prepared, unless it is.
+    /// Returns a prepared statement, and prepares it first if needed.
     pub(super) async fn get(&mut self, db: &Client, sql: &'static str) -> Outcome<Statement> {
         if let Some(known) = self.0.get(sql) {
             return Ok(known.clone());

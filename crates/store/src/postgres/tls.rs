@@ -1,15 +1,15 @@
-//! TLS to the server, by rustls: `sslmode` and `sslrootcert` of an address mean what they mean for the server's own
-//! clients.
+//! TLS to the server, by rustls. `sslmode` and `sslrootcert` of an address have the same meaning as for
+//! PostgreSQL's own clients.
 //!
-//! | `sslmode` | encrypted | whose certificate is taken |
+//! | `sslmode` | encrypted | accepted certificates |
 //! |---|---|---|
 //! | `disable` | no | |
-//! | `prefer`, the usual | where the server can | anybody's |
-//! | `require` | yes | anybody's; with `sslrootcert` as `verify-ca` |
-//! | `verify-ca` | yes | one that a known authority has signed |
-//! | `verify-full` | yes | such a one with the name of the host |
+//! | `prefer`, the default | if the server supports it | any |
+//! | `require` | yes | any; with `sslrootcert` as `verify-ca` |
+//! | `verify-ca` | yes | signed by a known authority |
+//! | `verify-full` | yes | signed by a known authority, and issued for the host's name |
 //!
-//! Known authorities are those of the file `sslrootcert`, else those of the system.
+//! The known authorities are those of the file `sslrootcert`, or those of the system if it is not set.
 
 use std::future::Future;
 use std::io;
@@ -28,7 +28,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 
-/// Whose certificate is taken.
+/// The check that a server's certificate must pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
     Anybody,
@@ -36,7 +36,8 @@ enum Trust {
     Name,
 }
 
-/// What an address says of TLS, taken out of it: PostgreSQL's clients know more modes than the parser of addresses does.
+/// The TLS settings of an address, removed from it. PostgreSQL's clients know more modes than the address
+/// parser of the driver.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     mode: Option<String>,
@@ -44,7 +45,8 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Takes `sslmode` and `sslrootcert` out of an address, which is one or a list of `key=value`.
+    /// Removes `sslmode` and `sslrootcert` from an address, which is a URL or a list of `key=value`. Returns
+    /// the rest and the settings.
     pub(super) fn take(address: &str) -> (String, Self) {
         let mut wanted = Self::default();
         let rest = match address.split_once('?') {
@@ -69,10 +71,10 @@ impl Wanted {
         true
     }
 
-    /// Returns the mode as the parser of addresses has it, and who makes the connections.
+    /// Returns the mode in the driver's type, and the TLS connector.
     ///
     /// # Errors
-    /// A sentence, when a mode is unknown or certificates can't be had.
+    /// A sentence for the user, if the mode is unknown or certificates can't be loaded.
     pub(super) fn ready(&self) -> Result<(SslMode, Tls), String> {
         let (mode, trust) = match self.mode.as_deref() {
             Some("disable") => (SslMode::Disable, Trust::Anybody),
@@ -91,7 +93,7 @@ impl Wanted {
     }
 }
 
-/// Replaces `%2F` and the like.
+/// Decodes percent-encoded bytes such as `%2F`.
 fn decoded(text: &str) -> String {
     let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
     while let [first, more @ ..] = rest {
@@ -138,10 +140,10 @@ fn authorities(file: Option<&Path>) -> Result<RootCertStore, String> {
     if store.is_empty() { Err(wrong("it has no certificate".to_owned())) } else { Ok(store) }
 }
 
-/// Takes certificates whatever host they name, and where nobody is known to have signed them.
+/// A verifier that ignores the host name of a certificate, and optionally its signer.
 #[derive(Debug)]
 struct Lenient {
-    /// Who must have signed; none takes anybody.
+    /// The verifier of the signature; `None` accepts any signer.
     signed: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }
@@ -189,13 +191,13 @@ impl ServerCertVerifier for Lenient {
     }
 }
 
-/// Makes encrypted connections.
+/// A factory of TLS connectors.
 #[derive(Clone)]
 pub(super) struct Tls {
     config: Arc<ClientConfig>,
 }
 
-/// Makes one to a host; on a socket there is no host, and no TLS.
+/// A connector for one host. On a Unix socket there is no host name and no TLS.
 pub(super) struct ToHost {
     config: Arc<ClientConfig>,
     name: Option<ServerName<'static>>,

@@ -9,7 +9,8 @@ use windlass_model::{AssemblyName, ProcessId};
 use super::fault::{Fault, Outcome};
 use crate::version::{self, VersionRow};
 
-/// Puts a version of a process that is there and the assembly's; tells whether it is.
+/// Puts a version whose process belongs to the assembly. Returns `false` if the process is missing or belongs
+/// to another one.
 pub(super) async fn put(
     db: &impl GenericClient,
     scope: &AssemblyName,
@@ -33,7 +34,7 @@ async fn put_row(db: &impl GenericClient, scope: &AssemblyName, row: &VersionRow
     Ok(db.execute(sql, &[&process, &scope.as_str(), &base, &row.text]).await? > 0)
 }
 
-/// Drops versions of an assembly; tells whether all that are there are its own.
+/// Drops versions of an assembly. Returns `false`, and drops nothing, if one belongs to another assembly.
 pub(super) async fn drop(
     db: &impl GenericClient,
     scope: &AssemblyName,
@@ -50,7 +51,7 @@ pub(super) async fn drop(
     Ok(true)
 }
 
-/// Makes the versions of an assembly independent of those that go.
+/// Stores full copies of the versions that are based on the ones to be dropped.
 async fn free(db: &impl GenericClient, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcome<()> {
     let all = read(db, SINCE, scope, 0).await?;
     for row in version::freed(all, |process| doomed.contains(&process)).map_err(Fault::Damaged)? {
@@ -59,7 +60,7 @@ async fn free(db: &impl GenericClient, scope: &AssemblyName, doomed: &BTreeSet<u
     Ok(())
 }
 
-/// Reads the versions of an assembly from the one on that was the newest when a process began.
+/// Reads the versions of an assembly, starting at the one that was current when process `from` began.
 pub(super) async fn since(
     db: &impl GenericClient,
     scope: &AssemblyName,
@@ -71,13 +72,13 @@ pub(super) async fn since(
     version::records(read(db, SINCE, scope, first).await?, first).map_err(Fault::Damaged)
 }
 
-/// From the last whole one before a version to that version.
+/// Selects the rows from the last full copy at or before a version up to that version.
 const CHAIN: &str = "SELECT process, base, record FROM version WHERE assembly = $1 AND process <= $2
         AND process >= (SELECT coalesce(max(process), 0) FROM version
             WHERE assembly = $1 AND process <= $2 AND base IS NULL)
     ORDER BY process";
 
-/// From the last whole one before a version to the newest.
+/// Selects the rows from the last full copy at or before a version up to the newest.
 const SINCE: &str = "SELECT process, base, record FROM version WHERE assembly = $1
         AND process >= (SELECT coalesce(max(process), 0) FROM version
             WHERE assembly = $1 AND process <= $2 AND base IS NULL)
@@ -92,7 +93,8 @@ async fn read(db: &impl GenericClient, sql: &str, scope: &AssemblyName, at: u64)
     Ok(db.query(sql, &[&scope.as_str(), &place(at)]).await?.iter().map(row).collect())
 }
 
-/// Numbers beyond those of the server are beyond all that are given out.
+/// Converts an id for the server. An id beyond the server's range is greater than every id that was given
+/// out.
 fn place(process: u64) -> i64 {
     i64::try_from(process).unwrap_or(i64::MAX)
 }

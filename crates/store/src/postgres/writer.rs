@@ -1,13 +1,15 @@
 //! The one task that applies batches.
 //!
-//! Orders come through a bounded channel. Whatever waits when the task is ready becomes one transaction, so that many
-//! batches share one flush to disk; each order has a savepoint of its own, so that a refused one takes nothing else
-//! back. Where the whole transaction fails, its orders are tried again one by one: only those fail that have to.
+//! Orders come through a bounded channel. All orders that wait when the task is ready form one transaction,
+//! so that many batches share one flush to disk. Each order has its own savepoint, so that a refused one does
+//! not affect the others. If the whole transaction fails, its orders are retried one by one. Then only the
+//! faulty ones fail.
 //!
-//! Rows are locked in one order by everybody: leases by name, then the feed, then all else. So no two wait for each other.
+//! All transactions lock rows in the same order: leases by name, then the feed, then everything else. So no
+//! two transactions deadlock.
 //!
-//! A connection that breaks is made anew for as long as a lease lasts, and the group is applied again, unless the server
-//! says that it was committed after all.
+//! A broken connection is re-established for as long as a lease lasts. The group is then applied again,
+//! unless the server reports that it was committed.
 
 use std::future::Future;
 use std::path::Path;
@@ -33,24 +35,24 @@ use crate::lease::Lease;
 use crate::queue::Waiting;
 use crate::seal::Seal;
 
-/// How many orders share one transaction at most.
+/// Maximum number of orders in one transaction.
 const GROUP: usize = 256;
 
-/// Something to do under leases, of which the first is its own.
+/// An operation to run under leases. The first lease is that of its own assembly.
 pub(super) struct Order {
     pub(super) leases: Vec<Lease>,
     pub(super) work: Work,
     pub(super) reply: oneshot::Sender<Result<Seq, StoreError>>,
 }
 
-/// What to do.
+/// The operation of an order.
 pub(super) enum Work {
     Commit(Batch),
-    /// Gives the lease back, after all batches that were committed under it.
+    /// Releases the lease, after all batches that were committed under it.
     Release,
 }
 
-/// An order, and what has come of its last attempt.
+/// An order, and the result of its last attempt.
 struct Pending {
     order: Order,
     result: Result<Seq, StoreError>,
@@ -62,25 +64,25 @@ impl Pending {
     }
 }
 
-/// What the task works with.
+/// The state of the writer task.
 pub(super) struct WriterTask {
     pub(super) address: Address,
     pub(super) client: Option<Client>,
     pub(super) statements: Statements,
     pub(super) seal: Arc<Seal>,
-    /// How long a server that is gone is waited for.
+    /// How long to wait for an unreachable server.
     pub(super) patience: Duration,
-    /// Where the number of the last durable event is told.
+    /// Publishes the number of the last durable event.
     pub(super) last: Arc<watch::Sender<Seq>>,
-    /// The leases of which a batch was not applied.
+    /// The leases that have a failed batch.
     pub(super) fence: Fence,
-    /// The transaction whose commit was asked for and not answered yet.
+    /// The transaction whose commit has not been answered yet.
     pub(super) unanswered: Option<Xact>,
     pub(super) waiting: Arc<Waiting>,
 }
 
 impl WriterTask {
-    /// Writes until nobody can give orders any more.
+    /// Processes orders until all senders are gone.
     pub(super) async fn serve(mut self, mut orders: mpsc::Receiver<Order>) {
         let mut group = Vec::new();
         while orders.recv_many(&mut group, GROUP).await > 0 {
@@ -106,7 +108,7 @@ impl WriterTask {
         }
     }
 
-    /// Tells everybody how it has ended: as by itself, or as the transaction.
+    /// Sends each order its result: its own, or the error of the transaction.
     fn answer(&mut self, group: Vec<Pending>, outcome: &Result<(), StoreError>) {
         if outcome.is_err() {
             for pending in &group {
@@ -116,17 +118,17 @@ impl WriterTask {
             }
         }
         let last = group.iter().filter_map(|pending| pending.result.as_ref().ok()).max();
-        // Told before the tickets resolve, so that who has a ticket's number finds the event.
+        // Published before the tickets resolve, so that a reader who knows a ticket's number finds the event.
         if let (Ok(()), Some(last)) = (outcome, last) {
             tell(&self.last, *last);
         }
         for Pending { order, result } in group {
-            // Whoever no longer listens does not want to know.
+            // The send fails if the caller has dropped the ticket.
             let _ = order.reply.send(outcome.clone().and(result));
         }
     }
 
-    /// Applies a group, again where its connection breaks or others were in the way.
+    /// Applies a group, and retries if the connection breaks or concurrent transactions are in the way.
     async fn lasting(&mut self, group: &mut [Pending]) -> Result<(), Failed> {
         let fence = self.fence.clone();
         let (mut attempts, mut deadline) = (0, None);
@@ -146,7 +148,7 @@ impl WriterTask {
                 }
             };
             if !goes_on {
-                // What may have been committed is not done once more.
+                // A group that may have been committed is not applied again.
                 let is_lost = cure == Remedy::Reconnect || self.unanswered.take().is_some();
                 let error = fault.at(Path::new(&self.address.name));
                 return Err(Failed { error, is_lost });
@@ -155,7 +157,8 @@ impl WriterTask {
         }
     }
 
-    /// Applies a group in one transaction, or finds that it was applied when its commit was not answered.
+    /// Applies a group in one transaction. If the last commit was not answered, first checks whether it was
+    /// applied.
     async fn once(&mut self, group: &mut [Pending], fence: &Fence) -> Outcome<()> {
         let client = self.connected().await?;
         if let Some(xact) = self.unanswered {
@@ -202,7 +205,7 @@ impl WriterTask {
         Ok(())
     }
 
-    /// Returns the connection, made anew if it is gone.
+    /// Returns the connection, re-established if it is closed.
     async fn connected(&mut self) -> Outcome<Client> {
         match self.client.take() {
             Some(client) if !client.is_closed() => Ok(client),
@@ -213,7 +216,7 @@ impl WriterTask {
         }
     }
 
-    /// Carries an order out within a savepoint. An error means that the transaction can't go on.
+    /// Executes an order within a savepoint. An error means that the transaction can't continue.
     async fn attempt(&mut self, db: &Client, one: &mut Pending) -> Outcome<()> {
         let address = self.address.clone();
         if let Err(refusal) = self.pass(one) {
@@ -237,7 +240,7 @@ impl WriterTask {
         Ok(())
     }
 
-    /// Lets a batch through unless one before it has failed. A lease can always be given back.
+    /// Accepts a batch unless an earlier one has failed. Releasing a lease is always accepted.
     fn pass(&self, one: &Pending) -> Result<(), StoreError> {
         match one.order.work {
             Work::Commit(_) => one.order.leases.iter().try_for_each(|lease| self.fence.pass(lease)),
@@ -254,14 +257,14 @@ impl WriterTask {
     }
 }
 
-/// Why a group was not applied.
+/// The reason why a group was not applied.
 struct Failed {
     error: StoreError,
-    /// Whether the server was gone, so that the orders of the group would fail one by one as well.
+    /// Whether the server is unreachable, so that retrying the orders one by one would fail as well.
     is_lost: bool,
 }
 
-/// Waits for an answer no longer than a server that is well can take.
+/// Waits for an answer, but not longer than a healthy server needs.
 async fn within<T>(address: &Address, answer: impl Future<Output = Outcome<T>>) -> Outcome<T> {
     match tokio::time::timeout(ANSWER, answer).await {
         Ok(outcome) => outcome,

@@ -1,13 +1,13 @@
-//! What has become of a transaction whose commit was not answered. The server knows, and is asked.
+//! The outcome of a transaction whose commit was not answered, queried from the server.
 
 use tokio_postgres::GenericClient;
 use tokio_postgres::error::SqlState;
 
 use super::fault::Outcome;
 
-/// A transaction, by its number and by the start of the server that has given it.
+/// A transaction, identified by its number and the start time of its server.
 ///
-/// A server that has crashed gives numbers again of which nothing had reached its log.
+/// A server that crashed reuses numbers of transactions that had not reached its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Xact {
     id: i64,
@@ -15,32 +15,32 @@ pub(super) struct Xact {
     server: i64,
 }
 
-/// What has become of a transaction.
+/// The outcome of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Committed,
     Aborted,
-    /// The server has not noticed yet that its client is gone.
+    /// The server has not yet noticed that the client is gone.
     Open,
-    /// The server was started again, and one of this number is committed: this one, or a later one.
+    /// The server was restarted, and a transaction with this number is committed: this one or a later one.
     Unknown,
 }
 
-/// When the server was started.
+/// The start time of the server, in microseconds since 1970.
 const SERVER: &str = "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint";
 
-/// Returns the running transaction.
+/// Returns the current transaction.
 pub(super) async fn current(db: &impl GenericClient) -> Outcome<Xact> {
     let row = db.query_one(&format!("SELECT txid_current(), {SERVER}"), &[]).await?;
     Ok(Xact { id: row.get(0), server: row.get(1) })
 }
 
-/// Asks what has become of a transaction.
+/// Queries the outcome of a transaction.
 pub(super) async fn fate(db: &impl GenericClient, xact: Xact) -> Outcome<Fate> {
     let (status, server) = match db.query_one(&format!("SELECT txid_status($1), {SERVER}"), &[&xact.id]).await
     {
         Ok(row) => (row.get::<_, Option<String>>(0), row.get::<_, i64>(1)),
-        // A server that has taken over without the last transactions has not come to this number yet.
+        // A server that took over without the last transactions has not reached this number yet.
         Err(error) if error.code() == Some(&SqlState::INVALID_PARAMETER_VALUE) => return Ok(Fate::Aborted),
         Err(error) => return Err(error.into()),
     };
@@ -65,7 +65,7 @@ mod tests {
         client
     }
 
-    /// Its number is given again after the crash, to another transaction, which is committed.
+    /// After the crash the server gives the number to another transaction, which is committed.
     #[tokio::test]
     async fn a_transaction_that_a_crash_has_cut_is_never_committed() {
         let Some(server) = Server::own() else { return };

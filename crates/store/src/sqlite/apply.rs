@@ -1,4 +1,4 @@
-//! What each change does to the rows.
+//! Translation of each change into SQLite statements.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ use crate::error::StoreError;
 use crate::lease::Lease;
 use crate::seal::Seal;
 
-/// Applies a batch, and returns the number of the last event so far. To be called within a savepoint, which is taken
-/// back on `Err`.
+/// Applies a batch, and returns the number of the last event so far. Must run within a savepoint, which the
+/// caller rolls back on `Err`.
 pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) -> Outcome<Seq> {
     for lease in batch.leases(lease) {
         check_lease(db, lease)?;
@@ -31,7 +31,8 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
     }
     let applier = Applier { db, seal, scope: &lease.scope };
     let forgotten = Forgotten::of(batch);
-    // All at once, and first: a version that is told by the difference from one that goes is written anew once.
+    // Versions are dropped together and first, so that a version based on a dropped one is rewritten only
+    // once.
     if !forgotten.versions.is_empty() && !applier.drop_versions(&forgotten.versions)? {
         return Err(refused("`drop version` is of another assembly".to_owned()));
     }
@@ -50,14 +51,14 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
     read::last_event(db)
 }
 
-/// How a change found what it touches.
+/// The outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Applied {
-    /// In order, and changed.
+    /// The change was applied.
     Yes,
-    /// Another assembly's, and left as it is.
+    /// The record belongs to another assembly and was left as it is.
     Taken,
-    /// What it belongs to is not there, or another assembly's.
+    /// The record that the change refers to is missing or belongs to another assembly.
     Orphan,
 }
 
@@ -102,7 +103,7 @@ impl Applier<'_> {
         Ok(Applied::Yes)
     }
 
-    /// Runs an upsert that leaves a row of another assembly as it is.
+    /// Runs an upsert that does not touch a row of another assembly.
     fn run_if_own(&self, sql: &str, params: impl Params) -> Outcome<Applied> {
         let rows = self.db.prepare_cached(sql)?.execute(params)?;
         Ok(if rows == 0 { Applied::Taken } else { Applied::Yes })
@@ -125,7 +126,7 @@ impl Applier<'_> {
         Ok(Applied::Yes)
     }
 
-    /// Elements, instances, pairs, secrets, references and pins go with the row.
+    /// Deletes the row; foreign keys delete its elements, instances, pairs, secrets, references and pins.
     fn drop_assembly(&self, name: &AssemblyName) -> Outcome<Applied> {
         let packages: Vec<String> =
             rows(&mut *self.db.prepare_cached(PINNED)?, [name.as_str()], |row| Ok(row.get(0)?))?;
@@ -137,7 +138,8 @@ impl Applier<'_> {
         Ok(Applied::Yes)
     }
 
-    /// Drops versions, and the packages that nobody pins. Tells whether all were the assembly's own.
+    /// Drops versions, and the packages that are no longer pinned. Tells whether all versions belong to the
+    /// assembly.
     fn drop_versions(&self, doomed: &BTreeSet<u64>) -> Outcome<bool> {
         if !versions::drop(self.db, self.scope, doomed)? {
             return Ok(false);
@@ -183,7 +185,8 @@ impl Applier<'_> {
         self.run_if_own(PUT_PROCESS, (id, record.assembly.as_str(), open, to_json(record)?))
     }
 
-    /// Tells whether what `sql` finds by `key` is there and this assembly's, before something is put under it.
+    /// Tells whether the row that `sql` finds by `key` exists and belongs to this assembly. Called before a
+    /// dependent row is inserted.
     fn owns(&self, sql: &str, key: impl ToSql) -> Outcome<bool> {
         let mut select = self.db.prepare_cached(sql)?;
         let owner: Option<String> = select.query_row([key], |row| row.get(0)).optional()?;
@@ -268,7 +271,7 @@ const DROP_PACKAGE: &str = "DELETE FROM package WHERE digest = ?1
 const DROP_PACKAGES: &str = "DELETE FROM package
     WHERE digest NOT IN (SELECT package FROM pin UNION SELECT package FROM version_pin)";
 
-/// The calls stay as they are on record, but no later assembly of the name is asked to settle them.
+/// The call records stay, but a later assembly with the same name must not settle them.
 const SETTLE_CALLS: &str = "UPDATE call SET open = 0
     WHERE open = 1 AND process IN (SELECT id FROM process WHERE assembly = ?1)";
 

@@ -1,4 +1,4 @@
-//! From SQLite's errors to ours.
+//! Conversion of SQLite errors.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +11,7 @@ use rustix::fs::Access;
 use crate::error::StoreError;
 use crate::fault::{self, Refusal};
 
-/// What goes wrong inside.
+/// An internal error of the SQLite store.
 pub(super) type Fault = fault::Fault<rusqlite::Error>;
 
 pub(super) type Outcome<T> = Result<T, Fault>;
@@ -35,7 +35,8 @@ fn of_sqlite(error: &rusqlite::Error, path: &Path) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked { path: here },
         Some(ErrorCode::DiskFull) => StoreError::Full { path: here },
-        // The index of the log lies in a file of its own, which no room was left for.
+        // SQLite keeps the index of the write-ahead log in a file of its own, and the disk has no space for
+        // it.
         Some(ErrorCode::SystemIoFailure) if extended_code(error) == Some(SQLITE_IOERR_SHMSIZE) => {
             StoreError::Full { path: here }
         }
@@ -53,7 +54,7 @@ fn io_error(action: &'static str, path: &Path, error: &rusqlite::Error) -> Store
     StoreError::Io { action, path: path.to_owned(), source: Arc::new(io::Error::other(error.to_string())) }
 }
 
-/// Tells whether the store and its folder, where SQLite keeps its log, can be written.
+/// Tells whether the store file and its folder, where SQLite keeps its log, are writable.
 fn is_writable(path: &Path) -> bool {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     [path, folder].iter().all(|place| rustix::fs::access(*place, Access::WRITE_OK).is_ok())

@@ -1,4 +1,4 @@
-//! Leases and process ids, as rows.
+//! Leases, process ids and stop requests, as rows.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use std::num::NonZeroU64;
@@ -34,7 +34,7 @@ pub(super) fn grant(
     Ok(lease)
 }
 
-/// Records a sign of life.
+/// Records a renewal.
 pub(super) fn renew(db: &Connection, lease: &Lease, now: &Moment) -> Outcome<()> {
     check_lease(db, lease)?;
     let mut update =
@@ -45,7 +45,7 @@ pub(super) fn renew(db: &Connection, lease: &Lease, now: &Moment) -> Outcome<()>
     Ok(())
 }
 
-/// Takes a lease back from its holder.
+/// Releases a lease.
 pub(super) fn release(db: &Connection, lease: &Lease) -> Outcome<()> {
     check_lease(db, lease)?;
     db.prepare_cached("UPDATE lease SET holder = NULL WHERE scope = ?1")?.execute([lease.scope.as_str()])?;
@@ -78,7 +78,7 @@ fn read_standing(row: &Row<'_>) -> Outcome<Standing> {
     Ok(Standing { epoch, hold: holder.map(|holder| Hold { holder, since, renewed }) })
 }
 
-/// Says who holds the lease on `scope`.
+/// Returns the holder of the lease on `scope`.
 pub(super) fn holder(
     db: &Connection,
     policy: &LeasePolicy<'_>,
@@ -87,7 +87,7 @@ pub(super) fn holder(
     Ok(policy.holder(standing(db, scope)?))
 }
 
-/// Notes that a process is asked to stop.
+/// Records a request to stop a process.
 pub(super) fn ask_to_stop(db: &Connection, scope: &AssemblyName, process: ProcessId) -> Outcome<()> {
     let sql = "INSERT INTO stop (process) SELECT id FROM process WHERE id = ?1 AND assembly = ?2
         ON CONFLICT (process) DO UPDATE SET process = excluded.process";
@@ -98,13 +98,13 @@ pub(super) fn ask_to_stop(db: &Connection, scope: &AssemblyName, process: Proces
     Ok(())
 }
 
-/// Tells whether a process is asked to stop.
+/// Tells whether a stop of the process was requested.
 pub(super) fn is_asked_to_stop(db: &Connection, process: ProcessId) -> Outcome<bool> {
     let mut select = db.prepare_cached("SELECT 1 FROM stop WHERE process = ?1")?;
     Ok(select.exists([process.0.cast_signed()])?)
 }
 
-/// Gives out a process id.
+/// Reserves a process id.
 pub(super) fn reserve_process(db: &Connection) -> Outcome<ProcessId> {
     let sql = "UPDATE store SET reserved = reserved + 1 RETURNING reserved";
     let reserved: Option<i64> = db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;

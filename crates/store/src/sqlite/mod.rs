@@ -1,8 +1,8 @@
 //! The store in one SQLite file.
 //!
-//! The file is in WAL mode with `synchronous = FULL`: each acknowledged batch was flushed to disk. One thread writes
-//! (`writer`), readers have connections of their own and never wait for it, and other processes may read and write
-//! the same file. Everything about SQLite stays in here; no type of it is seen outside.
+//! The file is in WAL mode with `synchronous = FULL`: each acknowledged batch was flushed to disk. One thread
+//! writes (`writer`). Readers have their own connections and never wait for it. Other processes may read and
+//! write the same file. No SQLite type is visible outside this module.
 
 mod apply;
 mod fault;
@@ -54,7 +54,8 @@ use crate::watch::{Polling, Watch};
 
 /// The store in one SQLite file.
 ///
-/// Its futures need a tokio runtime with time. Dropping it waits until all that was committed is stored.
+/// Its futures need a tokio runtime with time. Dropping the store waits until all committed batches are
+/// stored.
 pub struct SqliteStore {
     id: StoreId,
     path: Arc<PathBuf>,
@@ -70,13 +71,14 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store at `path`, and brings one of an older version up to date. Waits for the disk, and at most
+    /// Opens the store at `path`, and migrates a store of an older version. Waits for the disk, and at most
     /// the busy timeout for other processes.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] when there is none and none is to be made, [`StoreError::NotAStore`],
-    /// [`StoreError::Newer`], [`StoreError::Locked`], [`StoreError::Key`] when the key can't be had or is another
-    /// one's, and what the disk may refuse.
+    /// [`StoreError::Missing`] if there is no store and the options forbid creating one.
+    /// [`StoreError::NotAStore`], [`StoreError::Newer`] or [`StoreError::Locked`] if the file can't be used.
+    /// [`StoreError::Key`] if the key can't be obtained or belongs to another store. Every error of the disk
+    /// is returned, too.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
         let path = Arc::new(path.as_ref().to_owned());
         let Opened { db, id, seal } = open::open(&path, &options)?;
@@ -110,12 +112,12 @@ impl SqliteStore {
         })
     }
 
-    /// Returns the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns what tells the time that leases are measured by.
+    /// Returns a function that reads the clocks by which leases are measured.
     fn time(&self) -> impl Fn() -> Moment + Send + 'static {
         let (clock, uptime) = (self.clock.clone(), self.uptime.clone());
         move || Moment { at: clock.now(), tick: uptime.now() }

@@ -1,4 +1,4 @@
-//! Opening a file: what it is, whose it is, and bringing it up to date.
+//! Opens a store file: identifies it, checks that it is a windlass store, and migrates it.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::key::{KeyError, KeySource};
 use crate::seal::Seal;
 
-/// A store that was found in order.
+/// A store that was opened and checked.
 pub(super) struct Opened {
     pub(super) db: Connection,
     pub(super) id: StoreId,
@@ -39,13 +39,13 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, StoreError>
     Ok(Opened { db, id, seal })
 }
 
-/// Opens a connection to the file at `path`, and changes nothing.
+/// Opens a connection to the file at `path` without changing the file.
 pub(super) fn connect(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
-    // SQLite gives some relative names a meaning of their own, such as `:memory:`.
+    // SQLite interprets some relative names specially, such as `:memory:`.
     let file = std::path::absolute(path).map_err(|error| io_error("find", path, error))?;
     if let Err(error) = file.metadata() {
         return Err(match error.kind() {
-            // A link that leads nowhere: the store is somewhere else, or was.
+            // A dangling link: the store is elsewhere, or was removed.
             io::ErrorKind::NotFound if file.is_symlink() => StoreError::NotAStore { path: path.to_owned() },
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                 StoreError::Missing { path: path.to_owned() }
@@ -53,7 +53,7 @@ pub(super) fn connect(path: &Path, busy: Duration) -> Result<Connection, StoreEr
             _ => io_error("open", path, error),
         });
     }
-    // SQLite would wait for a named pipe, and take a device for a file.
+    // SQLite would block on a named pipe, and would treat a device as a file.
     if !file.is_file() {
         return Err(StoreError::NotAStore { path: path.to_owned() });
     }
@@ -62,7 +62,7 @@ pub(super) fn connect(path: &Path, busy: Duration) -> Result<Connection, StoreEr
     db.map_err(|error| Fault::from(error).at(path))
 }
 
-/// Makes an empty file that only its owner may read, and its folder, unless they are there.
+/// Creates an empty file that only its owner may read, and its folder, unless they exist.
 fn make_file(path: &Path) -> Result<(), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folders = DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -74,7 +74,7 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Makes the names in a folder durable.
+/// Flushes the entries of a folder to disk.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
@@ -95,12 +95,12 @@ fn check(path: &Path, found: Found, create: bool) -> Result<(), StoreError> {
     }
 }
 
-/// Sets what SQLite keeps per connection, and the log that the file keeps.
+/// Sets the connection's pragmas, and the journal mode of the file.
 fn prepare(db: &Connection, options: &Options) -> Outcome<()> {
     db.set_prepared_statement_cache_capacity(64);
     keep_a_log(db, options.own.busy_timeout)?;
     db.pragma_update(None, "synchronous", "FULL")?;
-    // Of use on macOS alone, where a plain flush leaves the disk's own cache as it is.
+    // Has an effect only on macOS, where a plain flush does not empty the disk's own cache.
     db.pragma_update(None, "fullfsync", true)?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.pragma_update(None, "secure_delete", true)?;
@@ -110,8 +110,8 @@ fn prepare(db: &Connection, options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-/// Sets WAL mode. Where two processes do that to a new file at the same time, SQLite refuses one of them at once, busy
-/// timeout or not; so the waiting is done here.
+/// Sets WAL mode. If two processes do that to a new file at the same time, SQLite refuses one of them at once
+/// and ignores the busy timeout. So this function waits by itself.
 fn keep_a_log(db: &Connection, busy: Duration) -> Outcome<()> {
     const PAUSE: Duration = Duration::from_millis(5);
     let mut waited = Duration::ZERO;
@@ -126,10 +126,10 @@ fn keep_a_log(db: &Connection, busy: Duration) -> Outcome<()> {
     }
 }
 
-/// Makes or migrates the tables, and returns the id of a store that the key fits.
+/// Creates or migrates the tables, and returns the store's id after checking the key.
 fn bring_up_to_date(db: &mut Connection, path: &Path, seal: &Seal, options: &Options) -> Outcome<StoreId> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Looked at again: another process may have done it since.
+    // Inspected again: another process may have migrated the file in the meantime.
     let found = schema::inspect(&transaction)?;
     check(path, found, true)?;
     match found {
@@ -144,7 +144,7 @@ fn bring_up_to_date(db: &mut Connection, path: &Path, seal: &Seal, options: &Opt
     Ok(id)
 }
 
-/// Writes the one row that makes a file this store and no other.
+/// Writes the one row with the store's id and its key check.
 fn found_store(db: &Connection, seal: &Seal, options: &Options) -> Outcome<()> {
     let id = StoreId::random(&*options.entropy);
     db.execute(

@@ -1,4 +1,4 @@
-//! How a store in a file is opened.
+//! Options of a store in a file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use crate::uptime::{SystemUptime, Uptime};
 
-/// How long a write waits for other processes' writes unless told otherwise.
+/// Default time that a write waits for writes of other processes.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How a store in a file is opened.
+/// Options for opening a store in a file.
 pub type Options = crate::options::Options<InFile>;
 
-/// What only a store in a file has.
+/// Options that only a store in a file has.
 #[derive(Clone)]
 pub struct InFile {
     pub(super) busy_timeout: Duration,
@@ -21,7 +21,7 @@ pub struct InFile {
 }
 
 impl Default for InFile {
-    /// Waits five seconds, and grows as long as there is room.
+    /// Waits five seconds, and does not limit the size of the file.
     fn default() -> Self {
         Self { busy_timeout: BUSY_TIMEOUT, max_pages: None, uptime: Arc::new(SystemUptime) }
     }
@@ -35,7 +35,7 @@ impl Options {
         self
     }
 
-    /// Sets the size that the file may have, in pages of 4 KiB; beyond it the store is
+    /// Sets the maximum size of the file, in pages of 4 KiB. Beyond it the store is
     /// [`Full`](crate::StoreError::Full).
     #[must_use]
     pub fn max_pages(mut self, pages: u32) -> Self {
@@ -43,7 +43,7 @@ impl Options {
         self
     }
 
-    /// Sets who counts the time that leases are measured by, among the processes of one boot.
+    /// Sets the source of monotonic time by which leases are measured among processes of the same boot.
     #[must_use]
     pub fn uptime(mut self, uptime: Arc<dyn Uptime>) -> Self {
         self.own.uptime = uptime;

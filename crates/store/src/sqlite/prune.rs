@@ -1,4 +1,4 @@
-//! Forgetting what was done, as rows.
+//! Removal of past processes and events, as rows.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,8 @@ use windlass_model::{AssemblyName, ProcessId};
 use super::fault::Outcome;
 use super::row::{from_json, rows};
 
-/// Drops a process with all that was done in it but its events. Tells whether it may go, or is not there.
+/// Drops a process with its steps, calls, jobs and requests; its events stay. Returns `false` if the process
+/// must stay, and `true` if it was dropped or does not exist.
 pub(super) fn process(db: &Connection, scope: &AssemblyName, id: ProcessId) -> Outcome<bool> {
     let key = id.0.cast_signed();
     let sql = "SELECT record, assembly = ?2 AND open = 0
@@ -48,7 +49,8 @@ pub(super) fn process(db: &Connection, scope: &AssemblyName, id: ProcessId) -> O
     Ok(true)
 }
 
-/// Drops the events of processes of an assembly. The last event of all stays: its number is not given out again.
+/// Drops the events of processes of an assembly. The last event of the store stays, so that its number is not
+/// given out again.
 pub(super) fn events(db: &Connection, scope: &AssemblyName, processes: &[ProcessId]) -> Outcome<()> {
     let ids = serde_json::json!(processes).to_string();
     let sql = "DELETE FROM event WHERE assembly = ?1 AND seq < (SELECT max(seq) FROM event)

@@ -1,4 +1,4 @@
-//! Connections that read, apart from the one that writes.
+//! Connections for reading, separate from the writer's connection.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use super::fault::{Fault, Outcome};
 use super::open::connect;
 use crate::error::StoreError;
 
-/// Connections that are free. There are as many as were ever reading at the same time.
+/// Idle connections. Their number is the maximum number of concurrent reads so far.
 pub(super) struct Readers {
     path: Arc<PathBuf>,
     busy: Duration,
@@ -22,7 +22,7 @@ impl Readers {
         Self { path, busy, free: Mutex::default() }
     }
 
-    /// Reads at one point in time, on a thread that may wait for the disk.
+    /// Reads at one point in time, on a thread that may block on the disk.
     pub(super) async fn read<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Connection) -> Outcome<T> + Send + 'static,

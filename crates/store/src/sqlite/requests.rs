@@ -1,4 +1,4 @@
-//! Intents that are left for another process, as rows.
+//! Requests that another process executes, as rows.
 
 use rusqlite::{Connection, OptionalExtension};
 use windlass_model::record::EventDraft;
@@ -11,7 +11,7 @@ use super::row::{records, to_json};
 use crate::request::{self, asked_name};
 use crate::seal::Seal;
 
-/// Adds a request, and the event that says so.
+/// Adds a request, and its event.
 pub(super) fn submit(
     db: &Connection,
     seal: &Seal,
@@ -25,7 +25,7 @@ pub(super) fn submit(
     event(db, &request::asked_event(record))
 }
 
-/// Puts how a request has ended, unless it has ended already, and tells whether it had not.
+/// Stores the final record of a request unless the request has ended. Tells whether it was still open.
 pub(super) fn end(db: &Connection, record: &RequestRecord) -> Outcome<bool> {
     let sql = "UPDATE request SET open = 0, record = ?3, sealed = NULL
         WHERE id = ?1 AND assembly = ?2 AND open = 1";
@@ -33,7 +33,7 @@ pub(super) fn end(db: &Connection, record: &RequestRecord) -> Outcome<bool> {
     Ok(db.prepare_cached(sql)?.execute((id, record.assembly.as_str(), to_json(record)?))? == 1)
 }
 
-/// Withdraws a request, unless it has ended already, and returns it as it is then.
+/// Withdraws a request unless it has ended, and returns its record afterwards.
 pub(super) fn withdraw(db: &Connection, id: RequestId, now: Timestamp) -> Outcome<Option<RequestRecord>> {
     let Some(found) = find(db, id)? else { return Ok(None) };
     if !found.is_open() {
@@ -50,12 +50,12 @@ pub(super) fn find(db: &Connection, id: RequestId) -> Outcome<Option<RequestReco
     Ok(records(&mut *db.prepare_cached(sql)?, [id.0.cast_signed()])?.pop())
 }
 
-/// Reads the requests that nobody has begun, oldest first.
+/// Reads the open requests, oldest first.
 pub(super) fn open(db: &Connection) -> Outcome<Vec<RequestRecord>> {
     records(&mut *db.prepare_cached("SELECT record FROM request WHERE open = 1 ORDER BY id")?, [])
 }
 
-/// Opens what exactly a request asks.
+/// Opens the content of a request.
 pub(super) fn asked(db: &Connection, seal: &Seal, id: RequestId) -> Outcome<Option<Sensitive<Vec<u8>>>> {
     let sql = "SELECT sealed FROM request WHERE id = ?1 AND sealed IS NOT NULL";
     let sealed: Option<Vec<u8>> =

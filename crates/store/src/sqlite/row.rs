@@ -1,4 +1,4 @@
-//! Records as JSON in rows, and numbers as SQLite has them.
+//! Records as JSON in rows, and SQLite's integers.
 
 use rusqlite::{Params, Row, Statement};
 use serde::Serialize;
@@ -6,13 +6,13 @@ use serde::de::DeserializeOwned;
 
 use super::fault::{Fault, Outcome};
 
-/// Writes a record.
+/// Serializes a record.
 pub(super) fn to_json(record: &impl Serialize) -> Outcome<String> {
     serde_json::to_string(record)
         .map_err(|error| Fault::Damaged(format!("a record can't be written: {error}")))
 }
 
-/// Reads a record.
+/// Deserializes a record.
 pub(super) fn from_json<R: DeserializeOwned>(text: &str) -> Outcome<R> {
     serde_json::from_str(text).map_err(|error| Fault::Damaged(format!("a record can't be read: {error}")))
 }

@@ -1,7 +1,7 @@
-//! The schema's versions, and how a file gets from one to the next.
+//! The schema's versions, and the migrations between them.
 //!
-//! `PRAGMA user_version` counts the migrations that a file has been through. A released migration is never changed:
-//! what must be different comes as the next file of `migrations/`.
+//! `PRAGMA user_version` counts the migrations that were applied to a file. A released migration never
+//! changes: a later change is the next file in `migrations/`.
 
 use rusqlite::Connection;
 
@@ -22,18 +22,18 @@ const MIGRATIONS: &[&str] = &[
 #[expect(clippy::cast_possible_truncation, reason = "a program does not hold 2³² migrations")]
 pub(super) const KNOWN: u32 = MIGRATIONS.len() as u32;
 
-/// What a file is, as its header says.
+/// The kind of a file, according to its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Nothing yet: a new file, or one whose making was cut.
+    /// A new file, or one whose creation was interrupted.
     Empty,
     /// A store of this version.
     Version(u32),
-    /// Someone else's database.
+    /// A database of another program.
     Foreign,
 }
 
-/// Looks at a file without changing it. To be called within a transaction: it looks more than once.
+/// Inspects a file without changing it. Must run within a transaction, because it reads several values.
 pub(super) fn inspect(db: &Connection) -> Outcome<Found> {
     let application: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let version: u32 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -45,7 +45,7 @@ pub(super) fn inspect(db: &Connection) -> Outcome<Found> {
     })
 }
 
-/// Brings a file of `version` up to date. To be called within a transaction.
+/// Migrates a file of `version` to the newest version. Must run within a transaction.
 pub(super) fn migrate(db: &Connection, version: u32) -> Outcome<()> {
     migrate_to(db, version, KNOWN)
 }
@@ -70,8 +70,8 @@ mod tests {
         rows.collect::<Result<_, _>>().unwrap()
     }
 
-    /// Every version that was ever released must come out as the current one; what was in them is read in
-    /// `tests/it/versions.rs`.
+    /// Every released version must migrate to the current schema. `tests/it/versions.rs` checks the data of
+    /// older versions.
     #[test]
     fn every_older_version_becomes_the_current_one() {
         let current = Connection::open_in_memory().unwrap();

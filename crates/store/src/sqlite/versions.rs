@@ -31,7 +31,7 @@ fn put_row(db: &Connection, scope: &AssemblyName, row: &VersionRow) -> Outcome<(
     Ok(())
 }
 
-/// Drops versions of an assembly; tells whether all that are there are its own.
+/// Drops versions of an assembly. Returns `false`, and drops nothing, if one belongs to another assembly.
 pub(super) fn drop(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcome<bool> {
     let mut owner = db.prepare_cached("SELECT assembly FROM version WHERE process = ?1")?;
     for process in doomed {
@@ -50,7 +50,7 @@ pub(super) fn drop(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>
     Ok(true)
 }
 
-/// Makes the versions of an assembly independent of those that go.
+/// Stores full copies of the versions that are based on the ones to be dropped.
 fn free(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcome<()> {
     let all = read(db, SINCE, scope, 0)?;
     for row in version::freed(all, |process| doomed.contains(&process)).map_err(Fault::Damaged)? {
@@ -59,7 +59,7 @@ fn free(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcom
     Ok(())
 }
 
-/// Reads the versions of an assembly from the one on that was the newest when a process began.
+/// Reads the versions of an assembly, starting at the one that was current when process `from` began.
 pub(super) fn since(db: &Connection, scope: &AssemblyName, from: ProcessId) -> Outcome<Vec<VersionRecord>> {
     let sql = "SELECT coalesce(max(process), 0) FROM version WHERE assembly = ?1 AND process <= ?2";
     let first: i64 = db.prepare_cached(sql)?.query_row((scope.as_str(), place(from.0)), |row| row.get(0))?;
@@ -67,13 +67,13 @@ pub(super) fn since(db: &Connection, scope: &AssemblyName, from: ProcessId) -> O
     version::records(read(db, SINCE, scope, first)?, first).map_err(Fault::Damaged)
 }
 
-/// From the last whole one before a version to that version.
+/// Selects the rows from the last full copy at or before a version up to that version.
 const CHAIN: &str = "SELECT process, base, record FROM version WHERE assembly = ?1 AND process <= ?2
         AND process >= (SELECT coalesce(max(process), 0) FROM version
             WHERE assembly = ?1 AND process <= ?2 AND base IS NULL)
     ORDER BY process";
 
-/// From the last whole one before a version to the newest.
+/// Selects the rows from the last full copy at or before a version up to the newest.
 const SINCE: &str = "SELECT process, base, record FROM version WHERE assembly = ?1
         AND process >= (SELECT coalesce(max(process), 0) FROM version
             WHERE assembly = ?1 AND process <= ?2 AND base IS NULL)
@@ -90,7 +90,7 @@ fn read(db: &Connection, sql: &str, scope: &AssemblyName, at: u64) -> Outcome<Ve
     })
 }
 
-/// Numbers beyond those of SQLite are beyond all that are given out.
+/// Converts an id for SQLite. An id beyond SQLite's range is greater than every id that was given out.
 fn place(process: u64) -> i64 {
     i64::try_from(process).unwrap_or(i64::MAX)
 }

@@ -1,9 +1,9 @@
 //! The one thread that writes.
 //!
-//! Orders come through a bounded channel. Whatever waits when the thread is ready becomes one transaction, so that
-//! many batches share one flush to disk; each order has a savepoint of its own, so that a refused one takes nothing
-//! else back. Where the whole transaction fails, for want of room say, its orders are tried again one by one: the one
-//! that is too large fails, its neighbours need not.
+//! Orders come through a bounded channel. All orders that wait when the thread is ready form one transaction,
+//! so that many batches share one flush to disk. Each order has its own savepoint, so that a refused one does
+//! not affect the others. If the whole transaction fails, for example because the disk is full, its orders
+//! are retried one by one. Then only the orders that are too large fail.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,41 +22,41 @@ use crate::fence::Fence;
 use crate::lease::Lease;
 use crate::queue::{QUEUE, Waiting};
 
-/// How many orders share one transaction at most.
+/// Maximum number of orders in one transaction.
 const GROUP: usize = 256;
 
-/// When the log is to be emptied, so that what was dropped is in no file any more.
+/// When the write-ahead log must be truncated, so that no file contains dropped secrets any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wipes {
-    /// There is no need to.
+    /// Not needed.
     Never,
-    /// As soon as there is nothing else to do.
+    /// As soon as the thread is idle.
     Later,
     /// Before the order is answered.
     Now,
 }
 
-/// How long the thread has had nothing to do when it empties the log.
+/// Idle time of the thread before it truncates the log.
 const REST: Duration = Duration::from_millis(200);
 
-/// Something to do inside a transaction.
+/// An operation to run inside a transaction.
 pub(super) struct Order<W> {
-    /// The leases under which a batch is committed; none for what is no batch.
+    /// The leases under which a batch is committed; empty for an order that is not a batch.
     pub(super) leases: Vec<Lease>,
-    /// Whether secrets are dropped, and when the log is to be emptied of them.
+    /// When the log must be truncated because the order drops secrets.
     pub(super) wipes: Wipes,
-    /// What to do; again, when the transaction it ran in is taken back.
+    /// The operation. It runs again if its transaction is rolled back.
     pub(super) work: W,
 }
 
 impl<W> Order<W> {
-    /// Makes an order that is no batch.
+    /// Creates an order that is not a batch.
     pub(super) fn of(work: W) -> Self {
         Self { leases: Vec::new(), wipes: Wipes::Never, work }
     }
 }
 
-/// The way to the thread.
+/// The sending side of the writer thread.
 pub(super) struct Writer {
     queue: Option<SyncSender<Box<dyn Task>>>,
     waiting: Arc<Waiting>,
@@ -74,7 +74,8 @@ impl Writer {
         Ok(Self { queue: Some(queue), waiting, path, thread: Some(thread) })
     }
 
-    /// Hands over an order; the future resolves once it is durable, and need not be polled for that.
+    /// Queues an order. The future resolves once the order is durable; the order is written even if the
+    /// future is not polled.
     pub(super) fn submit<W, T>(
         &self,
         order: Order<W>,
@@ -104,32 +105,33 @@ impl Writer {
         }
     }
 
-    /// Waits until there is room for more orders.
+    /// Waits until the queue has room for more orders.
     pub(super) async fn room(&self) {
         self.waiting.room().await;
     }
 }
 
 impl Drop for Writer {
-    /// Waits until all that was handed over is stored.
+    /// Waits until all queued orders are stored.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
-            // Had the thread panicked, its callers were told that the store is closed.
+            // If the thread has panicked, its callers already got the error that the store is closed.
             let _ = thread.join();
         }
     }
 }
 
-/// An order of any type, with the way back to who gave it.
+/// An order of any type, with the channel for its reply.
 trait Task: Send {
     fn leases(&self) -> &[Lease];
     fn wipes(&self) -> Wipes;
-    /// Does it, and tells whether it is to be kept. `Err` means that the whole transaction can't go on.
+    /// Runs the order, and tells whether to keep its changes. `Err` means that the whole transaction can't
+    /// continue.
     fn attempt(&mut self, db: &Connection, path: &Path) -> Result<bool, StoreError>;
-    /// Turns it down without an attempt.
+    /// Refuses the order without an attempt.
     fn refuse(&mut self, refusal: StoreError);
-    /// Tells how it ended: as its last attempt, or as the transaction it ran in.
+    /// Sends the result: that of the last attempt, or the error of its transaction.
     fn reply(self: Box<Self>, transaction: Result<(), StoreError>);
 }
 
@@ -165,12 +167,12 @@ where
     }
 
     fn reply(self: Box<Self>, transaction: Result<(), StoreError>) {
-        // Whoever has dropped the ticket does not want to know.
+        // The send fails if the caller has dropped the ticket.
         let _ = self.reply.send(transaction.and(self.result));
     }
 }
 
-/// What the thread works with.
+/// The state of the writer thread.
 pub(super) struct WriterThread {
     /// Its connection.
     pub(super) db: Connection,
@@ -178,17 +180,17 @@ pub(super) struct WriterThread {
     pub(super) path: Arc<PathBuf>,
     /// How long to wait for other writers.
     pub(super) busy: Duration,
-    /// Where the number of the last durable event is told.
+    /// Publishes the number of the last durable event.
     pub(super) last: watch::Sender<Seq>,
-    /// The leases of which a batch was not applied.
+    /// The leases that have a failed batch.
     pub(super) fence: Fence,
-    /// How many orders wait.
+    /// The number of waiting orders.
     pub(super) waiting: Arc<Waiting>,
 }
 
 impl WriterThread {
     fn serve(mut self, tasks: &Receiver<Box<dyn Task>>) {
-        // Whoever was here before may have been killed before it emptied the log.
+        // The previous process may have been killed before it truncated the log.
         let mut to_wipe = true;
         loop {
             let first = if to_wipe {
@@ -258,8 +260,9 @@ impl WriterThread {
         task.reply(transaction);
     }
 
-    /// Empties the log, so that dropped secrets are in no file any more. While others read it, that is left to the
-    /// next time: what is in it is sealed.
+    /// Truncates the log if an order requires it at once, so that no file contains dropped secrets any more.
+    /// If another process reads the log, the truncation is left to the next time. That is safe because the
+    /// secrets in it are sealed.
     fn wipe_after(&self, group: &[Box<dyn Task>]) {
         if group.iter().any(|task| task.wipes() == Wipes::Now) {
             self.wipe();
@@ -279,7 +282,8 @@ impl WriterThread {
     }
 }
 
-/// Attempts a batch unless one before it has failed, and remembers when it fails itself.
+/// Attempts an order unless an earlier batch of one of its leases has failed. Records in the fence if it
+/// fails itself.
 fn attempt(task: &mut dyn Task, db: &Connection, fence: &mut Fence, path: &Path) -> Result<bool, StoreError> {
     if let Err(refusal) = task.leases().iter().try_for_each(|lease| fence.pass(lease)) {
         task.refuse(refusal);

@@ -1,4 +1,4 @@
-//! A store in memory: no file, no thread, no time of its own.
+//! An in-memory store, without files and threads. It takes time only from injected clocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -27,17 +27,17 @@ use crate::ticket::Ticket;
 use crate::uptime::Moment;
 use crate::watch::Watch;
 
-/// A store in memory. A clone is another handle on the same records, as a second process has on a file.
+/// A store in memory. A clone is another handle on the same records, like a second process on the same file.
 ///
-/// Nothing in it waits unless it is told to: every future is ready at once, so a simulation on tokio's paused clock runs as fast as it can.
-/// It keeps its promises to the letter but for one: it ends with its last handle.
+/// No future waits unless the test sets a latency. So a simulation on tokio's paused clock runs as fast as it
+/// can. The store keeps all guarantees of a store except one: its records are lost with its last handle.
 #[derive(Clone)]
 pub struct MemoryStore {
     id: StoreId,
     terms: LeaseTerms,
-    /// The clock of the machine that the handle is on.
+    /// The clock of the machine that uses this handle.
     clock: Arc<dyn Clock>,
-    /// The store's own, by which leases are measured.
+    /// The store's own clock, by which leases are measured.
     time: Arc<dyn Clock>,
     processes: Arc<dyn Processes>,
     state: Arc<Mutex<State>>,
@@ -45,19 +45,20 @@ pub struct MemoryStore {
     cut: Option<Cut>,
 }
 
-/// The death of a process in the middle of a commit: see [`MemoryStore::cut`].
+/// A simulated death of a process in the middle of a commit: see [`MemoryStore::cut`].
 #[derive(Clone)]
 pub struct Cut(Arc<CutState>);
 
 struct CutState {
-    /// How many batches are still to come, the last included.
+    /// Number of batches until the death, including the last.
     left: AtomicU64,
     keeps_last: bool,
     dead: Notify,
 }
 
 impl Cut {
-    /// Resolves when the process is dead. What it still does then, nobody must see.
+    /// Resolves when the process is dead. The caller must discard everything that the process does
+    /// afterwards.
     pub async fn dead(&self) {
         while !self.is_dead() {
             let dead = self.0.dead.notified();
@@ -91,16 +92,16 @@ struct State {
     stops: BTreeSet<ProcessId>,
     records: Records,
     failure: Option<StoreError>,
-    /// How long after it is applied a batch is durable.
+    /// Delay between applying a batch and reporting it as durable.
     latency: Duration,
-    /// What leases that are renewed, and looks whether a process is asked to stop, meet.
+    /// The error for lease renewals and for queries of stop requests.
     outage: Option<StoreError>,
     /// The assemblies whose events can't be written any more.
     sabotaged: BTreeSet<AssemblyName>,
 }
 
 impl MemoryStore {
-    /// Makes an empty store.
+    /// Creates an empty store.
     pub fn new(clock: Arc<dyn Clock>, entropy: &dyn Entropy) -> Self {
         Self {
             id: StoreId::random(entropy),
@@ -114,56 +115,57 @@ impl MemoryStore {
         }
     }
 
-    /// Sets the terms of leases.
+    /// Sets the lease terms.
     #[must_use]
     pub fn with_terms(mut self, terms: LeaseTerms) -> Self {
         self.terms = terms;
         self
     }
 
-    /// Sets who knows which holders are dead.
+    /// Sets the source that knows which holders are dead.
     #[must_use]
     pub fn with_processes(mut self, processes: Arc<dyn Processes>) -> Self {
         self.processes = processes;
         self
     }
 
-    /// Returns a handle on a machine whose clock is another one than the store's.
+    /// Returns a handle on a machine whose clock differs from the store's.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Lets the next batch fail with `error`, as a full disk would.
+    /// Makes the next batch fail with `error`, as a full disk would.
     pub fn fail_next(&self, error: StoreError) {
         self.state().failure = Some(error);
     }
 
-    /// Lets each batch be durable so much later than it is applied, as on a slow disk.
+    /// Delays the durability of every batch by `latency`, as on a slow disk.
     pub fn set_latency(&self, latency: Duration) {
         self.state().latency = latency;
     }
 
-    /// Lets leases not be renewed, and nobody know whether a process is asked to stop: with `error`, or well again.
+    /// Makes lease renewals and queries of stop requests fail with `error`; `None` ends the outage.
     pub fn set_outage(&self, error: Option<StoreError>) {
         self.state().outage = error;
     }
 
-    /// Lets every batch fail from now on that adds an event of an assembly.
+    /// Makes every later batch fail that adds an event of the assembly.
     pub fn sabotage(&self, scope: AssemblyName) {
         self.state().sabotaged.insert(scope);
     }
 
-    /// Lets nothing fail or be late any more.
+    /// Ends all simulated failures and delays.
     pub fn recover(&self) {
         let mut state = self.state();
         (state.failure, state.outage, state.latency) = (None, None, Duration::ZERO);
         state.sabotaged.clear();
     }
 
-    /// Returns a handle for a process that dies at its batch with this number, from 1: just before that batch is written,
-    /// or just after, when nobody has been told yet. Tickets of that batch and of later ones never resolve.
+    /// Returns a handle for a process that dies at its batch number `batch`, counted from 1. With
+    /// `keeps_last` it dies just after that batch is written, otherwise just before. Tickets of that batch
+    /// and of later ones never resolve.
     #[must_use]
     pub fn cut(&self, batch: u64, keeps_last: bool) -> (Self, Cut) {
         let left = AtomicU64::new(batch.max(1));
@@ -285,7 +287,7 @@ impl Store for MemoryStore {
         }
         let mut state = self.state();
         let outcome = state.commit(lease, batch);
-        // Told before the next batch is applied, so that the number never falls.
+        // Published before the next batch is applied, so that the number never falls.
         self.last.send_replace(state.records.last());
         if self.cut.as_ref().is_some_and(Cut::is_dead) {
             return Ticket::new(std::future::pending());

@@ -1,5 +1,5 @@
-//! For tests: a store in memory, a clock and an entropy that do as they are told, and the suite that every store
-//! passes (feature `testing`).
+//! Test support: an in-memory store, a controllable clock and entropy source, and the conformance suite for
+//! every store (feature `testing`).
 
 pub mod conformance;
 pub mod samples;

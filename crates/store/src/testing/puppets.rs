@@ -1,4 +1,4 @@
-//! Stand-ins for what a store is given: time, randomness, and who is dead.
+//! Test doubles for the dependencies of a store: time, randomness, and process liveness.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,17 +12,17 @@ use windlass_model::{Clock, Timestamp};
 use crate::holder::{Holder, Processes};
 use crate::uptime::{Tick, Uptime};
 
-/// A clock that moves only when told.
+/// A clock that moves only when told to.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// Makes a clock that shows `now`.
+    /// Creates a clock that shows `now`.
     pub fn at(now: Timestamp) -> Self {
         Self(AtomicI64::new(now.as_millis()))
     }
 
-    /// Moves the clock on.
+    /// Moves the clock forwards.
     pub fn advance(&self, by: Duration) {
         self.0.fetch_add(millis(by), Ordering::SeqCst);
     }
@@ -49,7 +49,7 @@ impl Uptime for ManualClock {
     }
 }
 
-/// The clock of a machine that is ahead of the others, or behind.
+/// The clock of a machine that runs ahead of others, or behind.
 #[derive(Clone)]
 pub struct SkewedClock {
     right: Arc<dyn Clock>,
@@ -57,7 +57,7 @@ pub struct SkewedClock {
 }
 
 impl SkewedClock {
-    /// Makes a clock that shows so many milliseconds more than another one, or less.
+    /// Creates a clock that differs from `right` by `millis` milliseconds, which may be negative.
     pub fn new(right: Arc<dyn Clock>, millis: i64) -> Self {
         Self { right, millis }
     }
@@ -75,12 +75,12 @@ impl fmt::Debug for SkewedClock {
     }
 }
 
-/// Bytes that look random and are the same in every run. Never for real keys.
+/// Deterministic bytes that look random. Never for real keys.
 #[derive(Debug, Default)]
 pub struct CountingEntropy(AtomicU64);
 
 impl CountingEntropy {
-    /// Makes an entropy that differs from those of other seeds.
+    /// Creates an entropy source whose bytes differ from those of other seeds.
     pub fn seeded(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
     }
@@ -103,12 +103,12 @@ impl Entropy for CountingEntropy {
     }
 }
 
-/// Processes that live until they are buried.
+/// A process table in which every process is alive until it is buried.
 #[derive(Debug, Default)]
 pub struct Graveyard(Mutex<HashSet<Holder>>);
 
 impl Graveyard {
-    /// Lets a holder be dead from now on.
+    /// Marks a holder as dead.
     pub fn bury(&self, holder: &Holder) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(holder.clone());
     }

@@ -1,4 +1,4 @@
-//! The records of the store in memory, and what each change does to them.
+//! The records of the in-memory store, and the effect of each change on them.
 
 use std::collections::HashSet;
 
@@ -16,35 +16,35 @@ use crate::batch::{Batch, Change, Forgotten};
 use crate::request;
 use crate::snapshot::{History, ProcessHistory, Snapshot};
 
-/// A record with its place in the order of first recording.
+/// A record with its index in the order of first recording.
 #[derive(Debug)]
 struct Placed<R> {
     place: usize,
     record: R,
 }
 
-/// A call, and whether it still has to be settled.
+/// A call, and whether it is open.
 #[derive(Debug)]
 struct Call {
     open: bool,
     record: CallRecord,
 }
 
-/// A secret, and the assembly that it goes with.
+/// A secret, and the assembly that owns it.
 #[derive(Debug)]
 struct Secret {
     assembly: AssemblyName,
     value: Sensitive<Vec<u8>>,
 }
 
-/// A request, and what exactly it asks while it is open.
+/// A request, and its content while it is open.
 #[derive(Debug)]
 struct Request {
     record: RequestRecord,
     asked: Option<Sensitive<Vec<u8>>>,
 }
 
-/// All that a store keeps but leases.
+/// All records of a store except leases.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     assemblies: Table<AssemblyName, AssemblyRecord>,
@@ -64,7 +64,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Applies a batch whole, or returns the rule that it breaks.
+    /// Applies a batch completely, or returns the rule that it breaks.
     pub(super) fn apply(&mut self, scope: &AssemblyName, batch: Batch) -> Result<(), String> {
         let forgotten = Forgotten::of(&batch);
         let outcome = self
@@ -103,7 +103,7 @@ impl Records {
             Change::DropPair(key) => self.pairs.drop(&key),
             Change::PutProcess(record) => self.processes.put(record.id, *record),
             Change::DropProcess(process) => self.drop_process(process),
-            // They have gone before all else.
+            // Versions were dropped before all other changes.
             Change::DropVersion(_) => {}
             Change::PutStep(record) => self.steps.put((record.process, record.step), *record),
             Change::PutCall(record) => self.put_call(*record),
@@ -127,7 +127,7 @@ impl Records {
             Change::PutAssembly(record) => !record.packages.values().all(|digest| self.packages.has(digest)),
             Change::PutVersion(record) => {
                 !has(&record.process)
-                    // Without packages it pins nothing that would go with the assembly.
+                    // A version without packages has no pin that would depend on the assembly.
                     || !record.assembly.packages.values().all(|digest| {
                         self.packages.has(digest) && self.assemblies.has(&record.assembly.name)
                     })
@@ -184,7 +184,7 @@ impl Records {
         Ok(())
     }
 
-    /// Tells whether a process has not ended, or has a version or a call that is not settled.
+    /// Tells whether a process must stay: it has not ended, has a version, or has an open call.
     fn needs_process(&self, process: ProcessId) -> bool {
         let is_open = self.processes.get(&process).is_some_and(|of| !of.status.is_final());
         let mut calls = self.calls.values().map(|call| &call.record);
@@ -214,7 +214,7 @@ impl Records {
         self.processes.drop(&process);
     }
 
-    /// Returns the packages that somebody pins.
+    /// Returns the pinned packages.
     fn pinned(&self) -> HashSet<PackageDigest> {
         let kept = self.versions.values().filter(|version| self.assemblies.has(&version.name));
         self.assemblies.values().chain(kept).flat_map(|of| of.packages.values().cloned()).collect()
@@ -238,7 +238,7 @@ impl Records {
         self.packages.drop_where(|digest, _| own.contains(digest) && !pinned.contains(digest));
     }
 
-    /// Lets no call of an assembly be open, and keeps their records as they are.
+    /// Marks all calls of an assembly as closed, and leaves their records as they are.
     fn settle_calls(&mut self, name: &AssemblyName) {
         let open: Vec<_> = self.open_calls(name).map(|(place, call)| (place, call.clone())).collect();
         for (place, record) in open {
@@ -304,7 +304,7 @@ impl Records {
     }
 }
 
-/// What needs no lease.
+/// Changes that need no lease.
 impl Records {
     pub(super) fn submit(&mut self, record: &RequestRecord, asked: Sensitive<Vec<u8>>) {
         self.requests.put(record.id, Request { record: record.clone(), asked: Some(asked) });
@@ -325,7 +325,7 @@ impl Records {
     }
 }
 
-/// Reading.
+/// Queries.
 impl Records {
     pub(super) fn request(&self, id: RequestId) -> Option<RequestRecord> {
         self.requests.get(&id).map(|found| found.record.clone())

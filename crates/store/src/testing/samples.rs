@@ -1,4 +1,4 @@
-//! Records to store: small, whole, and the same for the same arguments.
+//! Sample records: small, complete, and identical for the same arguments.
 
 #![expect(clippy::missing_panics_doc, reason = "all of these panic for a bad name, and say so once")]
 
@@ -20,25 +20,25 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use crate::holder::Holder;
 
-/// The time of all samples.
+/// The timestamp of all samples.
 pub const TIME: Timestamp = Timestamp::from_millis(1_769_847_330_000);
 
 const VALID: &str = "samples have valid names";
 
-/// Reads an assembly's name.
+/// Parses an assembly name.
 ///
 /// # Panics
-/// When it is none, as all functions here that take names.
+/// If the name is invalid. All functions of this module that take names panic likewise.
 pub fn name(name: &str) -> AssemblyName {
     name.parse().expect(VALID)
 }
 
-/// Names a resource of an assembly.
+/// Returns the name of a resource of an assembly.
 pub fn part(assembly: &AssemblyName, component: &str) -> ElementName {
     ElementName::from(assembly).child(&component.parse().expect(VALID))
 }
 
-/// A process on a machine of its own, which the kernel here knows nothing of.
+/// Returns a holder on another machine, about which the local kernel knows nothing.
 pub fn holder(pid: u32) -> Holder {
     Holder {
         host: "box".into(),
@@ -50,7 +50,7 @@ pub fn holder(pid: u32) -> Holder {
     }
 }
 
-/// An assembly without elements that pins packages.
+/// Returns an assembly without elements that pins packages.
 pub fn assembly(name: &AssemblyName, packages: &[&PackageRecord]) -> AssemblyRecord {
     AssemblyRecord {
         name: name.clone(),
@@ -68,7 +68,7 @@ pub fn assembly(name: &AssemblyName, packages: &[&PackageRecord]) -> AssemblyRec
     }
 }
 
-/// An assembly as a process was asked to make it.
+/// Returns a version of an assembly, created by a process.
 pub fn version(name: &AssemblyName, process: u64, packages: &[&PackageRecord]) -> VersionRecord {
     let updated = TIME.plus_millis(process.cast_signed());
     VersionRecord {
@@ -77,7 +77,7 @@ pub fn version(name: &AssemblyName, process: u64, packages: &[&PackageRecord]) -
     }
 }
 
-/// An element that has come `progress` calls far.
+/// Returns an element that has completed `progress` calls.
 pub fn element(name: &ElementName, progress: u32) -> ElementRecord {
     ElementRecord {
         name: name.clone(),
@@ -94,7 +94,7 @@ pub fn element(name: &ElementName, progress: u32) -> ElementRecord {
     }
 }
 
-/// An instance that has changed `revision` times.
+/// Returns an instance at a revision.
 pub fn instance(element: &ElementName, revision: u64) -> InstanceRecord {
     InstanceRecord {
         element: element.clone(),
@@ -105,7 +105,7 @@ pub fn instance(element: &ElementName, revision: u64) -> InstanceRecord {
     }
 }
 
-/// A relationship between two components.
+/// Returns a relationship between two components.
 pub fn pair(assembly: &AssemblyName, source: &str, target: &str) -> PairRecord {
     let key = PairKey {
         assembly: ElementName::from(assembly),
@@ -119,7 +119,7 @@ pub fn pair(assembly: &AssemblyName, source: &str, target: &str) -> PairRecord {
     PairRecord { given: Some(given.into()), ..PairRecord::new(key, TIME) }
 }
 
-/// A request that nobody has begun.
+/// Returns a pending request.
 pub fn request(assembly: &AssemblyName, id: u64) -> RequestRecord {
     RequestRecord {
         id: RequestId(id),
@@ -131,7 +131,7 @@ pub fn request(assembly: &AssemblyName, id: u64) -> RequestRecord {
     }
 }
 
-/// A process.
+/// Returns a process.
 pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> ProcessRecord {
     ProcessRecord {
         id: ProcessId(id),
@@ -150,7 +150,7 @@ pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> Proce
     }
 }
 
-/// A running step.
+/// Returns a running step.
 pub fn step(process: u64, step: u32) -> StepRecord {
     StepRecord {
         process: ProcessId(process),
@@ -162,12 +162,12 @@ pub fn step(process: u64, step: u32) -> StepRecord {
     }
 }
 
-/// The id of the only call of a step.
+/// Returns the id of the only call of a step.
 pub fn call_id(process: u64, step: u32) -> CallId {
     CallId::of(&"samples".parse().expect(VALID), ProcessId(process), StepId(step), 1)
 }
 
-/// The only call of a step.
+/// Returns the only call of a step.
 pub fn call(assembly: &AssemblyName, process: u64, step: u32, state: CallState) -> CallRecord {
     CallRecord {
         id: call_id(process, step),
@@ -187,7 +187,7 @@ pub fn call(assembly: &AssemblyName, process: u64, step: u32, state: CallState) 
     }
 }
 
-/// A job that serves calls.
+/// Returns a job that serves calls.
 pub fn job(id: &str, calls: &[CallId]) -> JobRecord {
     JobRecord {
         id: id.to_owned(),
@@ -201,7 +201,7 @@ pub fn job(id: &str, calls: &[CallId]) -> JobRecord {
     }
 }
 
-/// A package with two files; `label` makes it differ from others.
+/// Returns a package with two files. Packages with different labels differ.
 pub fn package(label: &str) -> PackageRecord {
     let file = |path: &str, executable, content: &str| PackageFile {
         path: path.to_owned(),
@@ -216,19 +216,19 @@ pub fn package(label: &str) -> PackageRecord {
     }
 }
 
-/// An event with a message.
+/// Returns an event with a message.
 pub fn event(assembly: &AssemblyName, message: impl Into<String>) -> EventDraft {
     let element = ElementName::from(assembly);
     let body = Event::Logged { element, severity: Severity::Info, message: message.into() };
     EventDraft { at: TIME, assembly: assembly.clone(), process: None, body }
 }
 
-/// An event of a process with a message.
+/// Returns an event of a process with a message.
 pub fn event_of(assembly: &AssemblyName, process: u64, message: impl Into<String>) -> EventDraft {
     EventDraft { process: Some(ProcessId(process)), ..event(assembly, message) }
 }
 
-/// The message of a sample event.
+/// Returns the message of a sample event.
 pub fn message(draft: &EventDraft) -> &str {
     match &draft.body {
         Event::Logged { message, .. } => message,
@@ -236,12 +236,12 @@ pub fn message(draft: &EventDraft) -> &str {
     }
 }
 
-/// A secret's name.
+/// Parses the name of a secret.
 pub fn secret(id: &str) -> SecretRef {
     id.parse().expect(VALID)
 }
 
-/// A secret's value.
+/// Returns the value of a secret.
 pub fn value(text: &str) -> Sensitive<Vec<u8>> {
     Sensitive::new(text.as_bytes().to_vec())
 }

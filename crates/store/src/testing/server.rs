@@ -1,4 +1,4 @@
-//! A PostgreSQL server for tests: started by the first that needs it, gone with the test program.
+//! A PostgreSQL server for tests. The first test that needs it starts it; it ends with the test program.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A server that listens on a socket in its own folder, and ends with the tests.
+/// A server that listens on a socket in its own folder, and ends with the test program.
 #[derive(Debug)]
 pub struct Server {
     programs: PathBuf,
@@ -15,50 +15,53 @@ pub struct Server {
     is_encrypted: bool,
 }
 
-/// The certificate and the key of a server, as PEM.
+/// The certificate and the key of a server, in PEM format.
 #[derive(Debug, Clone, Copy)]
 pub struct Certificate<'a> {
     /// The certificate.
     pub certificate: &'a str,
-    /// Its key.
+    /// Its private key.
     pub key: &'a str,
 }
 
 impl Server {
-    /// Returns the one server of this test program, started when it is first asked for; none where PostgreSQL is not
-    /// installed.
+    /// Returns the shared server of this test program, and starts it at the first call. Returns `None` if
+    /// PostgreSQL is not installed.
     ///
     /// # Panics
-    /// When the server does not come up, and where none is installed although `WINDLASS_REQUIRE_POSTGRES` is set.
+    /// If the server does not start, or if PostgreSQL is not installed although `WINDLASS_REQUIRE_POSTGRES`
+    /// is set.
     pub fn get() -> Option<&'static Self> {
         static SERVER: OnceLock<Option<Server>> = OnceLock::new();
         SERVER.get_or_init(|| Self::start("", None)).as_ref()
     }
 
-    /// Starts a server of its own; none where PostgreSQL is not installed.
+    /// Starts a separate server. Returns `None` if PostgreSQL is not installed.
     ///
     /// # Panics
-    /// When the server does not come up, and where none is installed although `WINDLASS_REQUIRE_POSTGRES` is set.
+    /// If the server does not start, or if PostgreSQL is not installed although `WINDLASS_REQUIRE_POSTGRES`
+    /// is set.
     pub fn own() -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         Self::start(&format!("-{}", NEXT.fetch_add(1, Ordering::SeqCst)), None)
     }
 
-    /// Starts a server of its own that also listens on this machine's network, for encrypted connections only; none where
-    /// PostgreSQL is not installed.
+    /// Starts a separate server that also listens on 127.0.0.1, there for encrypted connections only. Returns
+    /// `None` if PostgreSQL is not installed.
     ///
     /// # Panics
-    /// When the server does not come up, and where none is installed although `WINDLASS_REQUIRE_POSTGRES` is set.
+    /// If the server does not start, or if PostgreSQL is not installed although `WINDLASS_REQUIRE_POSTGRES`
+    /// is set.
     pub fn encrypted(certificate: Certificate<'_>) -> Option<Self> {
         Self::start("-tls", Some(certificate))
     }
 
-    /// Returns the port that it listens on.
+    /// Returns the port of the server.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Returns the folder that its socket is in.
+    /// Returns the folder of the server's socket.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -70,7 +73,7 @@ impl Server {
             assert!(!required, "PostgreSQL is required, and neither `initdb` nor `postgres` is installed");
             return None;
         };
-        // A path short enough for a socket.
+        // The path must be short enough for a Unix socket.
         let folder = std::env::temp_dir().join(format!("windlass-postgres-{}{kind}", std::process::id()));
         std::fs::create_dir(&folder).expect("a temporary folder can be made");
         let data = folder.join("data");
@@ -91,31 +94,31 @@ impl Server {
         Some(server)
     }
 
-    /// Ends the server at once, as a failure of its machine does. Its connections are cut, and its data stay.
+    /// Stops the server at once, like a machine failure. Connections are cut, and the data stay.
     ///
     /// # Panics
-    /// When it does not run.
+    /// If the server does not run.
     pub fn stop(&self) {
         let file = self.folder.join("data/postmaster.pid");
         let text = std::fs::read_to_string(file).expect("a server that runs has written its process down");
         let pid = text.lines().next().expect("the first line is the process");
         let ended = Command::new("kill").args(["-QUIT", pid]).status().expect("`kill` can be run");
         assert!(ended.success(), "kill: {ended}");
-        // The shell that has started it waits for something else: it stays as a zombie.
+        // Its parent shell waits for something else, so the stopped server remains as a zombie.
         let status = Path::new("/proc").join(pid).join("status");
         let has_ended = || std::fs::read_to_string(&status).map_or(true, |text| text.contains("State:\tZ"));
         wait_until("the server ends", has_ended);
     }
 
-    /// Starts it again on the same data.
+    /// Starts the server again on the same data.
     ///
     /// # Panics
-    /// When it does not come up.
+    /// If the server does not start.
     pub fn start_again(&self) {
         self.serve();
     }
 
-    /// Starts the program and waits until it listens.
+    /// Starts the server program, and waits until it listens.
     fn serve(&self) {
         let mut server = as_user(&self.programs.join("postgres"));
         server.arg("-D").arg(self.folder.join("data")).arg("-k").arg(&self.folder);
@@ -133,7 +136,7 @@ impl Server {
             asks.arg("-q").arg("-h").arg(&self.folder).arg("-p").arg(self.port.to_string());
             asks.status().is_ok_and(|answer| answer.success())
         });
-        // Its stdin is to stay open as long as this program.
+        // The child's stdin must stay open as long as this program runs.
         std::mem::forget(child);
     }
 
@@ -144,7 +147,8 @@ impl Server {
 }
 
 impl Certificate<'_> {
-    /// Puts it where the server looks for it, and allows no other connections than encrypted ones and the socket's.
+    /// Installs the certificate, and restricts network connections to encrypted ones. Socket connections stay
+    /// allowed.
     fn install(self, data: &Path) {
         use std::os::unix::fs::PermissionsExt as _;
         let access = "local all all trust\nhostssl all guarded 127.0.0.1/32 scram-sha-256\nhostssl all all 127.0.0.1/32 trust\n";
@@ -159,13 +163,13 @@ impl Certificate<'_> {
     }
 }
 
-/// Returns a port that nobody listens on just now.
+/// Returns a port that is currently free.
 fn free_port() -> u16 {
     let any = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("there is a free port");
     any.local_addr().expect("it has an address").port()
 }
 
-/// Finds the newest installed server, where distributions put it or in `PATH`.
+/// Finds the newest installed server, in `PATH` or in the distribution's folders.
 fn programs() -> Option<PathBuf> {
     let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = installed.map(|version| version.path().join("bin")).collect();
@@ -177,7 +181,8 @@ fn programs() -> Option<PathBuf> {
     path.split(':').map(PathBuf::from).chain(folders).filter(has_all).max()
 }
 
-/// The server refuses to be run by root.
+/// Returns a command that runs as `nobody` when the tests run as root, because the server refuses to run as
+/// root.
 fn as_user(program: &Path) -> Command {
     use std::os::unix::process::CommandExt as _;
     let mut command = Command::new(program);
@@ -198,12 +203,12 @@ fn give_away(folder: &Path) {
     }
 }
 
-/// Starts a server under a shell that ends it when this program does, however that ends.
+/// Starts a server under a shell that stops the server when this program ends for any reason.
 fn die_with_us(server: &Command, folder: &Path) -> Child {
     let mut line: Vec<String> = vec![server.get_program().to_string_lossy().into_owned()];
     line.extend(server.get_args().map(|arg| arg.to_string_lossy().into_owned()));
     let mut shell = as_user(Path::new("/bin/sh"));
-    // `read` returns when the other end of the pipe is gone. SIGINT is the fast way to end for a server.
+    // `read` returns when the other end of the pipe is closed. SIGINT requests a fast shutdown of the server.
     let script = r#""$@" >/dev/null 2>log & server=$!; read gone; kill -INT $server 2>/dev/null; wait $server; cd / && rm -rf "$0""#;
     shell.args(["-c", script]).arg(folder).args(line).current_dir(folder).stdin(Stdio::piped());
     shell.spawn().expect("a shell can be started")

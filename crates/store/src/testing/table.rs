@@ -1,9 +1,9 @@
-//! A map that can go back to where it was.
+//! A map with rollback.
 
 use std::collections::{BTreeMap, btree_map};
 use std::ops::Bound;
 
-/// A map of records with the old values of what has changed since the last [`keep`](Table::keep).
+/// A map of records that remembers the old values of all changes since the last [`keep`](Table::keep).
 #[derive(Debug)]
 pub(super) struct Table<K, V> {
     rows: BTreeMap<K, V>,
@@ -60,12 +60,12 @@ impl<K: Ord + Clone, V> Table<K, V> {
         }
     }
 
-    /// Keeps all changes.
+    /// Commits all changes.
     pub(super) fn keep(&mut self) {
         self.undo.clear();
     }
 
-    /// Takes back all changes since the last `keep`, the latest first.
+    /// Rolls back all changes since the last `keep`, the latest first.
     pub(super) fn undo(&mut self) {
         for (key, old) in std::mem::take(&mut self.undo).into_iter().rev() {
             match old {
@@ -77,7 +77,7 @@ impl<K: Ord + Clone, V> Table<K, V> {
 }
 
 impl<K: Ord + Clone, V: Clone> Table<K, V> {
-    /// Copies the rows that are wanted.
+    /// Copies the rows that match `wanted`.
     pub(super) fn select(&self, wanted: impl Fn(&K, &V) -> bool) -> BTreeMap<K, V> {
         let rows = self.rows.iter().filter(|(key, value)| wanted(key, value));
         rows.map(|(key, value)| (key.clone(), value.clone())).collect()

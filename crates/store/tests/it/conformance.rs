@@ -1,4 +1,4 @@
-//! Every store passes the suite.
+//! Every store passes the conformance suite.
 
 mod sqlite {
     windlass_store::conformance_tests!(on_disk crate::place::Place::new());

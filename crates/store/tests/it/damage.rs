@@ -1,4 +1,4 @@
-//! Files that are something else, someone else's, newer, locked, closed, or broken: each refused with its remedy.
+//! Files that are foreign, newer, locked, closed or damaged. Each is refused, and the error says what to do.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -58,7 +58,7 @@ fn a_newer_store() {
     assert_snapshot!(message, @"the store `PLACE/store.db` has schema version 99, and this windlass knows versions up to 5; use the newer windlass that has opened it before");
 }
 
-/// Cut between two steps of its making, it is made to the end.
+/// A store whose creation was interrupted is completed.
 #[tokio::test]
 async fn a_store_whose_making_was_cut_is_made() {
     for steps in ["", "PRAGMA journal_mode = WAL;"] {
@@ -69,7 +69,7 @@ async fn a_store_whose_making_was_cut_is_made() {
     }
 }
 
-/// Many make the same store at the same time, and all get it.
+/// Concurrent processes create the same store, and all of them open it.
 #[test]
 fn makers_do_not_meet() {
     for _ in 0..5 {
@@ -92,7 +92,8 @@ fn locked_while_it_is_opened() {
     assert_snapshot!(message, @"the store `PLACE/store.db` is locked by another program; close what has it open, such as a `sqlite3` shell or a backup, and try again");
 }
 
-/// What can't be written for a lock is refused, and what comes after it; later all goes on.
+/// A batch that can't be written because of a lock is refused, with the later batches of its lease.
+/// Afterwards the store works again.
 #[tokio::test]
 async fn locked_while_it_is_written() {
     let place = Place::new();
@@ -111,7 +112,7 @@ async fn locked_while_it_is_written() {
     assert_eq!(store.commit(&anew, batch("anew")).await.unwrap(), Seq(1));
 }
 
-/// Orders that wait together share a transaction; the refused and the broken among them fail alone.
+/// Orders that wait together share a transaction. Refused and broken ones fail alone.
 #[tokio::test]
 async fn one_transaction_for_many_batches() {
     let place = Place::new();
@@ -123,7 +124,7 @@ async fn one_transaction_for_many_batches() {
     let [first, good, orphan, last] = &leases[..] else { unreachable!() };
     let stranger = place.stranger();
     stranger.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // The writer waits with the first alone; the others gather behind it.
+    // The writer blocks on the first order, and the others queue behind it.
     let note = |lease: &windlass_store::Lease| Batch::new().event(event(&lease.scope, "x"));
     let tickets = [
         store.commit(first, note(first)),
@@ -168,7 +169,7 @@ fn a_key_given_as_text() {
     assert!(matches!(error, StoreError::Key(KeyError::Wrong { .. })), "{error}");
 }
 
-/// A sealed value that was put under another name is not opened.
+/// A sealed value that was moved to another name is not opened.
 #[tokio::test]
 async fn a_swapped_secret() {
     let place = Place::new();
@@ -187,7 +188,7 @@ async fn a_swapped_secret() {
     assert!(store.secret(&secret("yours")).await.unwrap().is_some());
 }
 
-/// A record that is no record is named as damage, not skipped.
+/// An invalid record is reported as damage, not skipped.
 #[tokio::test]
 async fn a_broken_record() {
     let place = Place::new();
@@ -199,7 +200,7 @@ async fn a_broken_record() {
     assert_snapshot!(place.normal(&error), @"the store `PLACE/store.db` is damaged: a record can't be read: missing field `name` at line 1 column 2; keep a copy of the folder, then restore a backup or repair it with `sqlite3 … .recover`");
 }
 
-/// Pages that were written over are noticed.
+/// Overwritten pages are detected.
 #[tokio::test]
 async fn broken_pages() {
     let place = Place::new();
@@ -229,7 +230,7 @@ async fn files_are_their_owners_alone() {
     }
 }
 
-/// A program without rights finds the folder closed, whether a store is in it or not.
+/// A process without permissions gets an error for the folder, whether or not it contains a store.
 #[test]
 fn a_folder_that_can_not_be_written() {
     let place = Place::new();
@@ -259,7 +260,7 @@ fn a_folder_that_can_not_be_written() {
 
 const NOBODY: u32 = 65_534;
 
-/// Root may write everywhere, so a test that runs as root steps down.
+/// Returns a command that runs as an unprivileged user, because root may write everywhere.
 fn unprivileged(program: &std::path::Path) -> Command {
     use std::os::unix::process::CommandExt;
     let mut command = Command::new(program);

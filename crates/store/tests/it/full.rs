@@ -1,4 +1,4 @@
-//! A store that has no room left: nothing of the batch is there, and all goes on once there is room.
+//! A store without free space: nothing of the batch is stored, and the store works again once there is space.
 
 use std::io::Write;
 use std::process::Command;
@@ -20,7 +20,7 @@ async fn messages(store: &dyn Store) -> Vec<String> {
     events.iter().map(|event| message(&event.draft).to_owned()).collect()
 }
 
-/// SQLite says the same of a file at its limit as of a full disk.
+/// SQLite reports a file at its size limit like a full disk.
 #[tokio::test]
 async fn a_batch_without_room_is_not_there_at_all() {
     let place = Place::new();
@@ -36,7 +36,7 @@ async fn a_batch_without_room_is_not_there_at_all() {
     assert_eq!(store.commit(&anew, Batch::new().event(event(&anew.scope, "small"))).await.unwrap(), Seq(1));
 }
 
-/// In one transaction with one that is too large, others are applied, but not those of its own lease.
+/// If one batch of a transaction is too large, the others are applied, except those of its own lease.
 #[tokio::test]
 async fn a_batch_without_room_takes_no_other_with_it() {
     let place = Place::new();
@@ -48,7 +48,7 @@ async fn a_batch_without_room_takes_no_other_with_it() {
     let note = |lease: &Lease, text: &str| Batch::new().event(event(&lease.scope, text));
     let stranger = place.stranger();
     stranger.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // The writer waits with the first alone; the others gather behind it and share a transaction.
+    // The writer blocks on the first order. The others queue behind it and share a transaction.
     let tickets = [
         store.commit(&small, note(&small, "first")),
         store.commit(&small, note(&small, "before")),
@@ -68,8 +68,8 @@ async fn a_batch_without_room_takes_no_other_with_it() {
     assert_eq!(messages(&store).await, ["first", "before", "after"]);
 }
 
-/// A disk that is really full. It is a small one in a mount namespace of its own, which the kernel may not allow; then
-/// the two tests above stand alone, and this one says so.
+/// Runs on a disk that is really full: a small one in its own mount namespace. If the kernel forbids that,
+/// the test says so and the two tests above remain.
 #[test]
 fn a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
@@ -94,12 +94,12 @@ fn a_full_disk() {
     assert!(before > 0 && last == before + 1, "{later}");
 }
 
-/// Says it also where the output of tests that pass is held back.
+/// Prints a line even if the output of passing tests is captured.
 fn say(line: &str) {
     std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
-/// `unshare` and `mount` fail before the victim says anything.
+/// Tells whether `unshare` or `mount` failed before the victim started.
 fn is_forbidden(output: &std::process::Output) -> bool {
     let error = String::from_utf8_lossy(&output.stderr);
     !output.status.success() && (error.contains("unshare") || error.contains("mount"))

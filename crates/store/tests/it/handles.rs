@@ -1,4 +1,4 @@
-//! Handles: what closing one does.
+//! Handles: the effects of closing one.
 
 use windlass_model::Seq;
 use windlass_store::testing::samples::{event, holder, name};
@@ -6,7 +6,7 @@ use windlass_store::{Batch, Store, StoreError};
 
 use crate::place::Place;
 
-/// What was committed is stored, though nobody has waited for it.
+/// Committed batches are stored even if their tickets are dropped.
 #[tokio::test]
 async fn closing_waits_for_what_was_committed() {
     let place = Place::new();
@@ -19,7 +19,7 @@ async fn closing_waits_for_what_was_committed() {
     assert_eq!(place.store().events(Seq::START, usize::MAX).await.unwrap().len(), 500);
 }
 
-/// A watch does not wait for what can't come any more.
+/// A watch ends when its store is closed.
 #[tokio::test]
 async fn a_watch_ends_with_its_store() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! A process is killed while it commits, and another goes on.
+//! A process is killed while it commits, and another continues.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
@@ -27,12 +27,12 @@ impl Victim {
         Self { child, lines }
     }
 
-    /// Reads the number of the next durable batch; none once it is dead and all was read.
+    /// Reads the number of the next durable batch; `None` once the process is dead and everything was read.
     fn acknowledged(&mut self) -> Option<u32> {
         self.lines.next().map(|line| line.unwrap().parse().unwrap())
     }
 
-    /// Kills it after `count` acknowledgements, and returns the last that it sent.
+    /// Kills the process after `count` acknowledgements. Returns the last number that it acknowledged.
     fn kill_after(mut self, count: u64) -> u32 {
         let mut last = 0;
         for _ in 0..count {
@@ -47,7 +47,7 @@ impl Victim {
     }
 }
 
-/// Every acknowledged batch is there, each is there whole, and none is missing before it.
+/// Every acknowledged batch is stored completely, and no earlier one is missing.
 #[tokio::test]
 async fn nothing_acknowledged_is_lost_and_nothing_is_half_there() {
     let place = Place::new();
@@ -71,13 +71,13 @@ async fn nothing_acknowledged_is_lost_and_nothing_is_half_there() {
     }
 }
 
-/// The kernel tells the living from the dead, the unburied dead included.
+/// The kernel distinguishes living from dead processes, including zombies.
 #[tokio::test]
 async fn a_killed_process_is_dead_and_a_running_one_is_not() {
     let place = Place::new();
     let mut victim = Victim::start(place.path().parent().unwrap());
     victim.acknowledged();
-    // The victim has the clocks of this machine.
+    // The victim uses the clocks of this machine.
     let options = place.options().uptime(Arc::new(SystemUptime));
     let store = SqliteStore::open(place.path(), options).unwrap();
     let error = store.lease(&samples::name("h_bta"), &samples::holder(1)).await.unwrap_err();

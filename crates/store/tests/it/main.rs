@@ -1,4 +1,4 @@
-//! The store from outside: the suite that every store passes, and what only files can go through.
+//! Tests of the store from outside: the conformance suite, and properties that only files have.
 
 #![expect(clippy::unwrap_used, reason = "what helpers of tests can't do fails the test")]
 

@@ -1,5 +1,5 @@
-//! The store in memory is small enough to be read and believed; whatever is committed, the file and the
-//! server say the same.
+//! Model test: for any batches, the file and the server behave like the in-memory store, which is small
+//! enough to be reviewed.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::place::Place;
 #[cfg(feature = "postgres")]
 use crate::postgres::OnServer;
 
-/// One change of a small world: two assemblies, two components, two processes with two steps each.
+/// One change in a small world: two assemblies, two components, two processes with two steps each.
 #[derive(Debug, Clone, Copy)]
 struct Stroke {
     what: u8,
@@ -35,7 +35,7 @@ fn strokes() -> impl Strategy<Value = Vec<Stroke>> {
     vec(stroke, 0..5)
 }
 
-/// Batches, each under the lease of the first or the second assembly.
+/// Generates batches, each under the lease of the first or the second assembly.
 fn batches() -> impl Strategy<Value = Vec<(bool, Vec<Stroke>)>> {
     vec((any::<bool>(), strokes()), 1..25)
 }
@@ -72,7 +72,7 @@ fn draw(batch: Batch, scope: &AssemblyName, stroke: Stroke) -> Batch {
     }
 }
 
-/// All that a store says, as text.
+/// Returns everything that a store reports, as text.
 async fn telling(store: &dyn Store) -> String {
     let mut told = Vec::new();
     for assembly_name in ["first", "second"] {
@@ -99,7 +99,7 @@ async fn telling(store: &dyn Store) -> String {
     told.join("\n")
 }
 
-/// Commits a batch, and takes a new lease where it is refused.
+/// Commits a batch, and takes a new lease if the batch is refused.
 async fn commit(store: &dyn Store, lease: &mut Lease, strokes: &[Stroke]) -> Result<Seq, String> {
     let batch = strokes.iter().fold(Batch::new(), |batch, stroke| draw(batch, &lease.scope, *stroke));
     let outcome = store.commit(lease, batch).await;
@@ -120,7 +120,7 @@ async fn run(store: &dyn Store, batches: &[(bool, Vec<Stroke>)]) -> (Vec<Result<
     (outcomes, telling(store).await)
 }
 
-/// Runs the batches in memory and in another store, and compares what they answer and say.
+/// Runs the batches in memory and in another store, and compares results and contents.
 fn compare(place: &dyn Harness, clock: Arc<ManualClock>, batches: &[(bool, Vec<Stroke>)]) -> TestCaseResult {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -133,7 +133,7 @@ fn compare(place: &dyn Harness, clock: Arc<ManualClock>, batches: &[(bool, Vec<S
     })
 }
 
-/// One of so many cases: they take longer than those of others.
+/// Returns a configuration with one `share`-th of the usual cases, because they are slow.
 fn one_of(share: u32) -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases.div_ceil(share), failure_persistence: None, ..usual }

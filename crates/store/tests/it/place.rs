@@ -1,4 +1,4 @@
-//! A folder with one store in it.
+//! A folder with one store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use windlass_store::{KeySource, SqliteStore, Store, StoreError};
 pub(crate) struct Place {
     folder: TempDir,
     clock: Arc<ManualClock>,
-    /// The time since the machine was started.
+    /// The time since the machine started.
     uptime: Arc<ManualClock>,
     graveyard: Arc<Graveyard>,
     handles: AtomicU64,
@@ -45,7 +45,7 @@ impl Place {
         self.clock.clone()
     }
 
-    /// Short waits, and entropy that differs from handle to handle.
+    /// Returns options with short waits, and entropy that differs between handles.
     pub(crate) fn options(&self) -> Options {
         self.options_with(self.clock.clone())
     }
@@ -63,7 +63,7 @@ impl Place {
         SqliteStore::open(self.path(), self.options()).unwrap()
     }
 
-    /// Opens what must not open, and returns the message with its paths replaced.
+    /// Opens a store that must be refused. Returns the error, and its message with paths replaced.
     pub(crate) fn refusal(&self, options: Options) -> (StoreError, String) {
         let error = SqliteStore::open(self.path(), options).unwrap_err();
         let message = self.normal(&error);
@@ -74,7 +74,7 @@ impl Place {
         error.to_string().replace(&self.folder.path().display().to_string(), "PLACE")
     }
 
-    /// Another program's connection.
+    /// Opens a connection of another program.
     pub(crate) fn stranger(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.path()).unwrap()
     }

@@ -1,4 +1,5 @@
-//! The store on a server, with a PostgreSQL of our own: the suite, and what only servers can do.
+//! The store on a PostgreSQL server that the tests start: the conformance suite, and properties that only
+//! servers have.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +17,7 @@ use windlass_store::{Batch, KeySource, Store, StoreError};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// A schema with one store in it.
+/// A schema with one store.
 pub(crate) struct OnServer {
     server: Option<&'static Server>,
     schema: String,
@@ -38,7 +39,8 @@ impl OnServer {
         }
     }
 
-    /// Makes a schema on the server that all share; where none is installed, says that the test does not run.
+    /// Creates a schema on the shared server. If PostgreSQL is not installed, prints that the test is
+    /// skipped.
     pub(crate) fn get(test: &str) -> Option<Self> {
         let place = Self::new();
         if place.server.is_none() {
@@ -70,7 +72,7 @@ impl OnServer {
         format!("{} application_name=windlass-{}", server.url(), self.schema)
     }
 
-    /// Another program's connection.
+    /// Opens a connection of another program.
     async fn stranger(&self) -> tokio_postgres::Client {
         let server = self.server.expect("asked for only where there is one");
         let connected = tokio_postgres::connect(&server.url(), tokio_postgres::NoTls).await;
@@ -83,7 +85,7 @@ impl OnServer {
         PostgresStore::open(&self.url(), self.options()).await.expect("the store can be opened")
     }
 
-    /// Opens what must not open, and returns the message with its places replaced.
+    /// Opens a store that must be refused. Returns the message with paths replaced.
     async fn refusal(&self, url: &str, options: Options) -> String {
         let error = PostgresStore::open(url, options).await.expect_err("it is refused");
         let mut text = error.to_string();
@@ -109,7 +111,7 @@ impl Harness for OnServer {
         Box::new(store.expect("the store can be opened"))
     }
 
-    /// The server's clock can't be moved. What is on record gets older instead.
+    /// The server's clock can't be changed, so the recorded times are moved into the past.
     async fn advance(&self, by: Duration) {
         self.clock.advance(by);
         let by = i64::try_from(by.as_millis()).expect("no test takes that long");
@@ -137,7 +139,7 @@ impl Harness for OnServer {
     }
 }
 
-/// Makes a test of each fact that says so loudly where no server is installed.
+/// Defines a test for each fact. It prints a note if PostgreSQL is not installed.
 macro_rules! on_a_server {
     ($($module:ident: $($fact:ident),+;)+) => {
         $($(
@@ -182,7 +184,7 @@ async fn what_is_no_store_is_said() {
     assert_snapshot!(place.refusal(&place.url(), place.options().schema("a;b")).await, @"can't use `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA` as the address of the state: `a;b` is no name of a schema");
 }
 
-/// A store that the program before the last migration has left is read and goes on.
+/// A store of the version before the last migration is read and works.
 #[tokio::test]
 async fn a_store_of_version_2_is_read_and_goes_on() {
     let Some(place) = OnServer::get("a_store_of_version_2_is_read_and_goes_on") else { return };
@@ -219,7 +221,7 @@ async fn a_store_of_version_2_is_read_and_goes_on() {
     assert_eq!(store.versions(&lease.scope).await.expect("they are read"), [first, second]);
 }
 
-/// Ends all connections of the stores of a place, as a failover does.
+/// Ends all connections of a schema's stores, as a failover does.
 async fn cut(place: &OnServer, stranger: &tokio_postgres::Client) {
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE application_name = $1 AND pid <> pg_backend_pid()";
@@ -227,8 +229,8 @@ async fn cut(place: &OnServer, stranger: &tokio_postgres::Client) {
     stranger.execute(cut, &[&name]).await.expect("the owner of the server may");
 }
 
-/// Connections that the server cuts, whatever they are doing, are made anew. Nobody loses a lease by it, and what was
-/// handed over is applied once and in its order.
+/// Connections that the server cuts at any time are re-established. No lease is lost, and every queued batch
+/// is applied once and in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_connections_are_made_anew_and_nothing_is_lost() {
     let Some(place) = OnServer::get("cut_connections_are_made_anew_and_nothing_is_lost") else { return };
@@ -257,7 +259,7 @@ async fn cut_connections_are_made_anew_and_nothing_is_lost() {
     assert_eq!(told, (0..200).map(|n| n.to_string()).collect::<Vec<_>>());
 }
 
-/// `sslmode` and `sslrootcert` of an address say how a server on the network is reached, and whom it must prove to be.
+/// `sslmode` and `sslrootcert` of an address control how a server on the network is reached and verified.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_on_the_network_is_reached_by_tls() {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a name for a certificate");
@@ -302,11 +304,11 @@ async fn a_server_on_the_network_is_reached_by_tls() {
     assert_snapshot!(full.await.unwrap_err(), @"error performing TLS handshake: invalid peer certificate: BadSignature");
     let require = open(url("localhost", &format!("sslmode=require&sslrootcert={other}")));
     assert!(require.await.is_err(), "with authorities it is as verify-ca");
-    // One who is not known to the system has signed it.
+    // The system does not know the signer.
     assert!(open(url("localhost", "sslmode=verify-full")).await.is_err());
 }
 
-/// The kernel takes a connection for whoever listens, also for a server that is suspended and never says a word.
+/// The kernel accepts connections for a listening server even if it is suspended and never answers.
 #[tokio::test]
 async fn a_server_that_never_answers_is_not_waited_for_without_end() {
     let mute = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");

@@ -1,4 +1,4 @@
-//! Stores that an older windlass has left.
+//! Stores of older versions.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -9,7 +9,7 @@ use windlass_store::{Batch, Store as _};
 
 use crate::place::Place;
 
-/// Everything that a store of version 1 remembers is there after it was brought up to date, and it goes on.
+/// Everything in a store of version 1 is present after the migration, and the store works.
 #[tokio::test]
 async fn version_1_is_read_and_goes_on() {
     let place = Place::new();
@@ -34,8 +34,8 @@ async fn version_1_is_read_and_goes_on() {
     assert_eq!(store.reserve_process().await.unwrap().0, 2);
 }
 
-/// Versions that a store of version 3 has kept whole, and references that only records told of, are there; so is a lease
-/// that was taken before there were ticks. What is kept from then on is told by the difference.
+/// A store of version 3 is migrated: its full versions, the references in its records, and a lease from
+/// before ticks were recorded. New versions are stored as deltas.
 #[tokio::test]
 async fn version_3_is_read_and_goes_on() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Metrics as they are sent, and what the sender is told.
+//! Metric messages, and the reply to their sender.
 
 use std::fmt;
 
@@ -12,9 +12,9 @@ use crate::error::near_or;
 /// A sample on its way to the policies.
 #[derive(Debug)]
 pub struct Incoming {
-    /// What was measured.
+    /// The sample.
     pub sample: Sample,
-    /// Who wants to know what became of it.
+    /// The channel for the reply, if the sender wants one.
     pub answer: Option<oneshot::Sender<Taken>>,
 }
 
@@ -24,33 +24,33 @@ impl From<Sample> for Incoming {
     }
 }
 
-/// What became of a sample.
+/// The outcome of a sample.
 ///
-/// Shown as a sentence fragment for whoever has sent it.
+/// Displayed as a sentence fragment for the sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Taken {
-    /// A policy counts it.
+    /// A policy counted the sample.
     Counted,
-    /// A policy would, and the assembly is being changed at the moment.
+    /// A policy reads the metric, but an intent is changing the assembly at the moment.
     AtWork {
         /// The metric.
         id: String,
         /// The assembly.
         assembly: AssemblyName,
     },
-    /// A policy reads that metric, and this is no reading of it.
+    /// A policy reads the metric, but the sample has the wrong type.
     OtherSort {
         /// The metric.
         id: String,
-        /// What is read.
+        /// The expected type.
         sort: &'static str,
     },
     /// No policy reads that metric.
     Unread {
         /// The metric.
         id: String,
-        /// Those that policies read.
+        /// The metrics that policies read.
         known: Vec<String>,
     },
 }
@@ -76,26 +76,26 @@ impl fmt::Display for Taken {
     }
 }
 
-/// A metric message, in either of its two shapes: with `integrity` or with `load`.
+/// A metric message in one of two forms: with `integrity` or with `load`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
-    /// What was measured: the element's full name, or the engine's id of it.
+    /// The measured element: its full name, or its instance id.
     pub metric_key: Option<String>,
     /// The metric's name.
     pub metric_name: Option<String>,
-    /// Both, as `<key>.<name>`.
+    /// Key and name together, as `<key>.<name>`.
     pub metric_id: Option<String>,
     /// `OK` or `BROKEN`.
     pub integrity: Option<String>,
-    /// How busy it is, from 0 to 100.
+    /// The load, from 0 to 100.
     pub load: Option<f64>,
-    /// For people.
+    /// A text for display.
     pub message: Option<String>,
 }
 
 impl Message {
-    /// Reads what was measured.
+    /// Converts the message into a sample.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Message {
     }
 }
 
-/// Reads an integrity.
+/// Parses an integrity.
 pub(super) fn integrity(word: &str) -> Result<Reading, String> {
     match word {
         "OK" => Ok(Reading::Integrity(true)),
@@ -136,7 +136,7 @@ pub(super) fn integrity(word: &str) -> Result<Reading, String> {
     }
 }
 
-/// Reads a load.
+/// Parses a load.
 pub(super) fn load(number: &str) -> Result<Reading, String> {
     let load = number.trim().parse().ok().filter(|load| (0.0..=100.0).contains(load));
     load.map(Reading::Load).ok_or_else(|| format!("`load` is a number from 0 to 100, not `{number}`"))
@@ -146,7 +146,7 @@ pub(super) fn load(number: &str) -> Result<Reading, String> {
 mod tests {
     use super::Message;
 
-    /// Reads a message and tells what it is of, or what is wrong with it.
+    /// Parses a message, and returns the metric's id or the error.
     fn read(message: &str) -> String {
         let message: Message = serde_json::from_str(message).expect("it is a message");
         message.sample().map_or_else(|wrong| wrong, |sample| sample.id)

@@ -1,9 +1,9 @@
-//! The long-running mode: metrics in, policies applied, health looked at, and done what others ask.
+//! The daemon: receives metrics, applies policies, checks health, and executes requests.
 //!
-//! Nothing is held while nothing is done: the lease of an assembly is taken for an intent, and given back. So other
-//! commands work beside it. What they ask of an assembly that is held here, they leave as a request, which is carried
-//! out in its turn; what is only queued waits for it. A process that was interrupted here, or where the long-running mode
-//! ran before, is gone on with.
+//! The daemon takes the lease of an assembly only while it executes an intent, and releases it afterwards. So
+//! other commands work concurrently. A command that finds its assembly held by the daemon submits a request,
+//! which is executed in its turn. A request that was only queued waits until a daemon runs. The daemon
+//! resumes interrupted processes of its own and of earlier daemons.
 
 mod message;
 mod roster;
@@ -33,97 +33,97 @@ use crate::error::Error;
 use crate::open::Windlass;
 use crate::view::plan::DriftView;
 
-/// How the long-running mode works.
+/// Settings of the daemon.
 #[derive(Debug, Clone)]
 pub struct Watching {
-    /// How often the drivers are asked how parts are whose metrics a policy reads; none never asks.
+    /// Interval of health checks of the assemblies whose policies read metrics; `None` disables them.
     pub health: Option<Duration>,
-    /// How often it is looked which assemblies there are.
+    /// Interval at which the daemon looks for changes by other processes.
     pub refresh: Duration,
 }
 
 impl Default for Watching {
-    /// Health every minute, assemblies every five seconds.
+    /// Health every minute, changes every five seconds.
     fn default() -> Self {
         Self { health: Some(Duration::from_secs(60)), refresh: Duration::from_secs(5) }
     }
 }
 
-/// Something that the long-running mode has noticed or done.
+/// An observation or action of the daemon.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Notice {
-    /// An assembly is watched. It is told again when its policies read other metrics.
+    /// The daemon monitors an assembly. Reported again when its policies read other metrics.
     Watches {
         /// The assembly.
         assembly: AssemblyName,
-        /// The metrics that its policies read, in order.
+        /// The metrics that its policies read, sorted.
         metrics: Vec<String>,
     },
-    /// A policy demands something, and a process does it.
+    /// A process executes the demand of a policy.
     Acts {
         /// The assembly.
         assembly: AssemblyName,
-        /// What is done, as `scale out B`.
+        /// The action, such as `scale out B`.
         what: String,
-        /// Why.
+        /// The reason.
         because: String,
     },
-    /// A policy demands to heal a part again that did not get well of it: the part is left alone until it says that it is
-    /// well, or somebody changes the assembly.
+    /// A policy demands to heal a part although earlier heals did not help. The daemon ignores the demand
+    /// until the part reports that it is well, or the assembly is changed.
     GivesUp {
         /// The assembly.
         assembly: AssemblyName,
-        /// The part, by its name below the assembly.
+        /// The part, by its name relative to the assembly.
         part: String,
-        /// How often it was healed in vain.
+        /// Number of heals that did not help.
         times: u32,
-        /// Why it would be healed.
+        /// The reason for the demand.
         because: String,
     },
-    /// A health check has found a part not as its record says, and no policy heals it.
+    /// A health check found a part that differs from its record, and no policy heals it.
     Unwell {
         /// The assembly.
         assembly: AssemblyName,
-        /// The part, by its name below the assembly.
+        /// The part, by its name relative to the assembly.
         part: String,
-        /// How it was found.
+        /// The observed state.
         seen: String,
     },
-    /// A part that was told of as [unwell](Self::Unwell) is as its record says again.
+    /// A part that was reported as [unwell](Self::Unwell) matches its record again.
     Well {
         /// The assembly.
         assembly: AssemblyName,
-        /// The part, by its name below the assembly.
+        /// The part, by its name relative to the assembly.
         part: String,
     },
-    /// A policy or a person demands something that can't be done.
+    /// A demand of a policy or a request can't be executed.
     Refused {
         /// The assembly.
         assembly: AssemblyName,
-        /// What was demanded.
+        /// The demand.
         what: String,
-        /// Why it can't be done.
+        /// The reason.
         why: String,
     },
-    /// A request that somebody has left is taken up.
+    /// The daemon begins a request.
     TakesUp {
         /// The assembly.
         assembly: AssemblyName,
         /// The request.
         request: RequestId,
-        /// What is asked, as `scale out B`.
+        /// The requested action, such as `scale out B`.
         what: String,
-        /// Who asks.
+        /// The requester.
         by: String,
     },
-    /// A process that was interrupted is gone on with.
+    /// The daemon resumes an interrupted process.
     GoesOn {
         /// The assembly.
         assembly: AssemblyName,
         /// The process.
         process: ProcessId,
-        /// What was asked of it.
+        /// The intent of the process.
         what: String,
     },
     /// A process has ended.
@@ -132,19 +132,19 @@ pub enum Notice {
         assembly: AssemblyName,
         /// The process.
         process: ProcessId,
-        /// How.
+        /// Its final status.
         status: ProcessStatus,
     },
-    /// It was told to stop, and waits for what runs.
+    /// The daemon was asked to stop, and waits for running processes.
     Stopping {
-        /// The assemblies on which something runs.
+        /// The assemblies with a running process.
         at_work: Vec<AssemblyName>,
     },
-    /// Something did not work that is tried again.
+    /// A failure of something that is retried.
     Trouble(String),
-    /// The state, of which there was [trouble](Self::Trouble), answers again.
+    /// The store works again after [trouble](Self::Trouble).
     Back {
-        /// What keeps it.
+        /// The kind of the store.
         store: &'static str,
     },
 }
@@ -153,40 +153,41 @@ struct Daemon<'a> {
     windlass: &'a Windlass,
     store: Arc<dyn Store>,
     stop: Stop,
-    /// The last event that was heard.
+    /// The last event that was read.
     heard: Seq,
     /// The assemblies that have changed since they were last read.
     changed: BTreeSet<AssemblyName>,
-    /// Whether all assemblies were looked through once.
+    /// Whether all assemblies were listed once.
     is_listed: bool,
-    /// What the store last refused, until it answers again.
+    /// The last error of the store, until it works again.
     trouble: Option<String>,
     roster: Roster,
-    /// The metrics that were told of each assembly.
+    /// The metrics that were reported for each assembly.
     told: BTreeMap<AssemblyName, Vec<String>>,
-    /// The parts that are left alone since heals have not helped: of each it was told once.
+    /// The parts that are no longer healed because heals did not help. Each was reported once.
     given_up: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
-    /// The clusters that are as small or as large (`true`) as they may be, of which it was told when their assembly was last
-    /// changed.
+    /// The clusters at their minimum or maximum (`true`) size, with the last change of their assembly when
+    /// that was reported.
     at_bound: BTreeMap<AssemblyName, BTreeMap<(ElementName, bool), Timestamp>>,
-    /// The parts that are not well and that no policy heals: of each it was told once.
+    /// The unwell parts that no policy heals. Each was reported once.
     unwell: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
-    /// When the feed was last read because somebody has sent a metric that nothing reads.
+    /// The time at which the feed was last read because of a metric that no policy reads.
     looked_around: Option<Timestamp>,
-    /// The assemblies on which an intent runs: samples count for nothing then.
+    /// The assemblies with an intent that runs here. Their samples are ignored.
     at_work: BTreeSet<AssemblyName>,
-    /// The assemblies that another command changes, or that one has left half changed: samples count for nothing either.
+    /// The assemblies that another command is changing, or has left unfinished. Their samples are ignored,
+    /// too.
     elsewhere: BTreeSet<AssemblyName>,
     work: Work,
     looked_at: BTreeSet<AssemblyName>,
-    /// What others ask and was tried in vain since it was last looked around.
+    /// The requests that were tried without success since the last refresh.
     tried: BTreeSet<RequestId>,
-    /// The interrupted processes that were gone on with: once each.
+    /// The interrupted processes that were resumed. Each is resumed once.
     gone_on_with: BTreeSet<ProcessId>,
     tell: &'a (dyn Fn(Notice) + Send + Sync),
 }
 
-/// What the watch wakes up for.
+/// The reasons for which the daemon wakes up.
 enum Wake {
     Refresh,
     Feed,
@@ -197,27 +198,29 @@ enum Wake {
 }
 
 impl Windlass {
-    /// Returns where metrics are taken in this project.
+    /// Returns the path of the project's metric socket.
     pub fn metric_socket(&self) -> std::path::PathBuf {
         self.project.state_dir().join("metrics.sock")
     }
 
-    /// Makes the project's state, if there is none: for those who begin to watch before anything is up.
+    /// Creates the project's store if there is none. So the daemon can start before the first assembly
+    /// exists.
     ///
     /// # Errors
     ///
-    /// When it can't be made.
+    /// If it can't be created.
     pub async fn make_state(&self) -> Result<(), Error> {
         self.store_or_new().await?;
         let folder = self.project.state_dir();
         std::fs::create_dir_all(&folder).map_err(|source| Error::Write { path: folder, source })
     }
 
-    /// Watches all assemblies until it is told to stop: applies their policies to the samples that come in.
+    /// Monitors all assemblies until `stop` is triggered: applies their policies to incoming samples, and
+    /// executes requests.
     ///
     /// # Errors
     ///
-    /// When there is no store yet, or it can't be read.
+    /// If the store can't be created or read.
     pub async fn watch(
         &self,
         watching: &Watching,
@@ -269,14 +272,14 @@ impl Windlass {
                 Some(said) = said.recv() => Wake::Said(said),
                 () = tokio::time::sleep(wait), if due.is_some() => Wake::Missing,
             };
-            // A store that is slow to answer does not keep the watch from stopping.
+            // A slow store must not delay stopping.
             tokio::select! {
                 biased;
                 () = daemon.wake(wake) => {}
                 () = stop.soon.cancelled() => break,
             }
         }
-        // What runs ends as on Ctrl-C; it sees the same stop.
+        // Running processes observe the same stop, as on Ctrl-C.
         if !daemon.at_work.is_empty() {
             tell(Notice::Stopping { at_work: daemon.at_work.iter().cloned().collect() });
         }
@@ -300,12 +303,12 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether an intent runs on an assembly, here or elsewhere.
+    /// Tells whether an intent runs on an assembly, here or in another process.
     fn is_changing(&self, name: &AssemblyName) -> bool {
         self.at_work.contains(name) || self.elsewhere.contains(name)
     }
 
-    /// Says that the store does not answer, once, and that it does again.
+    /// Reports once that the store fails, and once that it works again.
     fn answered<T>(&mut self, answer: Result<T, StoreError>) -> Option<T> {
         match answer {
             Ok(answer) => {
@@ -325,7 +328,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Sees to what others have done or asked.
+    /// Handles events and requests of other processes.
     async fn hear(&mut self) {
         let heard = self.read_feed().await;
         if let Some(true) = self.answered(heard) {
@@ -333,9 +336,9 @@ impl Daemon<'_> {
         }
     }
 
-    /// Reads what has happened, and the assemblies that it has changed. Tells whether something is asked.
+    /// Reads new events, and the assemblies that they have changed. Tells whether there are new requests.
     async fn read_feed(&mut self) -> Result<bool, StoreError> {
-        /// How many events are read at once.
+        /// Number of events read at once.
         const PAGE: usize = 500;
         let mut is_asked = false;
         loop {
@@ -353,7 +356,7 @@ impl Daemon<'_> {
         Ok(is_asked)
     }
 
-    /// Notes what an event means for its assembly.
+    /// Applies an event to the daemon's view of its assembly.
     fn happened(&mut self, name: &AssemblyName, event: &Event) {
         match event {
             Event::ProcessStarted { .. } if !self.at_work.contains(name) => {
@@ -371,7 +374,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Reads the assemblies anew that have changed. What could not be read stays to be read.
+    /// Reads the changed assemblies again. An assembly that could not be read stays marked as changed.
     async fn read_changed(&mut self) -> Result<(), StoreError> {
         while let Some(name) = self.changed.first().cloned() {
             if !self.is_changing(&name) {
@@ -382,7 +385,7 @@ impl Daemon<'_> {
         Ok(())
     }
 
-    /// Watches an assembly as it is now, or no longer.
+    /// Starts or stops monitoring an assembly, according to its current state.
     async fn read(&mut self, name: &AssemblyName) -> Result<(), StoreError> {
         let Some(snapshot) = self.store.load(name).await? else {
             self.forget(name);
@@ -401,7 +404,7 @@ impl Daemon<'_> {
         Ok(())
     }
 
-    /// Forgets an assembly that is gone.
+    /// Removes everything about a deleted assembly.
     fn forget(&mut self, name: &AssemblyName) {
         self.roster.remove(name);
         self.told.remove(name);
@@ -410,7 +413,8 @@ impl Daemon<'_> {
         self.unwell.remove(name);
     }
 
-    /// Finds out what is changed elsewhere, what is asked, and what was left; at first, which assemblies there are.
+    /// Looks for changes by other processes, requests and interrupted processes. The first time it also lists
+    /// the assemblies.
     async fn refresh(&mut self) {
         let looked = self.look_around().await;
         if self.answered(looked).is_none() {
@@ -422,7 +426,7 @@ impl Daemon<'_> {
     }
 
     async fn look_around(&mut self) -> Result<(), StoreError> {
-        // Whoever is killed says nothing: its process stays open.
+        // A killed process writes no event: its process record stays open.
         let open = self.store.open_processes().await?.into_iter().map(|process| process.assembly);
         let elsewhere: BTreeSet<_> = open.filter(|name| !self.at_work.contains(name)).collect();
         let before = std::mem::replace(&mut self.elsewhere, elsewhere);
@@ -437,9 +441,9 @@ impl Daemon<'_> {
         self.read_feed().await.map(drop)
     }
 
-    /// Takes in what somebody has sent, and answers.
+    /// Handles a sample, and replies.
     async fn take_in(&mut self, incoming: Incoming) {
-        /// How often it is looked around for what isn't watched yet, in milliseconds.
+        /// Minimum interval between two reads of the feed for an unknown metric, in milliseconds.
         const PAUSE: i64 = 1000;
         let Incoming { sample, answer } = incoming;
         let now = self.windlass.now();
@@ -451,12 +455,12 @@ impl Daemon<'_> {
         let taken = self.taken(&sample);
         self.sample(&sample).await;
         if let Some(answer) = answer {
-            // Who has gone away does not want to know.
+            // The send fails if the sender is gone.
             let _ = answer.send(taken);
         }
     }
 
-    /// Tells what a sample means to what is watched.
+    /// Returns the effect of a sample on the policies.
     fn taken(&self, sample: &Sample) -> Taken {
         let id = sample.id.clone();
         let routed = self.roster.route(sample);
@@ -483,12 +487,12 @@ impl Daemon<'_> {
         self.act(demands.into_iter().map(|demand| (name.clone(), demand)).collect()).await;
     }
 
-    /// Writes down that heals have helped.
+    /// Records that heals have helped.
     async fn note_well(&mut self, name: &AssemblyName, parts: &[ElementName]) {
         let work = &self.work.context;
         match work.engine.note_well(name, parts, &work.holder).await {
             Ok(()) => self.roster.note_well(name, parts),
-            // Somebody is at work there. The next sample says it again.
+            // Another process holds the assembly. The next sample will report it again.
             Err(error) if error.will_pass() => {}
             Err(error) => (self.tell)(Notice::Trouble(error.to_string())),
         }
@@ -499,7 +503,8 @@ impl Daemon<'_> {
         self.act(demands).await;
     }
 
-    /// Starts what policies demand: one intent an assembly, and none where another command has begun one meanwhile.
+    /// Starts the demands of policies, one intent per assembly. Skips an assembly that another command has
+    /// begun to change.
     async fn act(&mut self, demands: Vec<(AssemblyName, Demand)>) {
         if demands.is_empty() {
             return;
@@ -526,8 +531,8 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether a cluster is as small or as large as it may be. That is said once: an idle cluster at its minimum is
-    /// as it should be, and its load demands the same again and again.
+    /// Tells whether a cluster is at its minimum or maximum size. Reports that once, because the load of an
+    /// idle cluster keeps demanding the same.
     async fn is_at_bound(
         &mut self,
         name: &AssemblyName,
@@ -547,7 +552,7 @@ impl Daemon<'_> {
         true
     }
 
-    /// Tells of parts that no policy heals: once that they are not well, and once that they are again.
+    /// Reports parts that no policy heals: once when they become unwell, and once when they are well again.
     fn tell_of(&mut self, name: &AssemblyName, parts: Vec<DriftView>) {
         let known = self.unwell.entry(name.clone()).or_default();
         for DriftView { element, well, seen } in parts {
@@ -566,7 +571,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether a part was healed in vain too often to try again, and says so once.
+    /// Tells whether a part is no longer healed because too many heals did not help. Reports that once.
     fn leaves_alone(&mut self, name: &AssemblyName, part: &ElementName, because: &str) -> bool {
         let given_up = self.given_up.entry(name.clone()).or_default();
         if !self.roster.get(name).is_some_and(|watched| watched.heals.is_left_alone(part)) {
@@ -584,7 +589,7 @@ impl Daemon<'_> {
         true
     }
 
-    /// Asks the drivers how the parts are of assemblies that have policies.
+    /// Starts health checks of the assemblies whose policies read metrics.
     fn look(&mut self) {
         for (name, watched) in self.roster.iter() {
             let is_changing = self.at_work.contains(name) || self.elsewhere.contains(name);
@@ -595,14 +600,14 @@ impl Daemon<'_> {
         }
     }
 
-    /// Takes in what a task has to say.
+    /// Handles a message of a task.
     async fn take(&mut self, said: Said) {
         match said {
             Said::Tell(notice) => (self.tell)(notice),
             Said::Ended { assembly, notice } => {
                 self.at_work.remove(&assembly);
                 match notice {
-                    // It is another assembly now: what was counted before counts for nothing.
+                    // The assembly has changed, so earlier samples no longer count.
                     Some(notice) => {
                         (self.tell)(notice);
                         self.roster.remove(&assembly);
@@ -615,7 +620,7 @@ impl Daemon<'_> {
             }
             Said::Looked { assembly, watch, seen } => {
                 self.looked_at.remove(&assembly);
-                // What was seen before it was changed says nothing of how it is now.
+                // Observations from before a change say nothing about the current state.
                 if self.roster.get(&assembly).is_none_or(|watched| watched.watch != watch) {
                     return;
                 }
@@ -638,7 +643,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Takes in what a task has to say after the watch was told to stop.
+    /// Handles a message of a task after the daemon was asked to stop.
     fn last_word(&mut self, said: Said) {
         match said {
             Said::Tell(notice) => (self.tell)(notice),
@@ -651,7 +656,7 @@ impl Daemon<'_> {
     }
 }
 
-/// Returns what a look means to the policies of an assembly.
+/// Converts observations into samples for policies, and reports about other parts.
 fn measured(seen: &[Seen], reads: &Reads) -> Looked {
     let found = seen.iter().filter_map(|seen| Some((seen, reads.get(&seen.element)?)));
     let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();
@@ -665,8 +670,9 @@ fn is_healed(element: &ElementName, metrics: &Reads) -> bool {
     read.any(|read| matches!(read.kind, MetricKind::Integrity))
 }
 
-/// Returns what a health check has measured of the metrics that are read: what it says in the interface `metrics`, and of
-/// integrity else whether it was well. One that is not well is broken, whatever it says.
+/// Returns the samples of the metrics that policies read. A value comes from the interface `metrics` of the
+/// health check. Without a value, integrity is whether the part was well. A part that is not well is broken,
+/// regardless of its value.
 fn samples(seen: &Seen, read: &BTreeMap<String, Read>) -> Vec<Result<Sample, String>> {
     let reading = |name: &str, kind: &MetricKind| {
         let said = seen.metrics.get(name).filter(|said| !said.is_null()).map(text_of);

@@ -1,5 +1,5 @@
-//! The assemblies under watch, found by the metric that somebody sends and by the time that passes: neither looks at the
-//! others.
+//! The monitored assemblies, indexed by metric and by due time. So a sample or a timeout touches only its own
+//! assembly.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,53 +16,53 @@ pub(super) struct Read {
     pub(super) id: String,
 }
 
-/// The metrics that policies read, by the element that they are of and their name there.
+/// The metrics that policies read, by element and metric name.
 pub(super) type Reads = BTreeMap<ElementName, BTreeMap<String, Read>>;
 
-/// An assembly under watch.
+/// A monitored assembly.
 pub(super) struct Watched {
-    /// Tells it from earlier watches of the same assembly.
+    /// A number that distinguishes this from earlier monitoring of the same assembly.
     pub(super) watch: u64,
     monitor: Monitor,
-    /// When the assembly was last changed.
+    /// The time of the assembly's last change.
     pub(super) updated: Timestamp,
-    /// The engine's ids of its elements.
+    /// The instance ids of its elements.
     ids: Vec<String>,
     /// The heals of its parts that have not helped.
     pub(super) heals: Heals,
     pub(super) reads: Reads,
-    /// When its next sample is missing, while it counts.
+    /// The time at which its next sample counts as missing; `None` while it is paused.
     due: Option<Timestamp>,
 }
 
 impl Watched {
-    /// Returns the ids of the metrics that its policies read, in order.
+    /// Returns the ids of the metrics that its policies read, sorted.
     pub(super) fn metrics(&self) -> Vec<String> {
         self.monitor.sources().collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect()
     }
 }
 
-/// What follows from a sample.
+/// The consequences of a sample.
 #[derive(Default)]
 pub(super) struct Counted {
     pub(super) demands: Vec<Demand>,
-    /// The parts that are well, of those that were healed in vain.
+    /// The parts that are now well, among those with unsuccessful heals.
     pub(super) well: Vec<ElementName>,
 }
 
-/// All assemblies under watch.
+/// All monitored assemblies.
 #[derive(Default)]
 pub(super) struct Roster {
     watched: BTreeMap<AssemblyName, Watched>,
-    /// Elements by the engine's id of them.
+    /// Elements by instance id.
     ids: HashMap<String, ElementName>,
-    /// When the next sample of each assembly is missing, the soonest first.
+    /// The time at which the next sample of each assembly counts as missing, soonest first.
     agenda: BTreeSet<(Timestamp, AssemblyName)>,
     watches: u64,
 }
 
 impl Roster {
-    /// Begins to watch an assembly as it is now. One without policies is not watched.
+    /// Starts to monitor an assembly in its current state. An assembly without policies is not monitored.
     pub(super) fn adopt(&mut self, snapshot: Snapshot, now: Timestamp) -> Option<&Watched> {
         let name = snapshot.assembly.name.clone();
         self.remove(&name);
@@ -96,7 +96,7 @@ impl Roster {
         self.watched.get(&name)
     }
 
-    /// Watches an assembly no longer.
+    /// Stops monitoring an assembly.
     pub(super) fn remove(&mut self, name: &AssemblyName) {
         self.pause(name);
         for id in self.watched.remove(name).into_iter().flat_map(|watched| watched.ids) {
@@ -104,14 +104,14 @@ impl Roster {
         }
     }
 
-    /// Waits for no samples of an assembly until it is adopted again.
+    /// Suspends the timeouts of an assembly until it is adopted again or resumed.
     pub(super) fn pause(&mut self, name: &AssemblyName) {
         if let Some(due) = self.watched.get_mut(name).and_then(|watched| watched.due.take()) {
             self.agenda.remove(&(due, name.clone()));
         }
     }
 
-    /// Waits for samples of an assembly again that was left as it was.
+    /// Resumes the timeouts of an assembly that was not changed.
     pub(super) fn resume(&mut self, name: &AssemblyName) {
         self.reschedule(name);
     }
@@ -120,7 +120,7 @@ impl Roster {
         self.watched.get(name)
     }
 
-    /// Notes that heals of parts have helped.
+    /// Records that heals of parts have helped.
     pub(super) fn note_well(&mut self, name: &AssemblyName, parts: &[ElementName]) {
         if let Some(watched) = self.watched.get_mut(name) {
             for part in parts {
@@ -133,13 +133,13 @@ impl Roster {
         self.watched.iter()
     }
 
-    /// Returns when the next sample of any assembly is missing.
+    /// Returns the time at which the next sample of any assembly counts as missing.
     pub(super) fn due(&self) -> Option<Timestamp> {
         self.agenda.first().map(|(due, _)| *due)
     }
 
-    /// Returns the assembly that a metric is of, and the sample under the name of its element, where its key is the
-    /// engine's id of it.
+    /// Returns the assembly of a sample. A key that is an instance id is replaced by the element's name in
+    /// the returned sample.
     pub(super) fn route(&self, sample: &Sample) -> Option<(AssemblyName, Sample)> {
         let (key, metric) = sample.id.split_once('.')?;
         let element = self.ids.get(key).cloned().or_else(|| key.parse().ok())?;
@@ -147,7 +147,7 @@ impl Roster {
         Some((element.assembly(), named))
     }
 
-    /// Tells what a sample means to the policies of its assembly.
+    /// Returns the effect of a sample on the policies of its assembly.
     pub(super) fn heard(&self, name: &AssemblyName, sample: &Sample) -> Heard {
         self.watched.get(name).map_or(Heard::Unread, |watched| watched.monitor.heard(sample))
     }
@@ -162,7 +162,7 @@ impl Roster {
         Counted { demands, well }
     }
 
-    /// Counts the samples that are missing by now.
+    /// Counts the samples that are missing by now, and returns the resulting demands.
     pub(super) fn time(&mut self, now: Timestamp) -> Vec<(AssemblyName, Demand)> {
         let mut demands = Vec::new();
         while let Some((due, name)) = self.agenda.first().cloned().filter(|(due, _)| *due <= now) {

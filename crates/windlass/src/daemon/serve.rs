@@ -1,4 +1,4 @@
-//! What the long-running mode does beside watching: what others ask, and what was left unfinished.
+//! Work of the daemon beside monitoring: requests, and interrupted processes.
 
 use windlass_engine::{Ask, Ended, EngineError};
 use windlass_model::AssemblyName;
@@ -9,7 +9,7 @@ use super::work::Context;
 use super::{Daemon, Notice};
 
 impl Daemon<'_> {
-    /// Takes up what others ask, one intent an assembly, oldest first.
+    /// Begins requests of other processes, oldest first, one intent per assembly.
     pub(super) async fn take_up(&mut self) {
         let requests = self.store.requests().await;
         for request in self.answered(requests).into_iter().flatten() {
@@ -29,7 +29,7 @@ impl Daemon<'_> {
         self.put_to_work(assembly, what, async move { taken_up(&context, request).await });
     }
 
-    /// Goes on with what was interrupted while a long-running mode ran it.
+    /// Resumes processes that were interrupted while a daemon ran them.
     pub(super) async fn go_on(&mut self) {
         let left = self.store.open_processes().await;
         let left = self.answered(left).into_iter().flatten();
@@ -39,7 +39,7 @@ impl Daemon<'_> {
             if held || self.at_work.contains(&assembly) || self.stop.soon.is_cancelled() {
                 continue;
             }
-            // Once: what stands against it is told once, and is for a person to see to.
+            // Once only: its problem is reported once, and needs the user.
             if self.gone_on_with.insert(id) {
                 let what = intent.to_string();
                 (self.tell)(Notice::GoesOn { assembly: assembly.clone(), process: id, what: what.clone() });
@@ -48,13 +48,13 @@ impl Daemon<'_> {
         }
     }
 
-    /// Changes an assembly.
+    /// Starts an intent that changes an assembly.
     pub(super) fn change(&mut self, assembly: AssemblyName, what: String, ask: Ask) {
         let (context, name) = (self.work.context.clone(), assembly.clone());
         self.put_to_work(assembly, what, async move { context.carry_out(&name, ask).await.map(Some) });
     }
 
-    /// Runs an intent beside all else.
+    /// Runs an intent in a task of its own.
     fn put_to_work(
         &mut self,
         assembly: AssemblyName,
@@ -67,7 +67,7 @@ impl Daemon<'_> {
     }
 }
 
-/// Takes up a request. It waits for its turn, or has had it, where nothing comes of that.
+/// Begins a request and runs its process. Returns `None` if the request has to wait or has already ended.
 async fn taken_up(context: &Context, request: RequestRecord) -> Result<Option<Ended>, EngineError> {
     let prepared = match Box::pin(context.engine.take_up(&request, &context.holder, &context.stop)).await {
         Err(error) if error.will_pass() => return Ok(None),

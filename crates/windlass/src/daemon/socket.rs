@@ -1,4 +1,4 @@
-//! `POST /metrics` on a socket that only its owner can reach.
+//! An HTTP endpoint `POST /metrics` on a Unix socket that only its owner can reach.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -22,23 +22,23 @@ use tokio::sync::{mpsc, oneshot};
 use super::{Incoming, Message, Taken};
 use crate::error::Error;
 
-/// The largest body that is read, in bytes: some thousands of messages.
+/// Maximum size of a body in bytes: some thousands of messages.
 const LARGEST: usize = 1 << 20;
-/// How long a sender waits to be told what became of what was sent. It is taken all the same.
+/// Maximum time that a sender waits for the outcome of its samples. They are accepted regardless.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// A socket that takes metrics. It goes with the value.
+/// A socket that receives metrics. Dropping it removes the socket file.
 pub struct MetricSocket {
     path: PathBuf,
     listener: Option<UnixListener>,
 }
 
 impl MetricSocket {
-    /// Opens the socket, which only its owner may reach (mode 0600). One that a dead process has left is replaced.
+    /// Opens the socket, which only its owner may reach (mode 0600). A socket of a dead process is replaced.
     ///
     /// # Errors
     ///
-    /// When another process listens there, or the folder can't be written.
+    /// If another process listens there, or the folder can't be written.
     pub async fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         if connect(&path).await.is_ok() {
@@ -55,16 +55,16 @@ impl MetricSocket {
         Ok(Self { path, listener: Some(listener) })
     }
 
-    /// Returns where it is.
+    /// Returns the path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Takes metrics until the future is dropped, and passes them on.
+    /// Receives metrics and forwards them until the future is dropped.
     ///
     /// # Errors
     ///
-    /// When the socket breaks.
+    /// If the socket fails.
     pub async fn serve(&mut self, samples: mpsc::Sender<Incoming>) -> Result<(), Error> {
         let Some(listener) = self.listener.take() else { return Ok(()) };
         let router = Router::new()
@@ -78,17 +78,17 @@ impl MetricSocket {
 
 impl Drop for MetricSocket {
     fn drop(&mut self) {
-        // What can't be removed is replaced by the next.
+        // A socket that can't be removed is replaced by the next daemon.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// The longest address of a socket that is used as it is, in bytes. The system's limit is 107.
+/// Maximum length in bytes of a socket path that is used directly. The system's limit is 107.
 const LONGEST: usize = 100;
 
-/// A short way to a file in a folder that may be far down.
+/// A short path to a file in a deeply nested folder.
 struct Near {
-    /// Has the way lead there for as long as it is open.
+    /// Keeps the short path valid while it is open.
     _folder: Option<File>,
     path: PathBuf,
 }
@@ -111,8 +111,8 @@ async fn connect(path: &Path) -> std::io::Result<UnixStream> {
     UnixStream::connect(&near.path).await
 }
 
-/// Takes one message or a list of them: all, or none with what is wrong. The answer has a line about each that no policy
-/// counts.
+/// Accepts one message or a list of them. An invalid message rejects the whole list. The reply has a line for
+/// each sample that no policy counts.
 async fn take(
     State(samples): State<mpsc::Sender<Incoming>>,
     body: String,
@@ -146,17 +146,17 @@ async fn take(
             }
         }
     };
-    // Who has no time to answer has taken it nevertheless.
+    // After a timeout the samples are accepted nevertheless.
     let _ = tokio::time::timeout(ANSWER, told).await;
     Ok((StatusCode::ACCEPTED, notes.concat()))
 }
 
-/// Sends one message to whoever listens at a socket. Returns what the sender should know of it: that no policy reads that
-/// metric, say.
+/// Sends one message to the daemon that listens at a socket. Returns a remark for the sender, for example
+/// that no policy reads the metric.
 ///
 /// # Errors
 ///
-/// When nobody listens there, or the message is refused: with the reason.
+/// If no daemon listens there, or it rejects the message; the error gives the reason.
 pub async fn push(path: &Path, message: &Value) -> Result<Option<String>, Error> {
     let unheard = |why: String| Error::Unheard { path: path.to_owned(), why };
     let stream = connect(path).await.map_err(|error| match error.kind() {

@@ -1,7 +1,8 @@
-//! What runs beside the watch: each intent and each look in a task of its own, which sends messages back.
+//! Concurrent work of the daemon. Each intent and each health check runs in a task of its own, which sends
+//! messages back.
 //!
-//! So a store or a driver that is slow to answer one of them, or the watch itself, holds up nobody else: the lease of each
-//! intent is renewed and its jobs are seen to by its own task.
+//! So a slow store or driver delays only its own task. Each task renews the lease of its intent and controls
+//! its jobs.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -18,46 +19,46 @@ use super::roster::Reads;
 use super::{Notice, measured};
 use crate::view::plan::DriftView;
 
-/// How many messages of tasks may wait for the watch.
+/// Maximum number of unread messages of tasks.
 const QUEUE: usize = 64;
-/// How many assemblies are looked at at once.
+/// Maximum number of concurrent health checks of assemblies.
 const LOOKS: usize = 8;
 
-/// What a task has to say.
+/// A message of a task.
 pub(super) enum Message {
-    /// Something to be told.
+    /// A notice to report.
     Tell(Notice),
     /// An intent has ended.
     Ended {
         assembly: AssemblyName,
-        /// How; nothing of one that found nothing to do.
+        /// The result; `None` for an intent that found nothing to do.
         notice: Option<Notice>,
     },
-    /// An assembly was looked at.
+    /// A health check of an assembly has ended.
     Looked {
         assembly: AssemblyName,
-        /// The watch that it was for.
+        /// The monitoring for which the check was started.
         watch: u64,
         seen: Result<Looked, EngineError>,
     },
 }
 
-/// What a look at the parts of an assembly has brought.
+/// The result of a health check.
 pub(super) struct Looked {
-    /// What policies count.
+    /// Samples for policies.
     pub(super) samples: Vec<Result<Sample, String>>,
-    /// How the parts are that no policy heals.
+    /// The states of the parts that no policy heals.
     pub(super) others: Vec<DriftView>,
 }
 
-/// The tasks. They end with it.
+/// The running tasks. Dropping this aborts them.
 pub(super) struct Work {
     pub(super) context: Context,
     tasks: JoinSet<()>,
     looks: Arc<Semaphore>,
 }
 
-/// What each task works with.
+/// The dependencies of a task.
 #[derive(Clone)]
 pub(super) struct Context {
     pub(super) engine: Engine,
@@ -67,7 +68,7 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// Begins an intent and sees it through.
+    /// Prepares an intent and runs it to its end.
     pub(super) async fn carry_out(&self, assembly: &AssemblyName, ask: Ask) -> Result<Ended, EngineError> {
         let prepared = Box::pin(self.engine.prepare(assembly, ask, &self.holder, &self.stop)).await?;
         prepared.run(&self.stop).await
@@ -78,7 +79,7 @@ impl Context {
     }
 
     async fn send(&self, message: Message) {
-        // Nobody to hear it means that the watch is over.
+        // The send fails if the daemon has ended.
         let _ = self.messages.send(message).await;
     }
 }
@@ -90,7 +91,7 @@ impl Work {
         (Self { context, tasks: JoinSet::new(), looks: Arc::new(Semaphore::new(LOOKS)) }, received)
     }
 
-    /// Runs an intent. It tells how it ended; one that found nothing to do tells nothing.
+    /// Runs an intent in a task and sends its result. An intent that found nothing to do sends no notice.
     pub(super) fn intent(
         &mut self,
         assembly: AssemblyName,
@@ -114,7 +115,7 @@ impl Work {
         });
     }
 
-    /// Looks how the parts of an assembly are.
+    /// Starts a health check of an assembly.
     pub(super) fn look(&mut self, assembly: AssemblyName, watch: u64, reads: Reads) {
         let (context, looks) = (self.context.clone(), self.looks.clone());
         self.spawn(async move {
@@ -137,7 +138,7 @@ impl Work {
     }
 }
 
-/// Sees an intent through, and goes on with it until all parts have the values that there are.
+/// Runs an intent to its end, and retries until all parts have the current input values.
 async fn seen_through(
     context: &Context,
     assembly: &AssemblyName,

@@ -1,4 +1,4 @@
-//! Plans are made to be saved, and saved ones are carried out.
+//! Creation of saved plans, and their execution.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,11 +20,11 @@ use crate::request::Pending;
 use crate::view::plan::PlanView;
 
 impl Windlass {
-    /// Plans what [`up`](Self::up) would do, to be saved and carried out by [`apply`](Self::apply).
+    /// Plans what [`up`](Self::up) would do. The plan is saved and executed by [`apply`](Self::apply).
     ///
     /// # Errors
     ///
-    /// Everything that stands against it.
+    /// All problems that prevent it.
     pub async fn plan_to_save(&self, order: &Order) -> Result<(PlanView, SavedPlan, Diagnostics), Error> {
         let (desired, warnings) = self.desired(order).await?;
         let assembly = desired.topology.name().clone();
@@ -32,7 +32,7 @@ impl Windlass {
         let is_secret = |name: &str| {
             root.is_some_and(|root| root.properties.get(name).is_some_and(|property| property.sensitive))
         };
-        // What the environment has given is among them.
+        // They include values from the environment.
         let (secrets, open): (Vec<_>, Vec<_>) =
             desired.parameters.iter().partition(|(name, _)| is_secret(name.as_str()));
         let recipe = Recipe {
@@ -55,12 +55,13 @@ impl Windlass {
         Ok((saved.fill(preview), saved, warnings))
     }
 
-    /// Plans what [`change`](Self::change) would do, to be saved and carried out by [`apply`](Self::apply). `around` is the
-    /// descriptor around which the packages lie that [`Ask::DownWith`] has.
+    /// Plans what [`change`](Self::change) would do. The plan is saved and executed by
+    /// [`apply`](Self::apply). `around` is the descriptor whose surroundings contain the packages of
+    /// [`Ask::DownWith`].
     ///
     /// # Errors
     ///
-    /// Everything that stands against it.
+    /// All problems that prevent it.
     pub async fn change_to_save(
         &self,
         name: &AssemblyName,
@@ -78,7 +79,7 @@ impl Windlass {
         Ok((saved.fill(preview), saved))
     }
 
-    /// Writes down what a plan is made from; the plan itself comes after.
+    /// Records the inputs of a plan. The plan itself is filled in later.
     async fn saved(
         &self,
         assembly: AssemblyName,
@@ -91,19 +92,19 @@ impl Windlass {
         Ok(SavedPlan { assembly, made, base, asked, packages, elements, plan, changes })
     }
 
-    /// Returns a path as seen from the project, where it lies in it.
+    /// Returns a path relative to the project's root if it is inside the project.
     fn relative(&self, path: &Path) -> PathBuf {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         real.strip_prefix(self.project.root()).map(Path::to_owned).unwrap_or(real)
     }
 
-    /// Prepares to carry out a saved plan. `given` has the secrets that it was made with as parameters, or in its environment;
-    /// what else it has doesn't count.
+    /// Prepares to execute a saved plan. `given` provides the plan's secrets as parameters or in its
+    /// environment; its other settings are ignored.
     ///
     /// # Errors
     ///
-    /// When it is of another project, what it was made from has changed, or the state has moved on; and everything that
-    /// stands against it.
+    /// If the plan belongs to another project, its inputs have changed, or the state has moved on. Also all
+    /// problems that prevent the intent itself.
     pub async fn apply(&self, saved: &SavedPlan, given: &Order, stop: &Stop) -> Result<Started, Error> {
         let (ask, warnings) = self.saved_ask(saved, given).await?;
         let started = match &saved.asked {
@@ -113,7 +114,7 @@ impl Windlass {
         started.map_err(|error| saved.explain(error))
     }
 
-    /// Says what [`apply`](Self::apply) would do, if it would do it still.
+    /// Plans what [`apply`](Self::apply) would do, if the saved plan is still valid.
     ///
     /// # Errors
     ///
@@ -129,17 +130,17 @@ impl Windlass {
         Ok((PlanView::new(saved.assembly.clone(), &plan, diff).undone(undone), warnings))
     }
 
-    /// Leaves it to the long-running mode to carry out a saved plan.
+    /// Submits a request to execute a saved plan.
     ///
     /// # Errors
     ///
-    /// As for [`apply`](Self::apply), as far as it can be told before it is begun.
+    /// As for [`apply`](Self::apply), as far as problems are known before the request is executed.
     pub async fn ask_to_apply(&self, saved: &SavedPlan, given: &Order) -> Result<Pending<'_>, Error> {
         let (ask, warnings) = self.saved_ask(saved, given).await?;
         self.ask_for_new(&saved.assembly, ask, warnings).await
     }
 
-    /// Asks anew what a saved plan was made for, and looks whether it is still the same.
+    /// Rebuilds the intent of a saved plan, and checks that its inputs have not changed.
     async fn saved_ask(&self, saved: &SavedPlan, given: &Order) -> Result<(Ask, Diagnostics), Error> {
         let here = self.base(&saved.assembly).await?;
         let same = match (&saved.base.store, &here.store) {
@@ -163,7 +164,7 @@ impl Windlass {
         Ok((Ask::AsPlanned { ask: Box::new(ask), plan, changes }, warnings))
     }
 
-    /// Asks anew what was asked; tells what of the project's files is not what it was.
+    /// Rebuilds the intent. Also returns which project files have changed.
     async fn asked_anew(
         &self,
         saved: &SavedPlan,
@@ -207,7 +208,7 @@ impl Windlass {
         Ok(Base { store: Some(store.id().to_string()), root, last, references: BTreeMap::new() })
     }
 
-    /// Says what was done to the assembly since a plan was made.
+    /// Lists the processes of the assembly since the plan was made.
     async fn processes_since(&self, saved: &SavedPlan) -> Result<Vec<String>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
         let since = processes_since(&*store, &saved.assembly, saved.base.last).await?;
@@ -217,7 +218,7 @@ impl Windlass {
         Ok(told.chain((more > 0).then(|| format!("and so on, {more} more"))).collect())
     }
 
-    /// Says what was done since to assemblies that are referenced: the first of each.
+    /// Lists the first process since then of each referenced assembly.
     async fn references_since(&self, saved: &SavedPlan) -> Result<Vec<String>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
         let mut what = Vec::new();
@@ -232,13 +233,13 @@ impl Windlass {
     }
 }
 
-/// Reads the processes of an assembly that are newer than one, oldest first.
+/// Reads the processes of an assembly that are newer than `last`, oldest first.
 async fn processes_since(
     store: &dyn Store,
     name: &AssemblyName,
     last: ProcessId,
 ) -> Result<Vec<ProcessRecord>, StoreError> {
-    /// How many are read at once.
+    /// Number of processes read at once.
     const MANY: usize = 20;
     let mut since: Vec<ProcessRecord> = Vec::new();
     loop {

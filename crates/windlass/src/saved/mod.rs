@@ -1,8 +1,8 @@
-//! Plans that are saved, looked at, and carried out later exactly as they were.
+//! Plans that are saved, reviewed, and later executed exactly as they were.
 //!
-//! A saved plan names what it was made from: what was asked, the descriptor, the parameters, the packages by their digests,
-//! the state by its last process. It is made anew when it is carried out, under the lease, and refused where it would not be
-//! the same. Secrets are not in it: they are given again.
+//! A saved plan records its inputs: the intent, the descriptor, the parameters, the packages by digest, and
+//! the state by its last process. Before execution the plan is computed again under the lease. It is refused
+//! if the result differs. Secrets are not saved; the user provides them again.
 
 mod carry;
 
@@ -28,7 +28,7 @@ use crate::view::plan::PlanView;
 /// The kind of the document.
 const KIND: &str = "windlass plan";
 
-/// Why a saved plan can't be carried out. Nothing has been changed then.
+/// The reason why a saved plan can't be executed. Nothing has been changed then.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SavedPlanError {
@@ -37,28 +37,28 @@ pub enum SavedPlanError {
     File {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The reason.
         cause: DocumentError,
     },
-    /// It was made in another project.
+    /// The plan belongs to another project.
     #[error("the plan was made for another project, {made}; this is {here}")]
     OtherProject {
-        /// The project it was made for.
+        /// The project of the plan.
         made: String,
-        /// The one that is open.
+        /// The open project.
         here: String,
     },
-    /// The state has moved on.
+    /// The inputs or the state have changed.
     #[error("the plan for `{assembly}` was made at {made}, and is out of date: {}; plan anew", what.join(", "))]
     MovedOn {
         /// The assembly.
         assembly: AssemblyName,
-        /// When the plan was made.
+        /// The time at which the plan was made.
         made: Timestamp,
-        /// What has happened since, as sentence fragments.
+        /// The changes since then, as sentence fragments.
         what: Vec<String>,
     },
-    /// It would do something else, and it was made with secrets that are given again.
+    /// The plan would differ now. It uses secrets that are provided again, so they may be the cause.
     #[error(
         "what would be done to `{assembly}` now is not what the saved plan says; give {} as it was made with, or plan anew",
         list(secrets)
@@ -66,18 +66,18 @@ pub enum SavedPlanError {
     OtherSecrets {
         /// The assembly.
         assembly: AssemblyName,
-        /// The secrets that it was made with.
+        /// The secrets that the plan uses.
         secrets: Vec<String>,
     },
-    /// There is nothing to plan.
+    /// The intent can't be planned ahead.
     #[error("this can't be planned ahead")]
     NoPlan,
-    /// Other parameters are given than the secrets that it lacks.
+    /// The given parameters are not exactly the missing secrets.
     #[error("{}", secrets(missing, unknown))]
     Secrets {
-        /// The secrets that it was made with and that are not given.
+        /// Secrets of the plan that were not given.
         missing: Vec<String>,
-        /// The parameters that are given and that it doesn't lack.
+        /// Given parameters that are not secrets of the plan.
         unknown: Vec<String>,
     },
 }
@@ -97,7 +97,7 @@ fn secrets(missing: &[String], unknown: &[String]) -> String {
     format!("the plan has its parameters; only secrets are given again, and {} is none of its", list(unknown))
 }
 
-/// A plan that was saved.
+/// A saved plan.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SavedPlan {
@@ -105,38 +105,38 @@ pub struct SavedPlan {
     made: Timestamp,
     base: Base,
     asked: Asked,
-    /// The packages that come with what is asked.
+    /// The packages that belong to the intent.
     packages: BTreeMap<DescriptorName, PackageDigest>,
-    /// The digest of each element and of the relationships, as the descriptor says that they should be.
+    /// The digest of each element and relationship that the descriptor declares.
     elements: BTreeMap<String, String>,
-    /// The plan, without the places of its reasons.
+    /// The plan, without the source places of its reasons.
     plan: Value,
-    /// What it changes, without places.
+    /// The changes, without source places.
     changes: Value,
 }
 
-/// The state that it was made for.
+/// The state on which a plan is based.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Base {
-    /// The store; none where there was none yet.
+    /// The store's id; `None` if there was no store yet.
     store: Option<String>,
     /// The root of the project.
     root: PathBuf,
-    /// The last process of the assembly; 0 where there was none.
+    /// The last process of the assembly; 0 if there was none.
     last: ProcessId,
-    /// The last process of each assembly that is referenced: of a secret, the digests don't tell whether it is another.
+    /// The last process of each referenced assembly. Digests do not show that a secret has changed.
     #[serde(default)]
     references: BTreeMap<AssemblyName, ProcessId>,
 }
 
-/// What was asked for.
+/// The intent of a saved plan.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Asked {
     Up(Recipe),
     Down,
-    /// By the packages that lie around a descriptor.
+    /// Down with the packages around a descriptor.
     DownWith {
         file: PathBuf,
     },
@@ -149,7 +149,8 @@ enum Asked {
 }
 
 impl Asked {
-    /// Writes down what is asked of an assembly that is there, by the packages around a descriptor if by any.
+    /// Converts an intent on an existing assembly. `around` is the descriptor of the packages for
+    /// `Ask::DownWith`. Returns `None` for intents that can't be planned ahead.
     fn of(ask: &Ask, around: Option<PathBuf>) -> Option<Self> {
         Some(match ask {
             Ask::Down => Self::Down,
@@ -165,14 +166,14 @@ impl Asked {
     }
 }
 
-/// What an assembly should be.
+/// The input of an `up` plan.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recipe {
     file: PathBuf,
     catalog: Vec<PathBuf>,
     parameters: BTreeMap<String, Value>,
-    /// The parameters that are secrets.
+    /// The names of the parameters that are secrets.
     secrets: BTreeSet<String>,
     goal: State,
     adopt: bool,
@@ -185,7 +186,7 @@ impl SavedPlan {
     ///
     /// # Errors
     ///
-    /// When the file can't be read, or is damaged or something else.
+    /// If the file can't be read, is damaged, or is not a saved plan.
     pub fn read(file: &Path) -> Result<Self, Error> {
         Self::read_within(file, MAX_SIZE)
     }
@@ -202,25 +203,25 @@ impl SavedPlan {
         Ok(read.map_err(|cause| SavedPlanError::File { file: file.to_owned(), cause })?)
     }
 
-    /// Writes the plan to a file, whole or not at all; to a device or a pipe as it is.
+    /// Writes the plan to a file atomically. A device or a pipe is written directly.
     ///
     /// # Errors
     ///
-    /// When it can't be written.
+    /// If it can't be written.
     pub fn write(&self, file: &Path) -> Result<(), Error> {
         let failed = |source| Error::Write { path: file.to_owned(), source };
         let text = document::write(KIND, self).map_err(|error| failed(error.into()))?;
         output::write(file, text.as_bytes(), 0o666).map_err(failed)
     }
 
-    /// Puts the plan in, and returns it as it is shown.
+    /// Stores the plan and its changes, and returns them as a view.
     fn fill(&mut self, preview: Preview) -> PlanView {
         self.plan = essence(&preview.plan);
         self.changes = essence(&preview.diff);
         PlanView::new(self.assembly.clone(), &preview.plan, preview.diff).undone(preview.undone)
     }
 
-    /// Says what else the reason may be that it would do something else: secrets are given again.
+    /// Replaces the error of a changed plan if the secrets may be the reason, because they were given again.
     fn explain(&self, error: Error) -> Error {
         match (&self.asked, error) {
             (Asked::Up(recipe), Error::Engine(EngineError::MovedOn(assembly)))
@@ -238,8 +239,8 @@ impl SavedPlan {
         &self.assembly
     }
 
-    /// Refuses parameters that are no secrets of the plan, and secrets of it that are not given. A file or an environment may
-    /// have others beside them.
+    /// Refuses missing secrets, and parameters that are not secrets of the plan. A file or an environment may
+    /// contain others.
     fn check_secrets(&self, given: &Order) -> Result<(), SavedPlanError> {
         let none = BTreeSet::new();
         let secrets = match &self.asked {
@@ -256,7 +257,7 @@ impl SavedPlan {
         }
     }
 
-    /// Makes the order of a recipe anew, with the secrets that it lacks.
+    /// Rebuilds the order of an `up` plan, with the given secrets.
     fn order(&self, recipe: &Recipe, root: &Path, given: &Order) -> Order {
         let mut order = Order::new(root.join(&recipe.file))
             .name(Some(self.assembly.clone()))
@@ -274,7 +275,7 @@ impl SavedPlan {
         order
     }
 
-    /// Names the packages that are not what they were.
+    /// Lists the packages that have changed.
     fn moved_packages(&self, packages: &[Package]) -> Vec<String> {
         let packages = packages_of(packages);
         let names: BTreeSet<&DescriptorName> = self.packages.keys().chain(packages.keys()).collect();
@@ -282,7 +283,7 @@ impl SavedPlan {
         changed.map(|name| format!("the package of `{name}` is another")).collect()
     }
 
-    /// Says what of the project's files is not what it was.
+    /// Lists the changes in the project's files.
     fn moved_files(&self, desired: &Desired) -> Vec<String> {
         let mut what = self.moved_packages(&desired.packages);
         let elements = elements_of(&desired.topology);
@@ -306,14 +307,14 @@ impl SavedPlan {
     }
 }
 
-/// How many changed elements or processes are named before the rest is counted.
+/// Maximum number of changed elements or processes that are named; the rest is counted.
 const NAMED: usize = 3;
 
 fn packages_of(packages: &[Package]) -> BTreeMap<DescriptorName, PackageDigest> {
     packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect()
 }
 
-/// Returns a digest of each element, without the places where things are declared.
+/// Returns a digest of each element and relationship, without source places.
 fn elements_of(topology: &Topology) -> BTreeMap<String, String> {
     let digest = |essence: Value| document::digest(&essence.to_string());
     let local = |name: &ElementName| match name.local() {

@@ -1,28 +1,28 @@
-//! What was asked of a project and needs no process: to stop something, to move an assembly.
+//! Results of commands that need no process: cancelling, and moving an assembly.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 use windlass_model::{AssemblyName, ProcessId, RequestId};
 
-/// What is asked to stop.
+/// A cancellation.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct CancelView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
     /// The assembly.
     pub assembly: AssemblyName,
     /// The process that is asked to stop.
     pub process: Option<ProcessId>,
-    /// The request that is taken back.
+    /// The request that is withdrawn.
     pub request: Option<RequestId>,
-    /// Whether it was asked; else it could be.
+    /// Whether it was done. Otherwise it was only checked that it is possible.
     pub done: bool,
 }
 
 impl CancelView {
-    /// Tells of a process or a request of an assembly.
+    /// Creates the view for a process or a request of an assembly.
     pub fn new(
         assembly: AssemblyName,
         process: Option<ProcessId>,
@@ -33,22 +33,22 @@ impl CancelView {
     }
 }
 
-/// An assembly on its way between two stores.
+/// A transfer of an assembly between two stores.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct TransferView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
     /// The assembly.
     pub assembly: AssemblyName,
-    /// The file that it goes to, or comes from.
+    /// The file of the export or import.
     pub file: PathBuf,
-    /// Whether it was moved; else it could be.
+    /// Whether it was done. Otherwise it was only checked that it is possible.
     pub done: bool,
 }
 
 impl TransferView {
-    /// Tells of an assembly and a file.
+    /// Creates the view for an assembly and a file.
     pub fn new(assembly: AssemblyName, file: PathBuf, done: bool) -> Self {
         Self { version: 1, assembly, file, done }
     }

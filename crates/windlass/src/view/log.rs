@@ -1,4 +1,4 @@
-//! What was done: processes, steps, jobs, and the activity log.
+//! The history of an assembly: processes, steps, jobs, and the activity log.
 
 use std::collections::BTreeSet;
 
@@ -10,34 +10,34 @@ use windlass_store::{ProcessHistory, Store};
 use crate::error::Error;
 use crate::open::Windlass;
 
-/// What was done for an assembly, oldest first.
+/// The history of an assembly, oldest first.
 #[derive(Debug, Clone, Serialize)]
 pub struct LogView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
     /// The assembly.
     pub assembly: AssemblyName,
     /// The processes.
     pub processes: Vec<ProcessLog>,
-    /// What was asked of the long-running mode and not carried out.
+    /// Requests to the daemon that were not executed.
     pub dismissed: Vec<DismissedLog>,
-    /// When it came here from another store, and when it went to one.
+    /// Imports and exports of the assembly.
     pub moves: Vec<MoveLog>,
 }
 
-/// An assembly's way from one store to another.
+/// A move of an assembly between stores.
 #[derive(Debug, Clone, Serialize)]
 pub struct MoveLog {
-    /// When.
+    /// The time of the move.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
-    /// Which way.
+    /// Its direction.
     pub way: MoveWay,
-    /// The file, as it was named.
+    /// The file, as given by the user.
     pub file: String,
 }
 
-/// Which way an assembly went.
+/// The direction of a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MoveWay {
@@ -47,33 +47,33 @@ pub enum MoveWay {
     Imported,
 }
 
-/// What was done in one process.
+/// The history of one process.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProcessLog {
     /// Its id.
     pub id: ProcessId,
-    /// What was asked.
+    /// Its intent.
     pub intent: String,
-    /// How far it is, or how it ended.
+    /// Its status.
     pub status: String,
-    /// Why it did not complete.
+    /// The reason why it did not complete.
     pub reason: Option<String>,
-    /// When it was asked for.
+    /// The time of its creation.
     #[serde(serialize_with = "super::time::one")]
     pub started: Timestamp,
-    /// When it ended.
+    /// The time of its end.
     #[serde(serialize_with = "super::time::maybe")]
     pub ended: Option<Timestamp>,
     /// Its steps.
     pub steps: Vec<StepLog>,
-    /// What drivers wrote to the activity logs.
+    /// Entries that drivers wrote to the activity log.
     pub activity: Vec<ActivityLog>,
 }
 
-/// What was done in a process that was asked for by its id.
+/// The history of one process, as a document of its own.
 #[derive(Debug, Clone, Serialize)]
 pub struct OneProcessView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
     /// The assembly.
     pub assembly: AssemblyName,
@@ -81,23 +81,23 @@ pub struct OneProcessView {
     pub process: ProcessLog,
 }
 
-/// What was done in one step.
+/// The history of one step.
 #[derive(Debug, Clone, Serialize)]
 pub struct StepLog {
     /// Its number.
     pub id: StepId,
-    /// What it does.
+    /// Its action.
     pub title: String,
-    /// How far it is, or how it ended, in a word.
+    /// Its state, in one word.
     pub state: String,
-    /// Why it did not succeed.
+    /// The failure, if it did not succeed.
     pub failure: Option<Failure>,
-    /// When it started.
+    /// The time of its start.
     #[serde(serialize_with = "super::time::maybe")]
     pub started: Option<Timestamp>,
-    /// How long it took, in milliseconds.
+    /// Its duration in milliseconds.
     pub millis: Option<u64>,
-    /// The jobs it ran.
+    /// The jobs of the step.
     pub jobs: Vec<JobLog>,
 }
 
@@ -106,64 +106,64 @@ pub struct StepLog {
 pub struct JobLog {
     /// Its id on the runtime.
     pub id: String,
-    /// The element it was run for.
+    /// The element of its call.
     pub element: Option<ElementName>,
-    /// What was done.
+    /// The action of its call.
     pub action: Option<String>,
-    /// What ran.
+    /// The command that ran.
     pub command: String,
     /// The runtime.
     pub runtime: String,
     /// The location.
     pub location: String,
-    /// When it was submitted.
+    /// The time of submission.
     #[serde(serialize_with = "super::time::one")]
     pub submitted: Timestamp,
-    /// How long it took, in milliseconds.
+    /// Its duration in milliseconds.
     pub millis: Option<u64>,
-    /// How it ended.
+    /// Its result.
     pub end: Option<String>,
     /// The exit code, if it exited.
     pub exit: Option<i32>,
-    /// The last of what it wrote to stderr.
+    /// The last part of its stderr output.
     pub stderr: String,
 }
 
 /// An entry of an activity log.
 #[derive(Debug, Clone, Serialize)]
 pub struct ActivityLog {
-    /// When.
+    /// The time of the entry.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
-    /// Whose.
+    /// The element that it concerns.
     pub element: ElementName,
-    /// How serious it is.
+    /// The severity.
     pub severity: Severity,
-    /// What was written.
+    /// The message.
     pub message: String,
 }
 
-/// A request that was not carried out.
+/// A request that was not executed.
 #[derive(Debug, Clone, Serialize)]
 pub struct DismissedLog {
-    /// When that was decided.
+    /// The time of that decision.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
     /// The request.
     pub request: RequestId,
-    /// What was asked.
+    /// Its intent.
     pub intent: String,
-    /// Why not; none when who asked took it back.
+    /// The reason; `None` if the requester withdrew it.
     pub why: Option<String>,
 }
 
 impl Windlass {
-    /// Says what was done for an assembly, also when it is gone; `component` keeps only what concerns one of its parts,
-    /// given as below the assembly (`B__1`) or in full.
+    /// Returns the history of an assembly, even after its deletion. `component` restricts it to one part, by
+    /// its name relative to the assembly (`B__1`) or its full name.
     ///
     /// # Errors
     ///
-    /// When nothing was ever done for such an assembly or component, or the store can't be read.
+    /// If there is no history of such an assembly or component, or the store can't be read.
     pub async fn log(&self, name: &AssemblyName, component: Option<&str>) -> Result<LogView, Error> {
         let store = self.store_of(name).await?;
         let history = store.history(name).await?;
@@ -193,7 +193,7 @@ impl Windlass {
     }
 }
 
-/// Tells whether an element is, or is inside, a component.
+/// Tells whether an element is a component or is inside it.
 fn concerns(element: &ElementName, component: &str) -> bool {
     let at = |name: &str| {
         name.strip_prefix(component).is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
@@ -201,7 +201,7 @@ fn concerns(element: &ElementName, component: &str) -> bool {
     at(element.local()) || at(element.as_str())
 }
 
-/// What the feed says beside what processes did.
+/// Information from the feed that is not part of the process records.
 #[derive(Default)]
 struct Told {
     activity: Vec<(Option<ProcessId>, ActivityLog)>,
@@ -209,7 +209,7 @@ struct Told {
     moves: Vec<MoveLog>,
 }
 
-/// Returns when an assembly came to this store and went from it.
+/// Returns the imports and exports of an assembly.
 pub(crate) async fn moves(store: &dyn Store, name: &AssemblyName) -> Result<Vec<MoveLog>, Error> {
     Ok(told(store, name).await?.moves)
 }

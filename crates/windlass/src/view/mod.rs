@@ -1,4 +1,4 @@
-//! What can be looked at: typed, versioned, ready for JSON. Secrets are masked.
+//! Output data of commands: typed, versioned, ready for JSON. Secrets are masked.
 
 pub mod ask;
 pub mod log;

@@ -1,4 +1,4 @@
-//! A plan as it is shown.
+//! Plans as output data.
 
 use std::fmt;
 
@@ -10,59 +10,59 @@ use windlass_model::work::{Reason, Work};
 use windlass_model::{AssemblyName, ElementName, Origin, StepId};
 use windlass_plan::{Step, StepNumber, WaitKind};
 
-/// A plan as it is shown.
+/// A plan as output data.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlanView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
     /// The assembly.
     pub assembly: AssemblyName,
-    /// The steps, in an order in which they could be taken one by one.
+    /// The steps, in topological order.
     pub steps: Vec<StepView>,
-    /// The longest chain of steps that wait for each other.
+    /// The longest chain of steps that depend on each other.
     pub critical_path: Vec<StepId>,
-    /// How many steps could run at once at the widest place.
+    /// Maximum number of steps that could run concurrently.
     pub widest: usize,
-    /// What is different afterwards.
+    /// The differences after the plan.
     pub changes: Diff,
-    /// What happens to each part that changes, those first that are lost.
+    /// The change of each affected part; parts that are lost come first.
     pub parts: Vec<PartView>,
-    /// The same in numbers.
+    /// The number of changes by kind.
     pub counts: Counts,
-    /// What is left as it is, since the plan is limited to some parts.
+    /// The differences that remain because the plan is limited to some parts.
     pub undone: Diff,
-    /// How the parts that are up were found; none when nobody looked.
+    /// The observed states of active parts; `None` if they were not observed.
     pub drift: Option<Vec<DriftView>>,
-    /// The plan itself, of which explanations are made.
+    /// The plan itself, for explanations.
     #[serde(skip)]
     plan: Plan,
 }
 
-/// What happens to a part.
+/// The change of a part.
 #[derive(Debug, Clone, Serialize)]
 pub struct PartView {
     /// The part.
     pub part: ElementName,
-    /// What happens to it.
+    /// The kind of its change.
     pub kind: Effect,
-    /// The same in a line for people, with its values.
+    /// The change as a line of text, with its values.
     pub text: String,
 }
 
-/// How many parts change, and in what way.
+/// Number of changed parts, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
-    /// Parts that come.
+    /// Parts that are created.
     pub added: usize,
-    /// Parts that stay, and are not as before.
+    /// Parts that stay and are changed.
     pub changed: usize,
-    /// Parts that go down and come up again as they were.
+    /// Parts that are stopped and started again unchanged.
     pub restarted: usize,
-    /// Parts that go, and come again as others.
+    /// Parts that are removed and re-created.
     pub replaced: usize,
-    /// Parts that go.
+    /// Parts that are removed.
     pub removed: usize,
-    /// Relationships that change by themselves.
+    /// Relationships that change on their own.
     pub relationships: usize,
 }
 
@@ -112,14 +112,14 @@ impl fmt::Display for Counts {
     }
 }
 
-/// How a part that is up was found, beside what is on record.
+/// The observed state of an active part, compared with its record.
 #[derive(Debug, Clone, Serialize)]
 pub struct DriftView {
     /// The part.
     pub element: ElementName,
-    /// Whether it is as its record says; none when that can't be told.
+    /// Whether it matches its record; `None` if that is unknown.
     pub well: Option<bool>,
-    /// What was seen, or why nothing was.
+    /// The observation, or the reason why there is none.
     pub seen: String,
 }
 
@@ -139,69 +139,70 @@ impl DriftView {
     }
 }
 
-/// Why a step waits, as it is shown.
+/// The explanation why a step waits.
 #[derive(Debug, Clone, Serialize)]
 pub struct WhyView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
     /// The step.
     pub step: StepId,
-    /// What it does.
+    /// Its action.
     pub action: String,
-    /// Its waits, each followed by those of what it waits for.
+    /// Its waits. Each is followed by the waits of the step that it waits for.
     pub waits: Vec<BecauseView>,
 }
 
 /// One wait of an explanation.
 #[derive(Debug, Clone, Serialize)]
 pub struct BecauseView {
-    /// How far it is from the step: 1 for its own waits.
+    /// The distance from the step: 1 for its own waits.
     pub depth: usize,
     /// The step that waits.
     pub step: StepId,
-    /// What it waits for.
+    /// The step that it waits for.
     pub on: StepId,
-    /// What that does.
+    /// The action of that step.
     pub action: String,
-    /// Whether it must succeed, or only end.
+    /// Whether that step must succeed, or only end.
     pub kind: WaitKind,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Where the reason is declared.
+    /// The declaration of the reason.
     pub origin: Option<Origin>,
-    /// Whether the waits of what is waited for were told before.
+    /// Whether the waits of that step were listed before.
     pub told: bool,
 }
 
-/// A step as it is shown.
+/// A step as output data.
 #[derive(Debug, Clone, Serialize)]
 pub struct StepView {
     /// Its number.
     pub id: StepId,
-    /// What it is done to.
+    /// The element that it acts on.
     pub element: ElementName,
-    /// What is done.
+    /// Its action.
     pub action: String,
-    /// Whether a driver is called, or only a state moves on.
+    /// Whether it calls a driver, or only changes a state.
     pub calls: bool,
-    /// What it waits for. Waits through barriers are waits for what is before the barrier.
+    /// Its waits. A wait on a barrier stands for waits on all steps before the barrier.
     pub waits: Vec<WaitView>,
 }
 
-/// A wait as it is shown.
+/// A wait as output data.
 #[derive(Debug, Clone, Serialize)]
 pub struct WaitView {
-    /// Whether what is waited for must succeed, or only end.
+    /// Whether the awaited step must succeed, or only end.
     pub kind: WaitKind,
-    /// The steps that are waited for, when they are few: a barrier is told by its label.
+    /// The awaited step; `None` for a barrier, which the reason describes.
     pub on: Option<StepId>,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Where the reason is declared.
+    /// The declaration of the reason.
     pub origin: Option<Origin>,
 }
 
-/// Returns what happens to each part, those first that are lost, else in the order of declaration.
+/// Returns the change of each part. Parts that are lost come first; otherwise the order is that of
+/// declaration.
 fn parts(changes: &Diff) -> Vec<PartView> {
     let part = |change: &ElementChange| PartView {
         part: change.element.clone(),
@@ -214,7 +215,7 @@ fn parts(changes: &Diff) -> Vec<PartView> {
 }
 
 impl PlanView {
-    /// Makes the view of a plan.
+    /// Creates the view of a plan.
     pub fn new(assembly: AssemblyName, plan: &Plan, changes: Diff) -> Self {
         Self {
             version: 1,
@@ -231,12 +232,12 @@ impl PlanView {
         }
     }
 
-    /// Says what is left as it is.
+    /// Sets the differences that remain after the plan.
     pub(crate) fn undone(self, undone: Diff) -> Self {
         Self { undone, ..self }
     }
 
-    /// Explains a step, as far back as there is anything to wait for. Nothing for a step that isn't there.
+    /// Explains the waits of a step, including all transitive ones. Returns `None` if there is no such step.
     pub fn why(&self, step: StepId) -> Option<WhyView> {
         let number = StepNumber(step.0);
         let action = self.plan.step(number)?.task.to_string();

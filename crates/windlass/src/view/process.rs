@@ -1,4 +1,4 @@
-//! Processes, and what an assembly was asked to be by each of them.
+//! Processes, and the versions of an assembly.
 
 use std::collections::BTreeMap;
 
@@ -21,109 +21,109 @@ use crate::view::log::{LogView, MoveLog, OneProcessView};
 /// Processes, oldest first.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProcessesView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
     /// The processes.
     pub processes: Vec<ProcessSummary>,
-    /// What is asked of the long-running mode, and nobody has begun: oldest first.
+    /// The pending requests to the daemon, oldest first.
     pub requests: Vec<RequestSummary>,
 }
 
-/// A request in a line.
+/// A summary of a request.
 #[derive(Debug, Clone, Serialize)]
 pub struct RequestSummary {
     /// Its id.
     pub id: RequestId,
     /// The assembly.
     pub assembly: AssemblyName,
-    /// What is asked.
+    /// Its intent.
     pub intent: String,
-    /// Who asks.
+    /// The requester.
     pub by: String,
-    /// When it was asked.
+    /// The time of its submission.
     #[serde(serialize_with = "super::time::one")]
     pub asked: Timestamp,
 }
 
-/// A request that was asked for by its id.
+/// The status of one request, as a document of its own.
 #[derive(Debug, Clone, Serialize)]
 pub struct OneRequestView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
     /// The request.
     pub request: RequestSummary,
-    /// What has become of it: `pending`, `begun`, `refused` or `withdrawn`.
+    /// The status: `pending`, `begun`, `refused` or `withdrawn`.
     pub status: String,
-    /// The process that carries it out, or did.
+    /// The process that executes or executed it.
     pub process: Option<ProcessId>,
-    /// Why it was refused.
+    /// The reason why it was refused.
     pub why: Option<String>,
 }
 
-/// A process in a line.
+/// A summary of a process.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProcessSummary {
     /// Its id.
     pub id: ProcessId,
     /// The assembly.
     pub assembly: AssemblyName,
-    /// What was asked.
+    /// Its intent.
     pub intent: String,
-    /// How far it is, or how it ended.
+    /// Its status.
     pub status: ProcessStatus,
-    /// Who runs it; none when it has ended or was interrupted.
+    /// The orchestrator that runs it; `None` if it has ended or was interrupted.
     pub runs: Option<String>,
-    /// Why it did not complete.
+    /// The reason why it did not complete.
     pub reason: Option<String>,
-    /// The process that it goes on from.
+    /// The process that it resumes.
     pub continues: Option<ProcessId>,
-    /// When it was asked for.
+    /// The time of its creation.
     #[serde(serialize_with = "super::time::one")]
     pub started: Timestamp,
-    /// When it ended.
+    /// The time of its end.
     #[serde(serialize_with = "super::time::maybe")]
     pub ended: Option<Timestamp>,
 }
 
-/// What an assembly was asked to be, oldest first.
+/// The versions of an assembly, oldest first.
 #[derive(Debug, Clone, Serialize)]
 pub struct HistoryView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
     /// The assembly.
     pub assembly: AssemblyName,
     /// Its versions.
     pub versions: Vec<VersionView>,
-    /// When it came here from another store, and when it went to one.
+    /// Imports and exports of the assembly.
     pub moves: Vec<MoveLog>,
 }
 
-/// What an assembly was asked to be.
+/// A version of an assembly: its desired state as one process was asked to make it.
 #[derive(Debug, Clone, Serialize)]
 pub struct VersionView {
-    /// The process that was asked.
+    /// The process that created the version.
     pub process: ProcessId,
-    /// What was asked.
+    /// The intent of that process.
     pub intent: Option<String>,
-    /// How that ended.
+    /// The status of that process.
     pub status: Option<ProcessStatus>,
-    /// When.
+    /// The time of the version.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
     /// The descriptor.
     pub descriptor: DescriptorName,
     /// The parameters; secrets are masked.
     pub parameters: BTreeMap<PropertyName, Value>,
-    /// How many resources it has.
+    /// Number of resources.
     pub resources: usize,
-    /// What is different from the version before.
+    /// Differences from the previous version.
     pub changes: Diff,
 }
 
-/// What is different between two versions.
+/// The differences between two versions.
 #[derive(Debug, Clone, Serialize)]
 pub struct DiffView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
     /// The assembly.
     pub assembly: AssemblyName,
@@ -131,16 +131,16 @@ pub struct DiffView {
     pub from: ProcessId,
     /// The process of the newer one.
     pub to: ProcessId,
-    /// What is different.
+    /// The differences.
     pub changes: Diff,
 }
 
 impl Windlass {
-    /// Lists the processes of all assemblies, or of one, also of those that are gone.
+    /// Lists the processes of all assemblies, or of one. Includes those of deleted assemblies.
     ///
     /// # Errors
     ///
-    /// When the store can't be read, or nothing was ever asked of the assembly.
+    /// If the store can't be read, or there is no process or request of the assembly.
     pub async fn processes(&self, name: Option<&AssemblyName>) -> Result<ProcessesView, Error> {
         let (mut processes, mut requests) = (Vec::new(), Vec::new());
         if let Some(store) = self.store(false).await? {
@@ -166,11 +166,11 @@ impl Windlass {
         Ok(ProcessesView { version: 1, processes, requests })
     }
 
-    /// Says what has become of a request to the long-running mode.
+    /// Returns the status of a request to the daemon.
     ///
     /// # Errors
     ///
-    /// When there is no such request, or the store can't be read.
+    /// If there is no such request, or the store can't be read.
     pub async fn request(&self, id: RequestId) -> Result<OneRequestView, Error> {
         let store = self.store(false).await?;
         let found = match &store {
@@ -190,11 +190,11 @@ impl Windlass {
         Ok(OneRequestView { version: 1, request: RequestSummary::new(found), status, process, why })
     }
 
-    /// Says what was done in one process.
+    /// Returns the history of one process.
     ///
     /// # Errors
     ///
-    /// When there is no such process, or the store can't be read.
+    /// If there is no such process, or the store can't be read.
     pub async fn process(&self, id: ProcessId) -> Result<OneProcessView, Error> {
         let found = match self.store(false).await? {
             Some(store) => store.process(id).await?,
@@ -210,11 +210,11 @@ impl Windlass {
         Ok(OneProcessView { version: 1, assembly: found.assembly.clone(), process: log })
     }
 
-    /// Lists what an assembly was asked to be, also when it is gone.
+    /// Lists the versions of an assembly, even after its deletion.
     ///
     /// # Errors
     ///
-    /// When there was no such assembly, or the store can't be read.
+    /// If there was no such assembly, or the store can't be read.
     pub async fn history(&self, name: &AssemblyName) -> Result<HistoryView, Error> {
         let versions = self.versions(name).await?;
         let processes = self.processes(Some(name)).await?.processes;
@@ -229,11 +229,11 @@ impl Windlass {
         Ok(HistoryView { version: 1, assembly: name.clone(), versions: shown, moves })
     }
 
-    /// Says what is different between what two processes asked an assembly to be.
+    /// Returns the differences between the versions that two processes created.
     ///
     /// # Errors
     ///
-    /// When there was no such assembly, or it was nothing yet at one of the processes.
+    /// If there was no such assembly or process, or the assembly did not exist yet at one of the processes.
     pub async fn diff(&self, name: &AssemblyName, from: ProcessId, to: ProcessId) -> Result<DiffView, Error> {
         let versions = self.versions(name).await?;
         for process in [from, to] {
@@ -250,11 +250,11 @@ impl Windlass {
         Ok(DiffView { version: 1, assembly: name.clone(), from, to, changes })
     }
 
-    /// Makes sure that a process was one of an assembly.
+    /// Checks that a process belongs to an assembly.
     ///
     /// # Errors
     ///
-    /// When it was not.
+    /// If it does not.
     pub async fn know_process(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
         let known = self.store_of(name).await?.process(process).await?;
         if known.is_some_and(|known| known.assembly == *name) {
@@ -326,7 +326,7 @@ fn shown(value: &Value) -> Value {
     if SecretRef::from_value(value).is_some() { Value::from("***") } else { value.clone() }
 }
 
-/// Plans the way from one version, all of which is there, to another, and takes what changes from the plan.
+/// Plans the change from one complete version to another, and returns the differences of that plan.
 fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<Diff, Error> {
     let mut current = Current::default();
     if let Some(before) = before {
@@ -349,7 +349,8 @@ fn side(version: &VersionRecord) -> Version<'_> {
     Version { topology: &version.assembly.topology, lookup: &ByName }
 }
 
-/// Knows secrets by their names alone, which differ where their values do: a difference is seen, and what it is, is not.
+/// Resolves each secret to its name, because names differ where values differ. So a difference is visible,
+/// but not the value.
 struct ByName;
 
 impl Lookup for ByName {

@@ -1,7 +1,7 @@
-//! A check as SARIF 2.1.0, the form that code hosts and editors read results of analyses in.
+//! Check results as SARIF 2.1.0, the exchange format for results of static analyses.
 //!
-//! Lines and columns count from 1, and columns are UTF-16 code units, which SARIF takes where nothing else is said; it
-//! is said all the same. A repair is a `fix` with replacements.
+//! Lines and columns start at 1. Columns are UTF-16 code units; that is SARIF's default, and the output
+//! states it nevertheless. A repair is a `fix` with replacements.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,10 +13,11 @@ use windlass_source::{Code, CodeInfo, Diagnostic, Fix, Label, Place, Severity, S
 use crate::check::CheckView;
 use crate::explain::codes;
 
-/// Where the form is described, for those who check it.
+/// The URL of the format's JSON Schema.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// Makes one run of what a check has found. `rules` has the codes that occur, each with its explanation.
+/// Converts the result of a check into one SARIF run. `rules` contains the codes that occur, each with its
+/// explanation.
 pub fn sarif(view: &CheckView) -> Value {
     let mut numbers: BTreeMap<Code, usize> = view.diagnostics.iter().map(|found| (found.code, 0)).collect();
     for (number, place) in numbers.values_mut().enumerate() {
@@ -67,7 +68,7 @@ fn result(found: &Diagnostic, rule: usize) -> Value {
         "message": {"text": message},
         "locations": found.primary.iter().map(location).collect::<Vec<_>>(),
     });
-    // The form demands that they differ.
+    // SARIF requires related locations to be unique.
     let mut related: Vec<Value> = Vec::new();
     for location in found.related.iter().map(location) {
         if !related.contains(&location) {
@@ -115,7 +116,7 @@ fn artifact(source: &Source) -> Value {
     json!({"uri": uri(source.name())})
 }
 
-/// Writes a path as a URI: relative to the working folder, or absolute where it leads out of it.
+/// Converts a path to a URI: relative to the working folder, or absolute if the path leads out of it.
 fn uri(name: &str) -> String {
     let path = Path::new(name);
     let leaves = path.components().any(|part| part == std::path::Component::ParentDir);
@@ -146,7 +147,7 @@ fn region(place: &Place) -> Value {
     })
 }
 
-/// Line and column of an offset, the column in UTF-16 code units.
+/// Returns line and column of an offset, the column in UTF-16 code units.
 fn utf16(source: &Source, offset: u32) -> (usize, usize) {
     let line = source.position(offset).line;
     let start = source.line(line).unwrap_or_default().start;

@@ -1,4 +1,4 @@
-//! How assemblies are.
+//! The status of assemblies.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,66 +17,66 @@ use windlass_store::{Holder, Snapshot};
 use crate::error::Error;
 use crate::open::Windlass;
 
-/// How assemblies are.
+/// The status of assemblies.
 #[derive(Debug, Clone, Serialize)]
 pub struct StatusView {
-    /// The version of this form.
+    /// The version of this format.
     pub version: u32,
     /// The assemblies, by name.
     pub assemblies: Vec<AssemblyView>,
 }
 
-/// How an assembly is.
+/// The status of an assembly.
 #[derive(Debug, Clone, Serialize)]
 pub struct AssemblyView {
     /// Its name.
     pub name: AssemblyName,
-    /// The descriptor it was made from.
+    /// The descriptor that it was created from.
     pub descriptor: DescriptorName,
-    /// Its state: the lowest of its parts'.
+    /// Its state: the lowest state of its parts.
     pub state: State,
-    /// The state it should have.
+    /// Its goal state.
     pub goal: State,
-    /// When it was first asked for.
+    /// The time of its creation.
     #[serde(serialize_with = "super::time::one")]
     pub created: Timestamp,
-    /// The process that has not ended, if there is one.
+    /// The open process, if there is one.
     pub process: Option<ProcessView>,
     /// Its output properties.
     pub outputs: BTreeMap<PropertyName, Value>,
-    /// Calls of which a person must say whether they happened.
+    /// Calls with an unknown outcome, which the user must decide.
     pub undecided: Vec<UndecidedView>,
-    /// The relationships that have been made.
+    /// The established relationships.
     pub relationships: Vec<RelationshipView>,
     /// The assemblies that reference it.
     pub referenced_by: Vec<AssemblyName>,
-    /// How many of its parts are Active.
+    /// The number of its active parts.
     pub parts: PartsView,
     /// Its parts.
     pub components: Vec<ElementView>,
-    /// Parts that it should no longer have and that are still there: an upgrade takes them down, or was kept from it.
+    /// Parts that are no longer desired and still exist. An upgrade is removing them, or could not.
     pub leaving: Vec<LeavingView>,
 }
 
-/// How many resources of an assembly are Active.
+/// The number of active resources of an assembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PartsView {
-    /// Those that are.
+    /// Active resources.
     pub active: usize,
-    /// All that there should be.
+    /// All desired resources.
     pub all: usize,
 }
 
-/// A part that an assembly should no longer have.
+/// A part that is no longer desired.
 #[derive(Debug, Clone, Serialize)]
 pub struct LeavingView {
     /// Its full name.
     pub name: ElementName,
     /// Its state.
     pub state: State,
-    /// Since when it has that.
+    /// The time of its last state change.
     pub since: Timestamp,
-    /// Why its last step failed.
+    /// The failure of its last step.
     pub failure: Option<Failure>,
 }
 
@@ -85,29 +85,29 @@ pub struct LeavingView {
 pub struct ProcessView {
     /// Its id.
     pub id: ProcessId,
-    /// What was asked.
+    /// Its intent.
     pub intent: String,
-    /// Since when.
+    /// The time of its creation.
     #[serde(serialize_with = "super::time::one")]
     pub since: Timestamp,
-    /// Who runs it; none when whoever did is gone, and it waits for the next intent to settle what it has left.
+    /// The orchestrator that runs it. `None` if that one exited; then the next intent settles the open calls.
     pub runs: Option<String>,
 }
 
-/// A call of which a person must say whether it happened.
+/// A call with an unknown outcome, which the user must decide.
 #[derive(Debug, Clone, Serialize)]
 pub struct UndecidedView {
     /// The element.
     pub element: ElementName,
-    /// What was to be done.
+    /// The intended action.
     pub action: String,
-    /// The relationship that it was to make or to end; none for a transition.
+    /// The relationship that the call was to create or end; `None` for a transition.
     pub relationship: Option<String>,
-    /// The nodes that this is between.
+    /// The two nodes of that relationship.
     pub pair: Option<PairView>,
 }
 
-/// Two nodes that are related, or should be.
+/// A pair of nodes of a relationship.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PairView {
     /// The source.
@@ -122,61 +122,62 @@ impl PairView {
     }
 }
 
-/// A relationship, and between how many nodes it has been made.
+/// A relationship, and the pairs of nodes that it connects.
 #[derive(Debug, Clone, Serialize)]
 pub struct RelationshipView {
     /// Its name.
     pub name: String,
-    /// Between how many pairs of nodes it has been made.
+    /// Number of established pairs.
     pub made: usize,
-    /// The nodes between which it has been made in part: what was called to make it failed, or was stopped.
+    /// The partly established pairs: an operation failed or was stopped.
     pub half_made: Vec<PairView>,
-    /// The nodes between which it has been ended in part.
+    /// The partly ended pairs.
     pub half_ended: Vec<PairView>,
-    /// The nodes between which it should be, as far as they have come, and is not.
+    /// The pairs that are ready for the relationship but not connected.
     pub missing: Vec<PairView>,
 }
 
-/// How an element is.
+/// The status of an element.
 #[derive(Debug, Clone, Serialize)]
 pub struct ElementView {
     /// Its full name.
     pub name: ElementName,
-    /// What it is.
+    /// Its kind.
     pub kind: ElementKind,
     /// The name of its descriptor.
     pub descriptor: DescriptorName,
-    /// Its state; of groups and nested assemblies the lowest of their parts'.
+    /// Its state; for groups and nested assemblies the lowest state of their parts.
     pub state: State,
-    /// What it reports of itself, in a word; none when it reports nothing.
+    /// The status word that it reports; `None` if it reports nothing.
     pub status: Option<String>,
-    /// What it says to that.
+    /// The message that it reports with the status.
     pub message: Option<String>,
-    /// Since when it has its state; none for what has no state of its own.
+    /// The time of its last state change; `None` for an element without a state of its own.
     #[serde(serialize_with = "super::time::maybe")]
     pub since: Option<Timestamp>,
-    /// The engine's id of it.
+    /// Its instance id.
     pub id: Option<InstanceId>,
-    /// The driver's id of it.
+    /// The id that its driver uses.
     pub natural: Option<String>,
-    /// What a reference stands for; none for all else.
+    /// The instance that a reference refers to; `None` for other elements.
     pub referent: Option<Referent>,
-    /// What its driver publishes.
+    /// The outputs that its driver publishes.
     pub outputs: BTreeMap<String, Value>,
-    /// Why its last step failed.
+    /// The failure of its last step.
     pub failure: Option<Failure>,
-    /// Whether policies heal it no more, since [that many](windlass_engine::monitor::MOST_HEALS) heals have not helped.
+    /// Whether policies no longer heal it, because [that many](windlass_engine::monitor::MOST_HEALS) heals
+    /// did not help.
     pub left_alone: bool,
-    /// What is inside it.
+    /// The elements inside it.
     pub components: Vec<ElementView>,
 }
 
 impl Windlass {
-    /// Says how all assemblies are, or one of them.
+    /// Returns the status of all assemblies, or of one.
     ///
     /// # Errors
     ///
-    /// When there is no such assembly, or the store can't be read.
+    /// If there is no such assembly, or the store can't be read.
     pub async fn status(&self, name: Option<&AssemblyName>) -> Result<StatusView, Error> {
         let mut assemblies = Vec::new();
         let store = match name {
@@ -206,37 +207,38 @@ impl Windlass {
 }
 
 impl Windlass {
-    /// Returns the names of the assemblies that there are, in their order.
+    /// Returns the names of all assemblies, sorted.
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// If the store can't be read.
     pub async fn assemblies(&self) -> Result<Vec<AssemblyName>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
         Ok(store.assembly_names().await?)
     }
 
-    /// Returns the names of an assembly's parts, as they were declared.
+    /// Returns the names of an assembly's parts, in the order of declaration.
     ///
     /// # Errors
     ///
-    /// When there is no such assembly, or the store can't be read.
+    /// If there is no such assembly, or the store can't be read.
     pub async fn parts(&self, name: &AssemblyName) -> Result<Vec<ElementName>, Error> {
         let store = self.store_of(name).await?;
         let Some(assembly) = store.assembly(name).await? else {
             let known = store.assembly_names().await?;
             return Err(windlass_engine::EngineError::Unknown { name: name.clone(), known }.into());
         };
-        // The first is the assembly itself.
+        // The first element is the assembly itself.
         Ok(assembly.topology.elements().iter().skip(1).map(|element| element.name.clone()).collect())
     }
 
-    /// Says how one part of an assembly is, as [`status`](Self::status) does for the whole: `components` has that part
-    /// alone, with all that is in it. It is given by its name below the assembly (`B__1`), its full name or an id.
+    /// Returns the status of one part of an assembly, in the form of [`status`](Self::status). `components`
+    /// contains only that part with its inner elements. `part` is the name relative to the assembly (`B__1`),
+    /// the full name, or an id.
     ///
     /// # Errors
     ///
-    /// When there is no such assembly or part, or the store can't be read.
+    /// If there is no such assembly or part, or the store can't be read.
     pub async fn status_of_part(&self, name: &AssemblyName, part: &str) -> Result<StatusView, Error> {
         let part = self.part(name, part).await?;
         let mut status = self.status(Some(name)).await?;
@@ -248,7 +250,7 @@ impl Windlass {
 }
 
 impl AssemblyView {
-    /// Leaves out what does not concern a part.
+    /// Removes everything that does not concern a part.
     fn keep(&mut self, part: &ElementName) {
         let mut parts = std::mem::take(&mut self.components);
         while let Some(at) = parts.iter().position(|element| is_within(part, &element.name)) {
@@ -297,7 +299,7 @@ impl AssemblyView {
     }
 }
 
-/// Tells whether an element is another one, or is inside it.
+/// Tells whether an element is another one or is inside it.
 fn is_within(element: &ElementName, outer: &ElementName) -> bool {
     let rest = element.as_str().strip_prefix(outer.as_str());
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
@@ -362,7 +364,8 @@ impl RelationshipView {
     }
 }
 
-/// Returns the nodes that have come as far as a relationship between them asks for, and that are not related.
+/// Returns the pairs of nodes that have reached the states which the relationship requires, and that are not
+/// connected.
 fn missing(snapshot: &Snapshot, relationship: &Relationship, there: &[&PairRecord]) -> Vec<PairView> {
     if snapshot.assembly.goal == State::Absent {
         return Vec::new();
@@ -426,16 +429,17 @@ impl ElementView {
     }
 }
 
-/// The word of an instance that reports nothing of itself.
+/// The status word of an instance that reports none.
 const NO_STATUS: &str = "-";
 
-/// Masks what is kept as a secret.
+/// Masks a value that is stored as a secret.
 fn shown((name, value): (&String, &Value)) -> (String, Value) {
     let secret = windlass_secret::SecretRef::from_value(value).is_some();
     (name.clone(), if secret { Value::from("***") } else { value.clone() })
 }
 
-/// Returns the lowest of some states. What has failed or broken is below everything; of nothing all is Active.
+/// Returns the lowest of some states. Failed and Broken rank below all others. Without states the result is
+/// Active.
 fn lowest(states: impl Iterator<Item = State>) -> State {
     let place = |state: &State| match state {
         State::Failed => -2,

@@ -1,15 +1,15 @@
-//! Points in time as views have them: RFC 3339 in UTC, with milliseconds.
+//! Serialization of times in views: RFC 3339 in UTC, with milliseconds.
 
 use serde::Serializer;
 use windlass_model::Timestamp;
 
-/// Writes a point in time, as `2026-01-31T08:15:30.250Z`.
+/// Serializes a time, such as `2026-01-31T08:15:30.250Z`.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde hands it over")]
 pub(super) fn one<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&time.exactly())
 }
 
-/// Writes a point in time that may be missing.
+/// Serializes an optional time.
 #[expect(clippy::ref_option, reason = "as serde hands it over")]
 pub(super) fn maybe<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
     match time {

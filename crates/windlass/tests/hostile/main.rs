@@ -1,5 +1,5 @@
-//! Hostile files and documents of other kinds than descriptors: project files, what scripts print, saved plans, exported
-//! assemblies, templates. Limits and mutations are those of the test of descriptors.
+//! Hostile inputs other than descriptors: project files, script outputs, saved plans, exported assemblies,
+//! templates. Limits and mutations are those of the descriptor test.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 #![expect(clippy::format_collect, reason = "texts of tests are put together once")]
@@ -54,13 +54,13 @@ c: {d: (( .a )), e: (( lambda |x|->x ))}
 <<: (( merge ))
 ";
 
-/// Puts content into the envelope of our own files, with the digest that fits.
+/// Wraps content into the envelope of windlass's own files, with a valid digest.
 fn enveloped(kind: &str, content: &str) -> String {
     let digest = hex::encode(Sha256::digest(content.as_bytes()));
     format!(r#"{{"version":1,"kind":"{kind}","digest":"sha256:{digest}","content":{content}}}"#)
 }
 
-/// Opens a project with this file.
+/// Opens a project with the given file.
 fn project(text: &str) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("windlass.yaml"), text).unwrap();
@@ -68,12 +68,12 @@ fn project(text: &str) {
     drop(check_paths(&[folder.path().to_owned()], &[]));
 }
 
-/// Reads what a script has printed.
+/// Parses a script output.
 fn printed(text: &str) {
     drop(Output::read("stdout", &Captured::whole(text.as_bytes())));
 }
 
-/// Writes a file and reads it as what it may be.
+/// Writes a text to a file, and reads the file.
 fn in_file(text: &str, read: impl FnOnce(&Path)) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
@@ -97,7 +97,7 @@ fn template(text: &str) {
     drop(windlass_spiff::yaml::read_documents(&Source::new("template.yaml", text)));
 }
 
-/// A list of maps, which take a hundred times their text as data.
+/// Returns a list of maps, which take a hundred times their text in memory.
 fn maps(count: usize) -> String {
     format!("[{}{{}}]", r#"{"a":0},"#.repeat(count))
 }
@@ -197,7 +197,7 @@ fn bombs_are_refused_in_time() {
     });
 }
 
-/// What is done with a text.
+/// A function under test.
 type Act = fn(&str);
 
 #[test]
@@ -226,7 +226,7 @@ fn examples_are_right_before_they_are_changed() {
     std::fs::write(folder.path().join("windlass.yaml"), PROJECT).unwrap();
     Windlass::open(Settings::new(folder.path())).unwrap();
     assert!(windlass_spiff::yaml::read_documents(&Source::new("t", TEMPLATE)).is_ok());
-    // Its digest is right, so that its content is looked at.
+    // The digest is valid, so the content is parsed.
     in_file(&enveloped("windlass plan", CONTENT), |file| {
         let error = SavedPlan::read(file).unwrap_err().to_string();
         assert!(!error.contains("damaged"), "{error}");

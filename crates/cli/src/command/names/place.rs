@@ -1,4 +1,4 @@
-//! Where in a command line somebody writes, and what can stand there.
+//! The position in a command line, and the names that are possible there.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use windlass::model::AssemblyName;
 
 use crate::args::Cli;
 
-/// A place in a command line.
+/// A position in a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// What can stand there.
+    /// The kind of name that is possible there.
     pub(super) wanted: Wanted,
     /// The address of the state, if the line has one.
     pub(super) state: Option<String>,
-    /// What of the word is written.
+    /// The typed part of the word.
     pub(super) typed: String,
 }
 
-/// What can stand at a place.
+/// The kind of name that is possible at a position.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// An assembly.
@@ -29,16 +29,16 @@ pub(super) enum Wanted {
     AssemblyOr(Vec<String>),
     /// A part of an assembly.
     Part(AssemblyName),
-    /// A process, of this assembly or of any.
+    /// A process of this assembly, or of any.
     Process(Option<AssemblyName>),
-    /// A process or a request of an assembly that has not ended.
+    /// A process or request of an assembly that has not ended.
     Running(AssemblyName),
-    /// An assembly as a process was asked to make it.
+    /// A version of an assembly, as `NAME@PROCESS`.
     Version,
 }
 
 impl Place {
-    /// Finds the place of the last of some words. None where no name of the store can stand.
+    /// Finds the position of the last word. Returns `None` if no name from the store is possible there.
     pub(super) fn of(words: &[String]) -> Option<Self> {
         let (typed, before) = words.split_last()?;
         let mut cli = Cli::command();
@@ -53,19 +53,19 @@ impl Place {
     }
 }
 
-/// A command line as far as it is read.
+/// The part of a command line that was read so far.
 struct Line<'c> {
     command: &'c Command,
     path: Vec<&'c str>,
     given: BTreeMap<&'c str, String>,
-    /// Which argument without a name comes next.
+    /// Index of the next positional argument.
     position: usize,
     /// The option whose value comes next.
     option: Option<&'c Arg>,
 }
 
 impl<'c> Line<'c> {
-    /// Reads a word. None where nothing of ours comes any more.
+    /// Reads a word. Returns `None` if no name from the store can follow.
     fn read(&mut self, word: &str) -> Option<()> {
         if let Some(option) = self.option.take() {
             self.given.insert(option.get_id().as_str(), word.to_owned());

@@ -1,4 +1,4 @@
-//! The steps of a plan, those that are alike in one line.
+//! The steps of a plan, with similar ones grouped into one line.
 
 use std::collections::BTreeSet;
 
@@ -9,23 +9,23 @@ use windlass::view::plan::{StepView, WaitView};
 use crate::alike;
 use crate::output::{DIM, say, styled};
 
-/// Whether it is told what each step waits for.
+/// Whether the listing shows the waits of each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// It is: steps that wait for something else are not alike.
+    /// It does. Steps with different waits are not grouped.
     Told,
-    /// It is not.
+    /// It does not.
     Untold,
 }
 
-/// Steps as they are printed: in an order in which they could be taken one by one, those that are alike together.
+/// Steps as they are printed: in topological order, with similar ones grouped.
 pub(crate) struct Listing<'v> {
     lines: Vec<Vec<&'v StepView>>,
     waits: Waits,
 }
 
 impl<'v> Listing<'v> {
-    /// Puts steps together that do the same to different nodes, unless all are to be listed.
+    /// Groups steps that do the same to different nodes, unless `whole` is set.
     pub(crate) fn new(steps: &[&'v StepView], waits: Waits, whole: bool) -> Self {
         let key = |step: &&StepView| {
             if !alike::is_numbered(step.element.local()) {
@@ -39,12 +39,12 @@ impl<'v> Listing<'v> {
         Self { lines: alike::put_together_unless(whole, steps.iter().copied(), key), waits }
     }
 
-    /// Returns how many lines there are, waits apart.
+    /// Returns the number of lines, without those for waits.
     pub(crate) fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Leaves all but the first lines out, and returns how many steps they had.
+    /// Removes all but the first `lines` lines. Returns the number of removed steps.
     pub(crate) fn cut(&mut self, lines: usize) -> usize {
         let rest = self.lines.split_off(lines.min(self.lines.len()));
         rest.iter().map(Vec::len).sum()
@@ -79,10 +79,10 @@ impl<'v> Listing<'v> {
     }
 }
 
-/// The widest column of names: longer ones push aside what is behind them.
+/// Maximum width of the column of names. Longer names shift the following text.
 const WIDEST: usize = 40;
 
-/// Says what a step waits for.
+/// Formats a wait.
 fn text(wait: &WaitView) -> String {
     let word = match wait.kind {
         WaitKind::Needs => "needs",
@@ -92,7 +92,7 @@ fn text(wait: &WaitView) -> String {
     format!("{word} {}{origin}", wait.reason)
 }
 
-/// Writes the numbers of steps: `s2–s301`, or `s604…s1202` where others are in between.
+/// Formats step numbers: `s2–s301`, or `s604…s1202` if there are others in between.
 fn ids(steps: impl Iterator<Item = StepId>) -> String {
     let steps: BTreeSet<u64> = steps.map(|id| u64::from(id.0)).collect();
     let Some((first, last)) = steps.first().zip(steps.last()) else { return String::new() };

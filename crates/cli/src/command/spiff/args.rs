@@ -97,7 +97,7 @@ pub(crate) struct MergeArgs {
     pub(crate) tags: Vec<String>,
 
     /// Keep what is marked &state in this file, and use it as the last stub
-    // It takes the place of the option that all commands have, so it has the same type.
+    // Replaces the global option of the same name, so it needs the same type.
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<String>,
 

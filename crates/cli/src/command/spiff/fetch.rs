@@ -1,4 +1,4 @@
-//! Addresses that templates may read: by HTTP, from hosts that are named.
+//! HTTP access of templates, limited to granted hosts.
 
 use std::io;
 use std::sync::Arc;
@@ -13,14 +13,15 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use windlass_spiff::Fetch;
 
-/// How long an answer may take.
+/// Maximum time for a response.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How much of an answer is read.
+/// Maximum size of a response in bytes.
 const LARGEST: usize = 64 * 1024 * 1024;
-/// How often an address may lead to another one.
+/// Maximum number of redirects.
 const REDIRECTS: usize = 10;
 
-/// Reads addresses of hosts, each as `example.org` or, at one port only, `example.org:8443`.
+/// Returns the function that fetches addresses of the granted hosts. Each host is `example.org` or, for one
+/// port only, `example.org:8443`.
 pub(super) fn from(hosts: Vec<String>) -> Fetch {
     Arc::new(move |address| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -60,7 +61,7 @@ async fn read(hosts: &[String], address: &str) -> io::Result<Vec<u8>> {
     Err(io::Error::other(format!("{address} leads to other addresses more than {REDIRECTS} times")))
 }
 
-/// An error with what led to it.
+/// Converts an error with its causes.
 fn with_causes(error: &dyn std::error::Error) -> io::Error {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -71,7 +72,7 @@ fn with_causes(error: &dyn std::error::Error) -> io::Error {
     io::Error::other(text)
 }
 
-/// Refuses hosts that are not named, also those that another one leads to.
+/// Refuses hosts that are not granted, including targets of redirects.
 fn granted(hosts: &[String], uri: &Uri) -> io::Result<()> {
     let host = uri.host().unwrap_or_default();
     let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 });
@@ -88,7 +89,7 @@ fn granted(hosts: &[String], uri: &Uri) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("--allow http={host} is not given")))
 }
 
-/// Where an answer leads to.
+/// Returns the target of a redirect.
 fn next<B>(here: &Uri, response: &Response<B>) -> Option<Uri> {
     let location = response.headers().get(LOCATION)?.to_str().ok()?;
     let uri: Uri = location.parse().ok()?;

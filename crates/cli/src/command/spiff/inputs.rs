@@ -1,4 +1,4 @@
-//! Files in and out, and what templates may use.
+//! Input and output files, and the access rights of templates.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::args::AccessArgs;
 use super::fetch;
 use crate::command::{environment, environment_all, larger, max_size};
 
-/// Files, of which standard input can be read once.
+/// Reads input files. Standard input can be read once.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     stdin_taken: bool,
@@ -40,21 +40,21 @@ impl Inputs {
         String::from_utf8(bytes).map_err(|error| unreadable(&error))
     }
 
-    /// The documents of a file. `what` it is, for messages.
+    /// Reads the documents of a file. `what` names the file in messages.
     pub(super) fn documents(&mut self, what: &str, file: &str) -> Result<Vec<Node>, Stop> {
         let source = Source::with_limit(file, self.text(what, file)?, max_size());
         yaml::read_documents(&source)
             .map_err(|error| Stop::input(format!("error parsing {what} [{file}]: {error}")))
     }
 
-    /// The only document of a file.
+    /// Reads the only document of a file.
     pub(super) fn document(&mut self, what: &str, file: &str) -> Result<Node, Stop> {
         let source = Source::with_limit(file, self.text(what, file)?, max_size());
         yaml::read_document(&source)
             .map_err(|error| Stop::input(format!("error parsing {what} [{file}]: {error}")))
     }
 
-    /// Names and their values.
+    /// Reads names and their values.
     pub(super) fn bindings(&mut self, file: Option<&str>, definitions: &[String]) -> Result<Map, Stop> {
         let mut map = match file {
             None => Map::new(),
@@ -66,7 +66,7 @@ impl Inputs {
             }
         };
         for definition in definitions {
-            // As the original, which ends with 1 here.
+            // The exit code is 1, as in the original program.
             define(&mut map, definition)
                 .map_err(|error| Stop::Failed(format!("error in value definitions (-D): {error}")))?;
         }
@@ -74,7 +74,7 @@ impl Inputs {
     }
 }
 
-/// An engine that grants what is allowed.
+/// Creates an engine with the granted access rights.
 pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
     let unknown = |name: String| {
         Stop::input(format!("unknown feature `{name}`; there are control, interpolation, all"))
@@ -91,7 +91,7 @@ pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
             Duration::from_millis(u64::try_from(now).unwrap_or(0))
         }))
         .with_random(Arc::new(|bytes| {
-            // Without randomness there is none, which the functions that need it can't tell.
+            // If this fails, the bytes stay as they are: the functions that use them can't report an error.
             let _ = getrandom::fill(bytes);
         }));
     if let Some(key) = text("SPIFF_ENCRYPTION_KEY") {
@@ -121,7 +121,8 @@ pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
     Ok(Engine::new().with_features(features).with_outside(outside))
 }
 
-/// Writes the state file: as JSON if its name says so, and whole or not at all.
+/// Writes the state file atomically. Its extension selects JSON or YAML; for any other extension `json`
+/// decides.
 pub(super) fn keep_state(file: &Path, state: &Node, json: bool) -> Result<(), Stop> {
     let json = match file.extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => false,

@@ -1,4 +1,4 @@
-//! `windlass spiff`: the template language by itself.
+//! `windlass spiff`: the template language on its own.
 
 mod args;
 mod fetch;
@@ -18,7 +18,7 @@ use inputs::{Inputs, engine};
 use crate::exit;
 use crate::output::{print_document, say, tell};
 
-/// What ends a command: wrong input, or a template without result.
+/// The reason why a command ends: wrong input, or a failed template.
 enum Stop {
     Input(String),
     Failed(String),
@@ -104,7 +104,7 @@ fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
     let (output, mut results) = (output(args), Vec::new());
     for (at, template) in templates.iter().enumerate() {
         if matches!(template.value(), Value::Null) {
-            // A document of nothing is not processed, and printed as nothing.
+            // An empty document is not processed, and printed as empty.
             results.push(None);
             continue;
         }
@@ -121,7 +121,7 @@ fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
     write(&results, &output)
 }
 
-/// A failure, after the trace that was asked for.
+/// Prints the requested trace, and returns the failure.
 fn traced(session: &Session, error: &SpiffError, document: Option<usize>, args: &MergeArgs) -> Stop {
     show_trace(&session.steps(), args);
     match document {
@@ -141,7 +141,7 @@ fn show_trace(steps: &[TraceStep], args: &MergeArgs) {
     }
 }
 
-/// What of each result is printed, and how.
+/// Returns the output options for results.
 fn output(args: &MergeArgs) -> Output {
     Output {
         path: args.path.clone(),

@@ -1,4 +1,4 @@
-//! What is said of a part, or of many that are alike.
+//! The output for one part, or for several similar ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use super::super::process::text;
 use crate::alike;
 use crate::output::{BAD, DIM, age, ending, indent, print, say, state_style, styled};
 
-/// Parts that are alike: one, or more that have the same [likeness].
+/// Similar parts: one, or several with the same [likeness].
 pub(super) struct Alike<'v> {
     now: Timestamp,
     first: &'v ElementView,
@@ -21,12 +21,12 @@ pub(super) struct Alike<'v> {
 }
 
 impl<'v> Alike<'v> {
-    /// Takes parts that are alike. There is at least one.
+    /// Creates the group. `all` must not be empty.
     pub(super) fn new(now: Timestamp, all: &'v [&'v ElementView]) -> Self {
         Self { now, first: all[0], all }
     }
 
-    /// Says what can be said behind the name.
+    /// Returns the text after the name.
     pub(super) fn said(&self) -> String {
         let first = self.first;
         let state = match first.kind {
@@ -35,7 +35,7 @@ impl<'v> Alike<'v> {
         };
         let since: Vec<Timestamp> = self.all.iter().filter_map(|part| part.since).collect();
         let mut notes: Vec<String> = Vec::new();
-        // What is stopped has its last status still.
+        // A stopped part keeps its last status.
         let is_stale = first.status.as_deref() == Some("active") && first.state != State::Active;
         notes.extend(first.status.clone().filter(|_| !is_stale));
         notes.extend((!since.is_empty()).then(|| ages(self.now, since)));
@@ -45,7 +45,7 @@ impl<'v> Alike<'v> {
         format!("{state}{notes}")
     }
 
-    /// Prints what has lines of its own: outputs, and why something failed.
+    /// Prints the lines below the name: outputs and failures.
     pub(super) fn print_more(&self, below: &str) {
         let mut outputs: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
         for (output, value) in self.all.iter().flat_map(|part| &part.outputs) {
@@ -72,12 +72,13 @@ impl<'v> Alike<'v> {
         }
     }
 
-    /// Returns a text that is about the first part, as it is about all.
+    /// Returns a text about the first part in a form that applies to all.
     fn of_all(&self, text: &str) -> String {
         if self.all.len() == 1 { text.to_owned() } else { nameless(self.first, text) }
     }
 
-    /// Returns what a script of the first part wrote, as it is for all; else says whose it is.
+    /// Returns the script output of the first part in a form that applies to all. If it differs between
+    /// parts, names the part.
     fn detail(&self, detail: &str) -> String {
         let own = |part: &&ElementView| Some(nameless(part, part.failure.as_ref()?.detail.as_deref()?));
         let first = own(&self.first);
@@ -88,14 +89,14 @@ impl<'v> Alike<'v> {
     }
 }
 
-/// Tells whether the last step of a part failed or no policy heals it any more, or so of a part of it.
+/// Tells whether the last step of a part failed or policies no longer heal it. Includes its inner parts.
 pub(super) fn has_failed(part: &ElementView) -> bool {
     part.failure.is_some() || part.left_alone || part.components.iter().any(has_failed)
 }
 
-/// Returns all that makes parts alike or different: what they are, how they are, what they say to it, and the same of
-/// what is inside. Their names are not a part of that, nor their outputs, nor since when it is so; numbers in what a
-/// failed script wrote aren't either.
+/// Returns a key that is equal for similar parts. It contains kind, state, status, messages and failures of a
+/// part, and the same of its inner parts. It omits names, outputs, times, and numbers in the output of failed
+/// scripts.
 pub(super) fn likeness(part: &ElementView) -> String {
     let mut likeness = String::new();
     let failure =
@@ -110,7 +111,7 @@ pub(super) fn likeness(part: &ElementView) -> String {
     likeness
 }
 
-/// Returns what a failed script wrote, without what is likely to be another for each node.
+/// Returns the output of a failed script, without details that probably differ between nodes.
 fn detail(part: &ElementView, failure: &Failure) -> Option<String> {
     let detail = nameless(part, failure.detail.as_deref()?);
     let mut without = String::new();
@@ -124,11 +125,11 @@ fn detail(part: &ElementView, failure: &Failure) -> Option<String> {
     Some(without)
 }
 
-/// Puts `*` where a part is named: its number, or the ids that it is known by.
+/// Replaces the number and the ids of a part by `*`.
 fn nameless(part: &ElementView, text: &str) -> String {
     let mut text = alike::nameless(text, &part.name);
     for id in part.id.iter().map(InstanceId::as_str).chain(part.natural.as_deref()) {
-        // A short one may be a word of the text.
+        // A short id may be an ordinary word of the text.
         if id.len() > 3 && id.contains(|c: char| !c.is_ascii_digit()) {
             text = alike::replace_name(&text, id, "*");
         }
@@ -136,7 +137,7 @@ fn nameless(part: &ElementView, text: &str) -> String {
     text
 }
 
-/// Writes how long ago some things were: the latest and the first.
+/// Formats the ages of some events: the latest and the first.
 pub(super) fn ages(now: Timestamp, since: impl IntoIterator<Item = Timestamp>) -> String {
     let since: BTreeSet<Timestamp> = since.into_iter().collect();
     let Some((first, last)) = since.first().zip(since.last()) else { return String::new() };
@@ -144,7 +145,7 @@ pub(super) fn ages(now: Timestamp, since: impl IntoIterator<Item = Timestamp>) -
     if longest == shortest { longest } else { format!("{shortest} to {longest}") }
 }
 
-/// Says what a reference stands for, where that is not just what the project lists.
+/// Describes the referent of a reference, unless the project lists it.
 fn exists(referent: Option<&Referent>) -> String {
     match referent {
         Some(Referent::Assembly(name)) => format!("is the assembly {name}"),

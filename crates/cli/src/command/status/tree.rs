@@ -1,7 +1,7 @@
 //! The tree of an assembly's parts.
 //!
-//! A cluster with more than a few nodes is shown by what its nodes have in common: those that are not well come first, each
-//! that is unlike the others has a line of its own, and those that are alike share one, the most of them last.
+//! A large cluster is grouped by what its nodes have in common. Unhealthy nodes come first. A node that
+//! differs from all others has a line of its own; similar ones share a line. The largest group comes last.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,7 +13,7 @@ use super::node::{self, Alike};
 use crate::alike::{self, FEW};
 use crate::output::{ODD, say, styled};
 
-/// How a tree is printed.
+/// Options for printing a tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tree {
     /// The current time.
@@ -22,7 +22,7 @@ pub(super) struct Tree {
     pub(super) whole: bool,
 }
 
-/// Nodes that have a line together, and what they are called in it.
+/// Nodes that share a line, and their common name.
 struct Line<'v> {
     name: String,
     nodes: Vec<&'v ElementView>,
@@ -35,7 +35,7 @@ impl Tree {
         self.print_lines(lines.collect(), "");
     }
 
-    /// Prints parts that are not seen in their assembly, by their whole names.
+    /// Prints parts outside of their assembly's tree, with their full local names.
     pub(super) fn print_alone(self, parts: &[ElementView]) {
         let lines = parts.iter().map(|part| Line { name: part.name.local().to_owned(), nodes: vec![part] });
         self.print_lines(lines.collect(), "");
@@ -55,7 +55,7 @@ impl Tree {
         }
     }
 
-    /// Returns what is inside of nodes that are alike: so is what is in them, place by place.
+    /// Returns the inner parts of similar nodes. They are similar, too, position by position.
     fn below<'v>(self, nodes: &[&'v ElementView]) -> Vec<Line<'v>> {
         let Some(first) = nodes.first() else { return Vec::new() };
         let line = |places: &[usize]| {
@@ -78,12 +78,12 @@ impl Tree {
     }
 }
 
-/// Tells whether a part is a cluster with more than a few nodes.
+/// Tells whether a part is a large cluster.
 fn is_large(element: &ElementView) -> bool {
     element.kind == ElementKind::Group && element.components.len() > FEW
 }
 
-/// Says how many nodes of a large cluster are Active, if not all are.
+/// Returns the number of active nodes of a large cluster, unless all are.
 fn active(nodes: &[&ElementView]) -> Option<String> {
     let [node] = nodes else { return None };
     let all = node.components.len();
@@ -91,16 +91,16 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// The most ranges of numbers that the healthy rest of a cluster is named by.
+/// Maximum number of ranges in the name of a cluster's majority.
 const RANGES: usize = 8;
 
-/// Names some nodes of a cluster: by ranges, unless they are most of it and in too many pieces.
+/// Names nodes of a cluster by ranges. A majority with too many ranges is called "the others".
 fn name_of(numbers: &BTreeSet<u64>, all: usize) -> String {
     let ranges = alike::ranges(numbers);
     if ranges.len() > RANGES && numbers.len() * 2 > all { "the others".to_owned() } else { ranges.join(", ") }
 }
 
-/// Puts nodes that are alike together. What is not well comes first, and of that what is rarer.
+/// Groups similar nodes. Unhealthy groups come first, and smaller before larger ones.
 fn classes(nodes: &[ElementView]) -> Vec<Vec<usize>> {
     let mut classes: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, element) in nodes.iter().enumerate() {
@@ -114,7 +114,7 @@ fn classes(nodes: &[ElementView]) -> Vec<Vec<usize>> {
     classes
 }
 
-/// The order of states, what is worst first.
+/// Returns the rank of a state, the worst first.
 fn order(state: State) -> i8 {
     match state {
         State::Failed => -2,
@@ -136,7 +136,7 @@ mod tests {
         let every_second: BTreeSet<u64> = (1..=40).filter(|number| number % 2 == 0).collect();
         let but_every_fourth: BTreeSet<u64> = (1..=40).filter(|number| number % 4 != 0).collect();
         assert_eq!(name_of(&but_every_fourth, 40), "the others");
-        // Half of it may be what is odd: that is named.
+        // Half of the nodes may be the exception, so they are named.
         assert!(name_of(&every_second, 40).starts_with("2, 4, 6, "));
         let but_two: BTreeSet<u64> = (1..=40).filter(|number| ![7, 21].contains(number)).collect();
         assert_eq!(name_of(&but_two, 40), "1–6, 8–20, 22–40");

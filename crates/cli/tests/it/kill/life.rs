@@ -1,5 +1,5 @@
-//! A project that lives through a few commands, each killed on its way a few times. Where its parts run is the affair of
-//! whoever made the project.
+//! A project that executes several commands, each of which is killed a few times. The creator of the project
+//! decides where its parts run.
 
 use std::{
     collections::BTreeSet,
@@ -13,25 +13,25 @@ use serde_json::Value;
 
 use crate::env::TestEnv;
 
-/// One command of a life: what is asked, and how often it is killed at most before it is let be.
+/// One command of a life: its arguments, and the maximum number of kills before it runs undisturbed.
 #[derive(Clone, Copy)]
 pub(crate) struct Act {
     pub(crate) args: &'static [&'static str],
     pub(crate) kills: u32,
 }
 
-/// What a project must be like between acts.
+/// Checks of a project between acts.
 #[derive(Clone, Copy)]
 pub(crate) struct Checks {
-    /// What the scripts have written to their trace so far.
+    /// Returns the trace of the scripts so far.
     pub(crate) trace: fn(&TestEnv) -> Vec<String>,
-    /// After every act but the last.
+    /// Runs after every act except the last.
     pub(crate) up: fn(&TestEnv),
-    /// After the last one, which takes everything down.
+    /// Runs after the last act, which takes everything down.
     pub(crate) down: fn(&TestEnv),
 }
 
-/// How often commands were killed while they ran, by act.
+/// Number of kills of running commands, by act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kills(pub(crate) Vec<u32>);
 
@@ -47,7 +47,7 @@ impl AddAssign<&Self> for Kills {
     }
 }
 
-/// splitmix64: a few random numbers that one seed repeats.
+/// SplitMix64: pseudo-random numbers that a seed reproduces.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -64,12 +64,12 @@ impl Random {
     }
 }
 
-/// A seed that was given as `WINDLASS_TEST_SEED`, else another one each time.
+/// Returns the seed `WINDLASS_TEST_SEED`, or a new one each time.
 pub(crate) fn seed() -> u64 {
     given("WINDLASS_TEST_SEED").unwrap_or_else(|| RandomState::new().hash_one(0))
 }
 
-/// How many kills are wanted in all: as many as `WINDLASS_TEST_KILLS` says, else a usual number.
+/// Returns the total number of kills: `WINDLASS_TEST_KILLS`, or a default.
 pub(crate) fn wanted(usual: u32) -> u32 {
     given("WINDLASS_TEST_KILLS").and_then(|kills| kills.try_into().ok()).unwrap_or(usual)
 }
@@ -86,12 +86,12 @@ pub(crate) struct Life {
     acts: &'static [Act],
     checks: Checks,
     random: Random,
-    /// How long each act takes undisturbed, and the state it ends in; the last one has none.
+    /// The duration and the final state of each act without kills; the last act has no state.
     undisturbed: Vec<(Duration, Value)>,
 }
 
 impl Life {
-    /// Lives once undisturbed, to know how that is.
+    /// Runs all acts once without kills, to record their durations and states.
     pub(crate) fn new(
         env: TestEnv,
         name: &'static str,
@@ -110,7 +110,7 @@ impl Life {
         life
     }
 
-    /// Lives again and again until it was killed often enough. Returns how often it was.
+    /// Repeats the acts until enough kills happened. Returns their number by act.
     pub(crate) fn live(mut self, enough: u32) -> Kills {
         let mut kills = Kills(vec![0; self.acts.len()]);
         while kills.all() < enough {
@@ -128,12 +128,12 @@ impl Life {
         kills
     }
 
-    /// Runs a command that is killed a few times, and then to its end. Returns how often it was killed.
+    /// Runs a command that is killed a few times, and then to its end. Returns the number of kills.
     fn disturbed(&mut self, at: usize) -> u32 {
         let since = self.processes().len();
         let mut killed = 0;
         for _ in 0..self.acts[at].kills {
-            // Killed late enough, it has done everything, and another one would do it a second time.
+            // A command that was killed late may have completed; repeating it would do the work twice.
             if self.is_done(since) {
                 break;
             }
@@ -143,8 +143,8 @@ impl Life {
         killed
     }
 
-    /// Runs a command to its end, unless that was reached. The last one is run in any case: killed late enough it has
-    /// taken everything down, and the next one tidies up after it.
+    /// Runs a command to its end, unless it has already completed. The last one always runs: it may have been
+    /// killed after it took everything down, and the next run cleans up.
     fn finish(&self, at: usize, since: usize) {
         let (is_last, is_done) = (at + 1 == self.acts.len(), self.is_done(since));
         if is_done && !is_last {
@@ -155,9 +155,9 @@ impl Life {
         assert!(run.code() == Some(0) || gone, "{run}");
     }
 
-    /// Runs a command and kills it at a random moment. Tells whether it still ran then.
+    /// Runs a command and kills it at a random time. Tells whether it was still running.
     fn killed(&mut self, at: usize, since: usize) -> bool {
-        // What is left to do takes less time than all of it, and no two kills should hit the same moment.
+        // The remaining work takes less time than all of it, and kills should hit different points.
         let limit = self.undisturbed[at].0 * 2 / self.acts[at].kills.max(1);
         let limit = u64::try_from(limit.as_micros()).unwrap();
         let moment = Duration::from_micros(self.random.below(limit));
@@ -170,13 +170,13 @@ impl Life {
         })
     }
 
-    /// Does something that may not run a step again that has ended since the act began.
+    /// Does something that must not repeat a step that has ended since the act began.
     fn unrepeated<T>(&self, since: usize, act: impl FnOnce(&TestEnv) -> T) -> T {
         let done = self.ended(since);
         let trace = self.checks.trace;
         let before = trace(&self.env).len();
         let result = act(&self.env);
-        // What the last command has left running belongs to it.
+        // Jobs that the last command left running belong to it.
         let again: Vec<String> =
             trace(&self.env).into_iter().skip(before).filter(|line| done.contains(line)).collect();
         assert_eq!(again, [""; 0], "these had ended before");
@@ -192,12 +192,12 @@ impl Life {
         log.json()["processes"].as_array().unwrap().clone()
     }
 
-    /// Tells whether a process has reached its end since the act began.
+    /// Tells whether a process has completed since the act began.
     fn is_done(&self, since: usize) -> bool {
         self.processes().iter().skip(since).any(|process| process["status"] == "completed")
     }
 
-    /// Returns the lines that the trace has of steps that have ended well since the act began.
+    /// Returns the trace lines of steps that have succeeded since the act began.
     fn ended(&self, since: usize) -> BTreeSet<String> {
         let processes = self.processes();
         let steps = processes.iter().skip(since).flat_map(|process| process["steps"].as_array().unwrap());
@@ -205,7 +205,7 @@ impl Life {
         well.flat_map(|step| step["jobs"].as_array().unwrap()).filter_map(line).collect()
     }
 
-    /// Returns the assembly's status without what differs between two lives of it.
+    /// Returns the assembly's status without values that differ between two lives.
     fn state(&self) -> Value {
         let mut status = self.env.json(&["status", self.name]);
         strip(&mut status);
@@ -224,7 +224,8 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// Returns the line of the trace that a job has written; none for operations, whose arguments the log doesn't tell.
+/// Returns the trace line that a job has written; `None` for operations, because the log does not contain
+/// their arguments.
 fn line(job: &Value) -> Option<String> {
     let (action, element) = (job["action"].as_str()?, job["element"].as_str()?);
     let is_transition = !action.contains("Relationship");

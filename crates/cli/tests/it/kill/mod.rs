@@ -1,4 +1,4 @@
-//! The command is killed at random moments: the next one goes on from there, as if nothing had been.
+//! The command is killed at random times, and the next one resumes as if nothing had happened.
 
 pub(crate) mod life;
 
@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::env::{TestEnv, say, until};
 use life::{Act, Checks, Kills, Life, Random, seed, wanted};
 
-/// How many projects are worked on at once.
+/// Number of concurrent projects.
 const PROJECTS: u32 = 4;
 
-/// A life of `h_bta`: it comes, grows, is made of other values, shrinks and goes. Each script takes a while, so that
-/// there is something to be killed in.
+/// A life of `h_bta`: up, scale out, changed values, scale in, down. Each script takes a while, so that kills
+/// hit running scripts.
 const LIFE: [Act; 5] = [
     Act { args: &["up", "h_bta", "-p", "numOfServers=2", "-p", "pause=0.03"], kills: 3 },
     Act { args: &["scale", "out", "h_bta", "B"], kills: 2 },
@@ -49,7 +49,7 @@ fn killed_at_random_moments_it_ends_in_the_same_state() {
     assert!(killed.all() >= wanted && by_act.iter().all(|kills| *kills > 0), "{killed:?}");
 }
 
-/// There is one folder in the volume for each instance that is there.
+/// The volume has one folder for each existing instance.
 fn each_effect_is_there_once(env: &TestEnv) {
     let volume = std::fs::read_dir(env.path(".windlass/volumes/state")).unwrap();
     let folders: BTreeSet<String> =
@@ -57,7 +57,7 @@ fn each_effect_is_there_once(env: &TestEnv) {
     assert_eq!(folders, servers(env), "one folder an instance");
 }
 
-/// The ids of all servers of `h_bta`.
+/// Returns the ids of all servers of `h_bta`.
 pub(crate) fn servers(env: &TestEnv) -> BTreeSet<String> {
     let status = env.json(&["status", "h_bta"]);
     let mut ids = BTreeSet::new();
@@ -65,7 +65,7 @@ pub(crate) fn servers(env: &TestEnv) -> BTreeSet<String> {
     ids
 }
 
-/// Nothing is left but the store.
+/// Checks that only the store remains.
 fn nothing_is_left(env: &TestEnv) {
     env.is_quiet();
     let left: Vec<String> = env.files().into_iter().filter(|file| file.starts_with(".windlass/")).collect();
@@ -85,8 +85,8 @@ fn instances(element: &Value, ids: &mut BTreeSet<String>) {
     element["components"].as_array().unwrap().iter().for_each(|inner| instances(inner, ids));
 }
 
-/// The command is killed when it has handed over a job and its call is not recorded yet. Whoever comes next waits for
-/// what still runs, instead of running it a second time beside it.
+/// The command is killed after it submitted a job and before it recorded the call. The next command waits for
+/// the running job instead of running it a second time.
 #[test]
 fn a_job_that_nobody_has_recorded_is_waited_for() {
     let slow = r#"echo in >>"$WINDLASS_VOLUME_STATE/times"
@@ -99,7 +99,7 @@ echo out >>"$WINDLASS_VOLUME_STATE/times""#;
     std::fs::remove_file(env.path(".windlass/volumes/state/go")).unwrap();
     env.clear_trace();
 
-    // To record the second call takes forever.
+    // Recording the second call blocks forever.
     let store = rusqlite::Connection::open(env.path(".windlass/state.db")).unwrap();
     let forever =
         "CREATE VIEW forever AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n;

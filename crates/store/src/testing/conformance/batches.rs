@@ -1,4 +1,4 @@
-//! Batches: durable, whole, in order, without gaps.
+//! Batches are durable, atomic, in order and without gaps.
 
 use windlass_model::Seq;
 use windlass_model::record::{CallState, ProcessStatus};
@@ -17,7 +17,7 @@ async fn messages(store: &dyn Store) -> Vec<String> {
     events.iter().map(|event| message(&event.draft).to_owned()).collect()
 }
 
-/// A batch whose ticket has resolved is found by whoever opens the store next.
+/// A batch whose ticket has resolved is visible to the next process that opens the store.
 pub async fn are_durable_when_acknowledged(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -28,7 +28,7 @@ pub async fn are_durable_when_acknowledged(harness: &impl Harness) {
     assert_eq!(snapshot.elements[&a], element(&a, 7));
 }
 
-/// Batches are applied in the order of the calls, whichever ticket is awaited first.
+/// Batches are applied in the order of the calls, regardless of the order in which their tickets are awaited.
 pub async fn are_applied_in_order(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -41,7 +41,7 @@ pub async fn are_applied_in_order(harness: &impl Harness) {
     assert_eq!(messages(&*store).await, (1..=100).map(|n| n.to_string()).collect::<Vec<_>>());
 }
 
-/// Nothing is left of a batch whose last change is refused.
+/// A batch whose last change is refused leaves no trace.
 pub async fn are_applied_whole_or_not_at_all(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -59,7 +59,7 @@ pub async fn are_applied_whole_or_not_at_all(harness: &impl Harness) {
     assert_eq!(messages(&*store).await, [""; 0]);
 }
 
-/// After a failed batch its lease commits nothing more; a new lease does.
+/// After a failed batch its lease can't commit anything more; a new lease can.
 pub async fn a_failed_batch_stops_its_lease(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -89,8 +89,8 @@ pub async fn a_refused_batch_takes_no_other_with_it(harness: &impl Harness) {
     assert_eq!(messages(&*store).await, ["before", "after"]);
 }
 
-/// A batch that the database fails, not the store, fails alone: those of other leases that wait with it are applied, before
-/// it and after it.
+/// A batch that fails in the database fails alone. Batches of other leases that wait before or after it are
+/// applied.
 pub async fn one_that_fails_fails_alone(harness: &impl Harness) {
     let store = harness.open().await;
     let (good, bad) = (leased(&*store, "good").await, leased(&*store, "bad").await);
@@ -114,8 +114,8 @@ pub async fn one_that_fails_fails_alone(harness: &impl Harness) {
     store.release(bad).await.unwrap();
 }
 
-/// Leases are granted, renewed and given back beside batches of this handle and of others, and nobody waits for anybody in a
-/// circle.
+/// Leases are granted, renewed and released concurrently with batches of this handle and of others, without a
+/// deadlock.
 pub async fn are_applied_while_leases_are_granted(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let work = async |store: &dyn Store, own: &str, other: &str| {
@@ -137,7 +137,7 @@ pub async fn are_applied_while_leases_are_granted(harness: &impl Harness) {
     assert_eq!(messages(&*here).await.len(), 120);
 }
 
-/// A lease on one assembly does not let anything be done to another.
+/// A lease on one assembly allows no change of another.
 pub async fn are_refused_beyond_their_scope(harness: &impl Harness) {
     let store = harness.open().await;
     let victim = with_assembly(&*store, "victim").await;
@@ -156,7 +156,8 @@ pub async fn are_refused_beyond_their_scope(harness: &impl Harness) {
     assert!(store.load(&name("victim")).await.unwrap().is_some());
 }
 
-/// Nor to its processes, which the change does not name.
+/// A lease allows no change under a process of another assembly, even though such a change does not name its
+/// assembly.
 pub async fn are_refused_under_another_process(harness: &impl Harness) {
     let store = harness.open().await;
     let victim = leased(&*store, "victim").await;
@@ -180,8 +181,8 @@ pub async fn are_refused_under_another_process(harness: &impl Harness) {
     assert_eq!(store.history(&victim.scope).await.unwrap(), before);
 }
 
-/// With a lease beside the first one, parts of a second assembly are changed in the same transaction, and nothing else
-/// of it; a lease that is lost refuses all of it.
+/// With a second lease added, elements, instances and secrets of the second assembly are changed in the same
+/// transaction, and nothing else of it. A lost lease refuses the whole batch.
 pub async fn change_two_assemblies_under_two_leases(harness: &impl Harness) {
     let store = harness.open().await;
     let (first, second) = (with_assembly(&*store, "first").await, with_assembly(&*store, "second").await);
@@ -199,11 +200,11 @@ pub async fn change_two_assemblies_under_two_leases(harness: &impl Harness) {
     let dropped = Batch::new().drop_assembly(second.scope.clone()).beside([&second]);
     let error = store.commit(&first, dropped).await.unwrap_err();
     assert!(error.to_string().contains("`second`"), "{error}");
-    // What has failed closes both.
+    // A failure closes both leases.
     let after = store.commit(&second, Batch::new().event(event(&second.scope, "after"))).await;
     assert!(matches!(after, Err(StoreError::AfterFailure { .. })), "{after:?}");
 
-    // One that is lost refuses all.
+    // A lost lease refuses the whole batch.
     let stale = with_assembly(&*store, "third").await;
     store.release(stale.clone()).await.unwrap();
     let _newer = leased(&*store, "third").await;
@@ -218,7 +219,7 @@ pub async fn change_two_assemblies_under_two_leases(harness: &impl Harness) {
     assert_eq!(messages(&*store).await, ["done"]);
 }
 
-/// A dropped ticket changes nothing for its batch.
+/// Dropping a ticket does not affect its batch.
 pub async fn are_applied_without_their_ticket(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -227,7 +228,7 @@ pub async fn are_applied_without_their_ticket(harness: &impl Harness) {
     assert_eq!(messages(&*store).await, ["unasked", "asked"]);
 }
 
-/// An empty batch resolves when all before it is durable.
+/// An empty batch resolves when all earlier batches are durable.
 pub async fn an_empty_one_is_a_barrier(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;

@@ -1,4 +1,4 @@
-//! The feed: numbered without holes, readable in pages, watched from anywhere.
+//! The feed: numbered without gaps, readable in pages, observable from every handle.
 
 use futures::future::join_all;
 use windlass_model::Seq;
@@ -8,7 +8,7 @@ use super::{Harness, commit, leased};
 use crate::batch::Batch;
 use crate::testing::samples::{element, event, message, part};
 
-/// Committers on several handles leave neither hole nor double.
+/// Concurrent commits on several handles cause neither gaps nor duplicates.
 pub async fn numbers_have_no_holes_under_concurrent_committers(harness: &impl Harness) {
     const EACH: usize = 40;
     let mut handles = Vec::new();
@@ -56,7 +56,7 @@ pub async fn events_are_read_in_pages(harness: &impl Harness) {
     assert_eq!(store.last_event().await.unwrap(), after);
 }
 
-/// A watch wakes for a commit of its own handle, and its events can be read then.
+/// A watch wakes for a commit of its own handle, and the events are then readable.
 pub async fn a_watch_sees_its_own_handle(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -67,7 +67,7 @@ pub async fn a_watch_sees_its_own_handle(harness: &impl Harness) {
     assert_eq!(store.events(Seq::START, 10).await.unwrap().len(), 1);
 }
 
-/// The events of one assembly are read in pages too, with the numbers of the feed.
+/// The events of one assembly are also read in pages, with the numbers of the feed.
 pub async fn events_are_read_by_assembly(harness: &impl Harness) {
     let store = harness.open().await;
     let (one, two) = (leased(&*store, "one").await, leased(&*store, "two").await);
@@ -97,7 +97,7 @@ pub async fn a_watch_sees_other_handles(harness: &impl Harness) {
     }
 }
 
-/// What lies after the place where a watch starts is told without waiting.
+/// Events after the start of a watch are reported without waiting.
 pub async fn a_watch_tells_what_is_there_at_once(harness: &impl Harness) {
     let store = harness.open().await;
     assert_eq!(store.last_event().await.unwrap(), Seq::START);

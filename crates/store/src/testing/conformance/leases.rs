@@ -1,4 +1,4 @@
-//! Leases: one holder, taken over only from the dead and the silent, fenced by epochs.
+//! Leases: one holder, taken over only after death or expiry, fenced by epochs.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn is_lost(error: &StoreError) -> bool {
     matches!(error, StoreError::LeaseLost { .. })
 }
 
-/// A lease that is held is refused to everyone, its own holder included, on every handle.
+/// A held lease is refused to every process on every handle, including its own holder.
 pub async fn has_one_holder(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let _lease = leased(&*here, "h_bta").await;
@@ -26,7 +26,7 @@ pub async fn has_one_holder(harness: &impl Harness) {
     assert!(is_held(&there.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
 }
 
-/// The refusal says who holds it and since when.
+/// The error names the holder and the time at which it took the lease.
 pub async fn names_the_holder(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -36,7 +36,7 @@ pub async fn names_the_holder(harness: &impl Harness) {
     assert_eq!((scope, *by, since), (lease.scope, lease.holder, lease.since));
 }
 
-/// What was given back can be taken.
+/// A released lease can be taken.
 pub async fn is_free_again_after_release(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -44,13 +44,13 @@ pub async fn is_free_again_after_release(harness: &impl Harness) {
     let _lease = store.lease(&name("h_bta"), &holder(2)).await.unwrap();
 }
 
-/// Closing the store gives nothing back.
+/// Closing the store releases no lease.
 pub async fn outlives_its_handle(harness: &impl Harness) {
     let _lease = leased(&*harness.open().await, "h_bta").await;
     assert!(is_held(&harness.open().await.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
 }
 
-/// A lease ends when it was not renewed in time, and not before.
+/// A lease expires when it was not renewed in time, and not before.
 pub async fn is_taken_over_after_expiry(harness: &impl Harness) {
     let store = harness.open().await;
     let _lease = leased(&*store, "h_bta").await;
@@ -72,7 +72,7 @@ pub async fn is_kept_by_renewal(harness: &impl Harness) {
     assert!(is_held(&store.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
 }
 
-/// A clock on the wall that is set, forwards or backwards, is no time that passes.
+/// Setting the wall clock, forwards or backwards, does not count as elapsed time.
 pub async fn is_not_lost_to_a_clock_that_is_set(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -86,7 +86,8 @@ pub async fn is_not_lost_to_a_clock_that_is_set(harness: &impl Harness) {
     let _lease = store.lease(&name("h_bta"), &holder(2)).await.unwrap();
 }
 
-/// Machines whose clocks are wrong take no live lease, lose none that they renew, and take what has expired.
+/// Machines with wrong clocks never take a live lease, keep the leases that they renew, and take expired
+/// ones.
 pub async fn is_not_lost_to_a_clock_that_is_wrong(harness: &impl Harness) {
     let hour = i64::try_from(HOUR.as_millis()).expect("an hour is short");
     let stores = [harness.open().await, harness.open_askew(hour).await, harness.open_askew(-hour).await];
@@ -112,7 +113,7 @@ pub async fn is_not_lost_to_a_clock_that_is_wrong(harness: &impl Harness) {
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A dead holder's lease is free at once.
+/// The lease of a dead holder is free at once.
 pub async fn is_taken_over_from_the_dead(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -121,7 +122,7 @@ pub async fn is_taken_over_from_the_dead(harness: &impl Harness) {
     assert!(next.epoch > lease.epoch);
 }
 
-/// Epochs grow with every lease, however the one before it ended.
+/// Every new lease has a higher epoch, however the previous one ended.
 pub async fn every_lease_raises_the_epoch(harness: &impl Harness) {
     let store = harness.open().await;
     let first = leased(&*store, "h_bta").await;
@@ -132,7 +133,7 @@ pub async fn every_lease_raises_the_epoch(harness: &impl Harness) {
     assert!(first.epoch < second.epoch && second.epoch < third.epoch);
 }
 
-/// A holder that was taken over can't commit, renew or release, and harms its successor in no way.
+/// A holder that lost its lease can't commit, renew or release, and does not affect its successor.
 pub async fn a_lost_lease_can_do_nothing(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let lost = leased(&*here, "h_bta").await;
@@ -147,7 +148,7 @@ pub async fn a_lost_lease_can_do_nothing(harness: &impl Harness) {
     assert_eq!(there.events(windlass_model::Seq::START, 10).await.unwrap().len(), 1);
 }
 
-/// Leases on different assemblies have nothing to do with each other.
+/// Leases on different assemblies are independent.
 pub async fn scopes_do_not_meet(harness: &impl Harness) {
     let store = harness.open().await;
     let one = leased(&*store, "one").await;
@@ -156,7 +157,7 @@ pub async fn scopes_do_not_meet(harness: &impl Harness) {
     store.renew(&two).await.unwrap();
 }
 
-/// Who holds the lease is told as long as nobody could take it over.
+/// The holder of a lease is reported as long as the lease can't be taken over.
 pub async fn holder_is_told_while_it_holds(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     assert_eq!(there.holder(&name("h_bta")).await.unwrap(), None);
@@ -173,7 +174,7 @@ pub async fn holder_is_told_while_it_holds(harness: &impl Harness) {
     assert_eq!(there.holder(&name("h_bta")).await.unwrap(), None);
 }
 
-/// Anybody may ask a process to stop, and whoever runs it is told.
+/// A process without a lease may request a stop, and the process that runs the assembly sees the request.
 pub async fn a_process_is_asked_to_stop_without_a_lease(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let lease = leased(&*here, "h_bta").await;

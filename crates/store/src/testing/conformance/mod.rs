@@ -1,6 +1,6 @@
-//! What every store has to do. Each function is one fact, and panics where it does not hold.
+//! The conformance suite for stores. Each function checks one fact, and panics if it does not hold.
 //!
-//! A store's test names its [`Harness`] once, and gets a test for each fact:
+//! A store's test module names its [`Harness`] once, and gets one test per fact:
 //!
 //! ```text
 //! mod my_store {
@@ -33,36 +33,38 @@ use crate::batch::Batch;
 use crate::lease::Lease;
 use crate::store::Store;
 
-/// A place with one store, which starts empty.
+/// An environment with one store, which starts empty.
 #[async_trait]
 pub trait Harness: Send + Sync {
-    /// Opens another handle on the store, as another process would. What was stored stays when all are dropped.
+    /// Opens another handle on the store, as another process would. Stored data stay when all handles are
+    /// dropped.
     async fn open(&self) -> Box<dyn Store>;
 
-    /// Opens a handle on another machine, whose clock shows so many milliseconds more, or less.
+    /// Opens a handle on another machine, whose clock differs by `millis` milliseconds, which may be
+    /// negative.
     async fn open_askew(&self, millis: i64) -> Box<dyn Store>;
 
-    /// Lets time pass everywhere.
+    /// Advances the time of all handles.
     async fn advance(&self, by: Duration);
 
-    /// The clock on the wall that the handles were given. Setting it lets no time pass.
+    /// The wall clock that the handles were given. Setting it does not make time pass.
     fn clock(&self) -> &ManualClock;
 
-    /// Lets the store's database fail, from now on, whatever adds an event of an assembly.
+    /// Makes the store's database fail from now on for every batch that adds an event of the assembly.
     async fn sabotage(&self, scope: &AssemblyName);
 
-    /// What the handles know of who is dead.
+    /// The process table of the handles.
     fn graveyard(&self) -> &Graveyard;
 }
 
-/// A place whose store keeps its records in files.
+/// An environment whose store keeps its records in files.
 pub trait OnDisk: Harness {
-    /// The bytes of all files of the store but the key.
+    /// The bytes of all files of the store except the key.
     fn files(&self) -> Vec<u8>;
 }
 
-/// Hands the facts that every store has to meet to the macro in brackets, after what stands behind them: for those who
-/// need more around a test than [`conformance_tests!`](crate::conformance_tests) gives.
+/// Passes the list of facts that every store has to meet to the macro in brackets, after the given tokens. For
+/// tests that need more around a fact than [`conformance_tests!`](crate::conformance_tests) gives.
 #[macro_export]
 macro_rules! conformance_facts {
     ([$($macro:tt)+] $($before:tt)*) => {
@@ -95,8 +97,8 @@ macro_rules! conformance_facts {
     };
 }
 
-/// Makes a `#[tokio::test]` of each fact. The argument makes a harness, anew for each; `on_disk` before it adds what
-/// is asked of files.
+/// Defines a `#[tokio::test]` for each fact. The argument creates a new harness for each test. The prefix `on_disk`
+/// adds the facts about files.
 #[macro_export]
 macro_rules! conformance_tests {
     (on_disk $harness:expr) => {
@@ -130,7 +132,7 @@ async fn with_assembly(store: &dyn Store, assembly: &str) -> Lease {
     lease
 }
 
-/// Commits a batch that must be taken.
+/// Commits a batch that must be accepted.
 async fn commit(store: &dyn Store, lease: &Lease, batch: Batch) {
     store.commit(lease, batch).await.expect("the batch is in order");
 }

@@ -1,4 +1,4 @@
-//! Forgetting: what has ended goes with all of it, what is needed stays.
+//! Pruning: ended processes are dropped with all their records, and needed ones stay.
 
 use windlass_model::record::{CallState, ProcessStatus};
 use windlass_model::{ProcessId, Seq};
@@ -29,7 +29,7 @@ async fn told(store: &dyn Store) -> Vec<String> {
     events.iter().map(|event| message(&event.draft).to_owned()).collect()
 }
 
-/// A process that has ended goes with its steps, calls, jobs, events and request. Others stay as they are.
+/// An ended process is dropped with its steps, calls, jobs, events and request. Others stay as they are.
 pub async fn processes_are_forgotten_with_all_of_them(harness: &impl Harness) {
     let store = harness.open().await;
     let (mine, theirs) = (with_assembly(&*store, "mine").await, with_assembly(&*store, "theirs").await);
@@ -49,12 +49,12 @@ pub async fn processes_are_forgotten_with_all_of_them(harness: &impl Harness) {
     assert_eq!((left[0].steps.len(), left[0].calls.len(), left[0].jobs.len()), (1, 1, 1));
     assert_eq!(store.history(&theirs.scope).await.unwrap(), before);
     assert_eq!(told(&*store).await[1..], ["mine 4", "theirs 3"], "the request was told of first");
-    // What is not there any more can be dropped once more.
+    // Dropping a process that no longer exists is accepted.
     commit(&*store, &mine, Batch::new().drop_process(ProcessId(1))).await;
     assert_eq!(store.remembered().await.unwrap(), [name("mine"), name("theirs")]);
 }
 
-/// Open processes, those with calls that are not settled, those with a version, and those of others are not forgotten.
+/// Open processes, processes with open calls or a version, and processes of other assemblies are not dropped.
 pub async fn what_is_needed_is_not_forgotten(harness: &impl Harness) {
     let store = harness.open().await;
     let (mine, theirs) = (with_assembly(&*store, "mine").await, with_assembly(&*store, "theirs").await);
@@ -79,7 +79,8 @@ pub async fn what_is_needed_is_not_forgotten(harness: &impl Harness) {
     assert_eq!(store.versions(&name("theirs")).await.unwrap().len(), 1);
 }
 
-/// Versions go with the packages that nobody pins any more; what is left is read as before, wherever what went was.
+/// Versions are dropped together with the packages that are no longer pinned. The remaining versions are read
+/// as before, whichever versions were dropped.
 pub async fn versions_are_forgotten_and_the_others_stay(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -107,13 +108,13 @@ pub async fn versions_are_forgotten_and_the_others_stay(harness: &impl Harness) 
     assert!(store.package(&old.digest).await.unwrap().is_none());
     assert!(store.package(&new.digest).await.unwrap().is_some());
     assert_eq!(store.versions(scope).await.unwrap(), all[1..]);
-    // One that is put again is the base of none.
+    // No version is based on one that was put again.
     let again = version(scope, 35, &[&new]);
     commit(&*store, &lease, Batch::new().put_version(again)).await;
     assert_eq!(store.versions(scope).await.unwrap(), all[1..]);
 }
 
-/// The last event stays, whosever it is, so that its number is not given out twice.
+/// The last event stays, even if its process is dropped, so that its number is not given out twice.
 pub async fn numbers_of_events_are_not_given_out_again(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;

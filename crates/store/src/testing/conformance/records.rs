@@ -1,4 +1,4 @@
-//! Records: what is put is loaded, what is dropped is forgotten, what was done stays.
+//! Records: put records are loaded, dropped records are removed, and the history stays.
 
 use windlass_model::record::{CallState, ProcessStatus};
 use windlass_model::{ElementName, ProcessId};
@@ -11,7 +11,7 @@ use crate::testing::samples::{
     version,
 };
 
-/// All that was put comes back in one snapshot, and nothing of other assemblies.
+/// One snapshot contains all records that were put for an assembly, and none of other assemblies.
 pub async fn load_brings_all_that_was_put(harness: &impl Harness) {
     let store = harness.open().await;
     for assembly in ["h_bta", "other", "h_bta2"] {
@@ -34,7 +34,7 @@ pub async fn load_brings_all_that_was_put(harness: &impl Harness) {
     assert_eq!(snapshot.secrets.into_keys().collect::<Vec<_>>(), [secret("h_bta")]);
 }
 
-/// An assembly that was never put is not there, leased or not.
+/// An assembly that was never put does not exist, leased or not.
 pub async fn load_of_nothing_is_nothing(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -44,7 +44,7 @@ pub async fn load_of_nothing_is_nothing(harness: &impl Harness) {
     assert_eq!(store.assemblies().await.unwrap(), []);
 }
 
-/// A record replaces the one of the same key, and nothing that belongs to it is lost.
+/// A record replaces the one with the same key, and its dependent records stay.
 pub async fn puts_replace(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -66,7 +66,7 @@ pub async fn puts_replace(harness: &impl Harness) {
     assert_eq!(snapshot.pairs.into_values().collect::<Vec<_>>(), [joined]);
 }
 
-/// An element goes with its instance, a pair alone; dropping what is not there is no error.
+/// An element is dropped with its instance, a pair alone. Dropping a missing record is not an error.
 pub async fn drops_remove(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -89,7 +89,7 @@ pub async fn drops_remove(harness: &impl Harness) {
     assert_eq!(snapshot.pairs.into_keys().collect::<Vec<_>>(), [ba.key]);
 }
 
-/// Process 1 with steps 1 and 2, each with a call, and one job that serves both.
+/// Returns process 1 with steps 1 and 2, each with a call, and a job that serves both.
 fn launched(scope: &windlass_model::AssemblyName, states: [CallState; 2]) -> Batch {
     let [first, second] = states;
     Batch::new()
@@ -102,7 +102,7 @@ fn launched(scope: &windlass_model::AssemblyName, states: [CallState; 2]) -> Bat
         .put_job(job("a", &[call_id(1, 1)]))
 }
 
-/// Only what still has to be settled is loaded: open calls with their jobs, processes that have not ended.
+/// Only unfinished work is loaded: open calls with their jobs, and processes that have not ended.
 pub async fn load_has_open_calls_with_their_jobs(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -128,7 +128,7 @@ pub async fn load_has_open_calls_with_their_jobs(harness: &impl Harness) {
     assert_eq!(snapshot.jobs, [job("z", &[call_id(1, 1), call_id(1, 2)])]);
 }
 
-/// A job is found under each of its calls.
+/// A job appears under each of its calls.
 pub async fn a_job_serves_many_calls(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -140,7 +140,8 @@ pub async fn a_job_serves_many_calls(harness: &impl Harness) {
     assert_eq!(ids(call_id(1, 2)), ["z"]);
 }
 
-/// History has every process with its steps by number, and calls and jobs as they were first recorded.
+/// The history contains every process with its steps by number, and its calls and jobs in the order of first
+/// recording.
 pub async fn history_tells_all_in_order(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -165,7 +166,7 @@ pub async fn history_tells_all_in_order(harness: &impl Harness) {
     assert!(history[1].steps.is_empty() && history[1].calls.is_empty() && history[1].jobs.is_empty());
 }
 
-/// A dropped assembly leaves nothing for the next one of its name, its open calls included.
+/// A dropped assembly leaves nothing for the next one with the same name, not even open calls.
 pub async fn drop_assembly_forgets(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -188,7 +189,7 @@ pub async fn drop_assembly_forgets(harness: &impl Harness) {
     assert!(snapshot.secrets.is_empty());
 }
 
-/// What was done is told after the assembly is gone, as it was.
+/// The history of a dropped assembly is unchanged.
 pub async fn history_outlives_its_assembly(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -201,7 +202,7 @@ pub async fn history_outlives_its_assembly(harness: &impl Harness) {
     assert_eq!(before.processes[0].jobs.len(), 2);
 }
 
-/// A package of two assemblies is there until the second is dropped.
+/// A package that two assemblies pin stays until the second is dropped.
 pub async fn packages_are_kept_once_while_pinned(harness: &impl Harness) {
     let store = harness.open().await;
     let (shared, own) = (package("shared"), package("own"));
@@ -224,7 +225,7 @@ pub async fn packages_are_kept_once_while_pinned(harness: &impl Harness) {
     }
 }
 
-/// What an assembly was asked to be is told oldest first, also when it is gone.
+/// Versions are read oldest first, also after the assembly was dropped.
 pub async fn versions_are_kept_in_order(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -241,7 +242,7 @@ pub async fn versions_are_kept_in_order(harness: &impl Harness) {
     assert_eq!(harness.open().await.versions(scope).await.unwrap(), expected);
 }
 
-/// The packages of an older version can be gone back to until the assembly is gone.
+/// The packages of an older version stay available for rollback until the assembly is dropped.
 pub async fn packages_of_versions_stay_while_the_assembly_does(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -263,7 +264,7 @@ pub async fn packages_of_versions_stay_while_the_assembly_does(harness: &impl Ha
     assert_eq!(store.package(&new.digest).await.unwrap(), None);
 }
 
-/// An assembly can't pin what is not there.
+/// An assembly can't pin a missing package.
 pub async fn a_pin_needs_its_package(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -272,7 +273,7 @@ pub async fn a_pin_needs_its_package(harness: &impl Harness) {
     assert!(store.load(&lease.scope).await.unwrap().is_none());
 }
 
-/// What has not ended is found, of all assemblies, oldest first.
+/// The processes of all assemblies that have not ended are found, oldest first.
 pub async fn open_processes_are_found(harness: &impl Harness) {
     let store = harness.open().await;
     for (id, assembly, status) in [
@@ -288,7 +289,7 @@ pub async fn open_processes_are_found(harness: &impl Harness) {
     assert_eq!(open.iter().map(|process| process.id.0).collect::<Vec<_>>(), [2, 4]);
 }
 
-/// No process id is given out twice, on no handle, before or after reopening.
+/// No process id is given out twice, on any handle, before or after reopening.
 pub async fn process_ids_are_given_out_once(harness: &impl Harness) {
     let mut ids = Vec::new();
     for _ in 0..2 {
@@ -310,7 +311,7 @@ pub async fn assemblies_are_sorted(harness: &impl Harness) {
     assert_eq!(names, [name("a"), name("b"), name("c")]);
 }
 
-/// Who references an assembly is told, as of the last record of each.
+/// The referrers of an assembly are found, according to the latest record of each.
 pub async fn referrers_are_told(harness: &impl Harness) {
     let store = harness.open().await;
     let put = async |assembly: &str, references: &[&str]| {
@@ -330,13 +331,13 @@ pub async fn referrers_are_told(harness: &impl Harness) {
     assert_eq!(store.referrers(&name("a")).await.unwrap(), [name("c")]);
 }
 
-/// A store has one id for its life.
+/// The id of a store never changes.
 pub async fn ids_are_kept(harness: &impl Harness) {
     let id = harness.open().await.id().clone();
     assert_eq!(*harness.open().await.id(), id);
 }
 
-/// Processes of an assembly are read newest first, from one on, as many as are wanted.
+/// Processes of an assembly are read newest first, before a given one, up to a limit.
 pub async fn processes_are_read_in_pages(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -362,7 +363,7 @@ pub async fn processes_are_read_in_pages(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("h_bta"), name("other")]);
 }
 
-/// Versions are read from the one on that was the newest when a process began.
+/// Versions are read from the one that was current when a process began.
 pub async fn versions_are_read_from_one_on(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -382,7 +383,7 @@ pub async fn versions_are_read_from_one_on(harness: &impl Harness) {
     assert_eq!(store.versions_since(&name("other"), ProcessId(5)).await.unwrap(), []);
 }
 
-/// The assemblies of which events tell are those that have changed; each can be read alone.
+/// The assemblies that have events after a number are listed; the record of each can be read alone.
 pub async fn what_has_changed_is_told(harness: &impl Harness) {
     let store = harness.open().await;
     let mut leases = Vec::new();

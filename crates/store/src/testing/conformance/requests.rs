@@ -1,4 +1,4 @@
-//! Requests: left without a lease, ended once, sealed while they wait.
+//! Requests: submitted without a lease, ended once, sealed while pending.
 
 use windlass_model::record::{Event, EventRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::testing::samples::{name, request, value};
 
-/// A text that stands in no record by chance.
+/// A text that occurs in no record by chance.
 const TEXT: &str = "correct horse battery staple";
 
 async fn submit(store: &dyn Store, request: &RequestRecord) {
@@ -21,7 +21,7 @@ fn begun(request: RequestRecord) -> RequestRecord {
     RequestRecord { status: RequestStatus::Begun(ProcessId(9)), ..request }
 }
 
-/// Whoever holds the lease finds what others have left meanwhile, oldest first, with what exactly they ask.
+/// The holder of the lease finds the requests of other processes, oldest first, with their content.
 pub async fn are_left_without_a_lease(harness: &impl Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let _lease = leased(&*store, "h_bta").await;
@@ -36,7 +36,7 @@ pub async fn are_left_without_a_lease(harness: &impl Harness) {
     assert!(store.asked(RequestId(4)).await.unwrap().is_none());
 }
 
-/// What has become of a request stays on record; what exactly it asked does not.
+/// The final record of a request stays; its content does not.
 pub async fn are_ended_under_a_lease(harness: &impl Harness) {
     let store = harness.open().await;
     let asked = request(&name("h_bta"), 12);
@@ -49,7 +49,7 @@ pub async fn are_ended_under_a_lease(harness: &impl Harness) {
     assert_eq!(store.requests().await.unwrap(), []);
 }
 
-/// A batch that ends a request again is refused, with all that is in it.
+/// A batch that ends a request a second time is refused completely.
 pub async fn end_once(harness: &impl Harness) {
     let store = harness.open().await;
     let asked = request(&name("h_bta"), 12);
@@ -62,7 +62,7 @@ pub async fn end_once(harness: &impl Harness) {
     assert_eq!(store.assemblies().await.unwrap(), []);
 }
 
-/// Who asked may take a request back as long as nobody has begun, and is told what became of it.
+/// A request can be withdrawn until a process begins it. The caller gets the request's final record.
 pub async fn are_withdrawn_unless_begun(harness: &impl Harness) {
     let store = harness.open().await;
     let [first, second] = [3, 4].map(|id| request(&name("h_bta"), id));
@@ -94,7 +94,7 @@ pub async fn are_ended_by_their_assembly_alone(harness: &impl Harness) {
     assert_eq!(store.requests().await.unwrap(), [theirs]);
 }
 
-/// A request and its withdrawal are events, which wake who watches.
+/// A request and its withdrawal are events, which wake watches.
 pub async fn are_told_in_the_feed(harness: &impl Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let mut watch = store.watch(Seq::START);
@@ -102,7 +102,7 @@ pub async fn are_told_in_the_feed(harness: &impl Harness) {
     assert_eq!(watch.next().await.unwrap(), Seq(1));
     other.withdraw(RequestId(3)).await.unwrap();
     assert_eq!(watch.next().await.unwrap(), Seq(2));
-    // Nothing is taken back a second time.
+    // A second withdrawal has no effect.
     other.withdraw(RequestId(3)).await.unwrap();
     let events: Vec<EventRecord> = store.events(Seq::START, 10).await.unwrap();
     let [asked, dismissed] = &events[..] else { panic!("there are {} events", events.len()) };

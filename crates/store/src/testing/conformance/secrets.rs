@@ -1,14 +1,14 @@
-//! Secrets: sealed at rest, opened by name, gone when dropped.
+//! Secrets: sealed at rest, opened by name, erased when dropped.
 
 use super::{Harness, OnDisk, commit, leased, with_assembly};
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::testing::samples::{secret, value};
 
-/// A text that stands in no file by chance.
+/// A text that occurs in no file by chance.
 const TEXT: &str = "correct horse battery staple";
 
-/// Values come back as they were, one by one and with their assembly.
+/// Values are read back unchanged, one by one and with their assembly.
 pub async fn are_opened_by_name_and_by_assembly(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -28,7 +28,7 @@ fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// The text is in no file of the store, open or closed; what is not secret is.
+/// The plain text is in no file of the store, open or closed; names are.
 pub async fn do_not_lie_open_in_any_file(harness: &impl OnDisk) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -42,7 +42,7 @@ pub async fn do_not_lie_open_in_any_file(harness: &impl OnDisk) {
     }
 }
 
-/// Once a dropped assembly is durable, not even the name of its secret is left, in the log or in a free page.
+/// Once the drop of an assembly is durable, not even the name of its secret remains in a log or a free page.
 pub async fn are_wiped_with_their_assembly(harness: &impl OnDisk) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -53,7 +53,7 @@ pub async fn are_wiped_with_their_assembly(harness: &impl OnDisk) {
     assert!(!holds(&harness.files(), b"h_bta/key"));
 }
 
-/// What was dropped alone is in no file once the store has come to rest or is closed.
+/// A secret that was dropped alone is in no file once the store is idle or closed.
 pub async fn are_wiped_alone(harness: &impl OnDisk) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -73,7 +73,7 @@ pub async fn are_wiped_alone(harness: &impl OnDisk) {
     assert!(!holds(&harness.files(), b"h_bta/closed"));
 }
 
-/// Dropping one leaves the others.
+/// Dropping one secret leaves the others.
 pub async fn are_dropped_alone(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -88,7 +88,7 @@ pub async fn are_dropped_alone(harness: &impl Harness) {
     assert!(store.secret(&secret("two")).await.unwrap().is_some());
 }
 
-/// Dropping an assembly drops its secrets and no one else's.
+/// Dropping an assembly drops its secrets and no others.
 pub async fn go_with_their_assembly(harness: &impl Harness) {
     let store = harness.open().await;
     for assembly in ["one", "two"] {
