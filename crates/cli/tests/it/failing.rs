@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, until};
 
 #[test]
 fn one_of_four_nodes_fails_and_is_repaired_alone() {
@@ -402,4 +402,25 @@ fn what_is_half_removed_is_not_started() {
     let up = env.ok(&["up", "small"]);
     assert!(up.out().contains("box replaced, its removal was begun and not finished"), "{}", up.out());
     assert_eq!(env.trace(), ["Uninstall", "Install", "Configure", "Start", "Integrity"]);
+}
+
+#[test]
+fn what_a_crash_has_half_removed_is_not_started() {
+    let gate = r#"echo $$ >"$WINDLASS_VOLUME_STATE/pid"; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let scripts = [("Install", "answer"), ("Start", ""), ("Stop", ""), ("Uninstall", gate)];
+    let env = TestEnv::small("effect: repeatable", &scripts);
+    env.ok(&["up", "small"]);
+    let down = env.spawn(&["down", "small"]);
+    let pid = ".windlass/volumes/state/pid";
+    until("the script has begun", || {
+        std::fs::read_to_string(env.path(pid)).is_ok_and(|pid| pid.ends_with('\n'))
+    });
+    down.signal(rustix::process::Signal::KILL);
+    down.end();
+    let script = env.read(pid).trim().parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
+    rustix::process::kill_process(script, rustix::process::Signal::KILL).unwrap();
+    env.write(".windlass/volumes/state/go", "");
+    env.clear_trace();
+    let up = env.ok(&["up", "small"]);
+    assert_eq!(env.trace(), ["Uninstall", "Install", "Start"], "{}", up.out());
 }
