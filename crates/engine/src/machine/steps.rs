@@ -247,7 +247,8 @@ impl Machine {
         }
     }
 
-    /// Records that a call is made, and has it performed: once that is durable, if doing it twice does harm.
+    /// Records a call, and performs it once that record is durable: after a crash, the next process must know of each job
+    /// that may have changed something.
     pub(super) fn open(&mut self, key: StepKey, call: CallRun) {
         self.record_start(key);
         if let Some(run) = self.steps.get_mut(&key) {
@@ -256,16 +257,11 @@ impl Machine {
         let CallRecord { element, action, side, .. } = call.record.clone();
         self.before_making(&element, &action, side, key.0);
         let id = call.record.id.clone();
-        let waits = call.record.effect == Effect::Once;
         self.change(Change::PutCall(Box::new(call.record.clone())));
         self.note_given_to(&call);
         self.queues.enter(&call.record.element);
         self.calls.insert(id.clone(), call);
-        if waits {
-            self.out.acks.push(Ack::MayPerform(id));
-        } else {
-            self.perform(&id);
-        }
+        self.out.acks.push(Ack::MayPerform(id));
     }
 
     /// Notes what a relationship is made with, when the first of its operations is called.

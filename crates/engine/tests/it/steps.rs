@@ -439,12 +439,14 @@ async fn secrets_of_several_reports_are_kept_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_once_call_is_durable_before_its_job_is_submitted() {
-    let rig = Rig::new(Effect::Once);
-    rig.store.fail_next(windlass_store::StoreError::Closed);
-    // The first batch of the run is lost, so nothing may have been started.
-    assert!(rig.up(Sketch::new(&["a"]).desired()).await.is_err());
-    assert_eq!(rig.jobs.submitted(), [""; 0]);
+async fn a_call_is_durable_before_its_job_is_submitted() {
+    for effect in [Effect::Once, Effect::Repeatable] {
+        let rig = Rig::new(effect);
+        rig.store.fail_next(windlass_store::StoreError::Closed);
+        // The first batch of the run is lost, so nothing may have been started.
+        assert!(rig.up(Sketch::new(&["a"]).desired()).await.is_err());
+        assert_eq!(rig.jobs.submitted(), [""; 0]);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,6 @@ use std::time::Duration;
 use proptest::prelude::*;
 use windlass_engine::{Ask, EngineError};
 use windlass_lifecycle::testing::{Luck, few, has_order, versions};
-use windlass_model::record::Effect;
 use windlass_store::Store as _;
 
 use super::session::{Fate, Interruption, Session};
@@ -80,9 +79,7 @@ proptest! {
             let mut session = Session::new(trouble, moves);
             session.luck(false);
             for (wish, weather) in &wishes {
-                // What may be made twice is made before its record is written: with that lost, nobody knows of it.
-                let is_once = trouble.effect == Some(Effect::Once);
-                session.weather = if is_once { weather.clone() } else { weather.clone().taking_all() };
+                session.weather = weather.clone();
                 wished(&mut session, wish, &one, &other).await;
             }
             session.settles(&one).await;

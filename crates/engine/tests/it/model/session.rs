@@ -7,7 +7,7 @@ use std::time::Duration;
 use windlass_engine::{Answer, Ask, Desired, EngineError, Manner, Stale, Stop};
 use windlass_lifecycle::LifecycleError;
 use windlass_model::assembly::ElementKind;
-use windlass_model::record::{Assumption, CallRecord, Effect, ProcessStatus, StepEnd, StepState};
+use windlass_model::record::{Assumption, CallRecord, ProcessStatus, StepEnd, StepState};
 use windlass_model::{Action, AssemblyName, ElementName, State, Topology, Transition};
 use windlass_store::{LeaseTerms, Store as _, StoreError};
 
@@ -97,8 +97,6 @@ impl Session {
             Some(Interruption::Death { batch, keeps_last }) => (batch, keeps_last),
             _ => (u64::MAX, true),
         };
-        // What may be made twice is made before its record is written: with the record lost, nobody would know of it.
-        let keeps_last = keeps_last || self.trouble.effect != Some(Effect::Once);
         let (mut engine, holder, life) = self.rig.mortal(batch, keeps_last);
         if self.moves {
             engine.means.home = format!("home {number}");

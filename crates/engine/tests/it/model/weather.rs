@@ -40,12 +40,6 @@ impl Weather {
         Self { changes: vec![(0, Change::Sabotage)] }
     }
 
-    /// Takes all batches in.
-    pub(super) fn taking_all(mut self) -> Self {
-        self.changes.retain(|(_, change)| !matches!(change, Change::Fails));
-        self
-    }
-
     pub(super) fn is_calm(&self) -> bool {
         self.changes.is_empty()
     }
