@@ -287,8 +287,8 @@ impl Runner {
         (folders, made)
     }
 
-    /// Removes the files of ended jobs, and prepares folders for the next job. It runs after the owner has
-    /// received the outcomes.
+    /// Removes the files of ended jobs, and prepares folders for the next job. It runs after the
+    /// outcomes were sent, so the owner doesn't wait for it.
     fn clear(&mut self, ended: &[Folders]) {
         ended.iter().for_each(|folders| files::remove(&folders.root));
         if ended.is_empty() || !self.jobs.is_empty() {
