@@ -33,8 +33,8 @@ const MEMORY_PAUSE: Duration = Duration::from_millis(100);
 const STORE_LOOKS: u32 = 20;
 const STORE_PAUSE: Duration = Duration::from_millis(50);
 
-/// First signal with a grace period of 50 ms; each following signal doubles it (`docker/init`). The signal
-/// before it means no grace.
+/// First signal that asks a job to end, without grace. The next one grants 50 ms, and each further one twice
+/// the grace of the one before (`docker/init`).
 const FIRST_SIGNAL: u32 = 34;
 const LAST_SIGNAL: u32 = 64;
 const FIRST_GRACE: Duration = Duration::from_millis(50);

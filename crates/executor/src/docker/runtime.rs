@@ -210,7 +210,6 @@ impl DockerRuntime {
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the engine doesn't answer.
-    /// [`RuntimeError::Unavailable`] when the engine doesn't answer.
     pub async fn reap(
         &self,
         owner: &Owner,

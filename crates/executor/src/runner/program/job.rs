@@ -84,7 +84,7 @@ pub(crate) fn now() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(0)
 }
 
-/// Returns the instant this many milliseconds from now, limited to [`FOREVER`].
+/// Returns the instant this many milliseconds from now, limited to `FOREVER`.
 pub(crate) fn from_now(milliseconds: u64) -> Instant {
     Instant::now() + Duration::from_millis(milliseconds).min(FOREVER)
 }
