@@ -1,4 +1,4 @@
-//! Lists, maps, ranges, and the scope that a map before an expression is.
+//! Parses lists, maps, ranges, and the scope that a map before an expression forms.
 
 use std::sync::Arc;
 
