@@ -30,10 +30,10 @@ use crate::{Content, Isolation, Limits, Owner, VolumeName, WorkPath};
 /// ```
 ///
 /// # Environment
-/// A job inherits nothing. It gets `PATH` (the usual system folders), `HOME` (its working folder), `TMPDIR`,
-/// `LANG=C.UTF-8`, `WINDLASS_JOB` (which marks its processes), one `WINDLASS_VOLUME_<NAME>` per volume, and
-/// [`env`](Job::env), which wins over all of these but can't set names that start with `WINDLASS_`. Secrets belong
-/// in stdin or in a file: an environment can be read by others.
+/// A job inherits no variables. It gets `PATH` (the usual system folders), `HOME` (its working folder), `TMPDIR`,
+/// `LANG=C.UTF-8`, `WINDLASS_JOB` (which marks its processes), and one `WINDLASS_VOLUME_<NAME>` per volume.
+/// [`env`](Job::env) overrides these, but can't set names that start with `WINDLASS_`. Secrets belong in stdin or
+/// in a file, since other processes can read an environment.
 ///
 /// # Records
 /// serde writes a job as a record for logs and journals, with each [`Content`] as its length. A record can't
@@ -79,7 +79,7 @@ pub struct Job {
     pub alone: bool,
 }
 
-/// A file placed in the working folder before the job starts. Its folders are made as needed.
+/// A file placed in the working folder before the job starts. Its parent folders are created as needed.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct InputFile {

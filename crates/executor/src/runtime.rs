@@ -37,7 +37,7 @@ pub trait Runtime: Send + Sync {
     /// Looks a job up, independent of the process that submitted it.
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError>;
 
-    /// Follows a job from its beginning to its end, also one that has ended.
+    /// Follows a job from its start to its end, including a job that has already ended.
     ///
     /// # Errors
     /// [`RuntimeError::UnknownJob`] when there is no such job.

@@ -164,7 +164,7 @@ impl Bounds {
         (self.increment == Some(0)).then(|| "scaling-increment is 0, and must be at least 1".to_owned())
     }
 
-    /// Returns how many nodes are left above the last whole step from the nodes to begin with.
+    /// Returns the number of nodes between the last whole scaling step and the maximum.
     fn rest(self) -> Option<u32> {
         let nodes = self.maximum?.checked_sub(self.initial?)?;
         Some(nodes.checked_rem(self.increment?)?).filter(|rest| *rest > 0)

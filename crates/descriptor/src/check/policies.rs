@@ -1,4 +1,4 @@
-//! Metrics and policies: where metrics come from, what policies read and act on, and their settings.
+//! Checks metrics and policies: the sources of metrics, the metrics and targets of policies, and their settings.
 
 use std::str::FromStr;
 
@@ -44,7 +44,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Finds a metric of a component; reports that its descriptor, if it is at hand, has none of the name.
+    /// Returns a metric of a component. Reports an unknown name if the descriptor is available.
     fn metric_of(
         &mut self,
         component: &ComponentName,

@@ -95,7 +95,7 @@ fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved 
     Resolved { text: write(&document, assembly.source.text().len()), left }
 }
 
-/// The [`Fill`] that inserts known values.
+/// The `Fill` that inserts known values.
 struct Known<'a> {
     assembly: &'a Arc<AssemblyDescriptor>,
     values: Values<'a>,

@@ -3,7 +3,6 @@
 //! Both need no privileges and no external program. They bind a process and all its descendants, and can't be
 //! undone. [`Confinement::probe`] reports the features of the kernel. A runtime whose confinement the kernel
 //! can't enforce refuses to open.
-//! can't does not open.
 
 mod calls;
 mod files;

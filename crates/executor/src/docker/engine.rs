@@ -157,7 +157,7 @@ impl Engine {
     /// Requests the properties of the engine and the limits that it enforces.
     ///
     /// # Errors
-    /// [`EngineError`] when it doesn't answer.
+    /// [`EngineError`] when the engine doesn't answer.
     pub async fn describe(&self) -> Result<Description, EngineError> {
         let version = match &self.version {
             Some(version) => version.clone(),

@@ -95,7 +95,6 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::NoImage`] when the pull fails.
-    /// [`EngineError::NoImage`] when it can't be had.
     pub async fn pull_image(
         &self,
         name: &str,

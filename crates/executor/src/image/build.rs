@@ -254,7 +254,7 @@ impl ImageBuilder {
     /// Builds the image.
     ///
     /// # Errors
-    /// [`BuildError::Path`] for a path that leads out of it.
+    /// [`BuildError::Path`] for a path that leads out of the image.
     pub fn build(&self) -> Result<BuiltImage, BuildError> {
         let layer = self.layer()?;
         let config = to_json(&json!({

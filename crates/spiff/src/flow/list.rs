@@ -29,7 +29,7 @@ struct Work {
     by_position: bool,
 }
 
-/// Processes a list. It becomes a template if one is required.
+/// Processes a list. With `template_required`, it becomes a template.
 pub(super) fn flow(node: &Node, env: &Env, template_required: bool) -> Node {
     let Value::List(list) = node.value() else { return node.clone() };
     let annotations = node.annotations();

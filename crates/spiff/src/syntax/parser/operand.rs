@@ -1,4 +1,4 @@
-//! Operands that begin with a sign or are a constant.
+//! Operands with a leading sign, and constants.
 
 use super::super::SyntaxError;
 use super::super::ast::Expr;
