@@ -2,9 +2,13 @@
 //! image may hold nothing else. It prints one line an attempt: `held NAME: WHY`, or `BROKEN NAME: WHAT IT
 //! GOT`.
 //!
-//! Arguments: the folder of the test on the host, a process of the host, a port on the host's loopback device
-//! on which somebody listens, the name of an abstract socket of the host, the description of a key in the
-//! session keyring of the host's user.
+//! Arguments:
+//!
+//! - the folder of the test on the host,
+//! - a process of the host,
+//! - a port on the host's loopback device on which a test listens,
+//! - the name of an abstract socket of the host,
+//! - the description of a key in the session keyring of the host's user.
 
 use std::{
     ffi::CString,
