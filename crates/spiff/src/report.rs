@@ -49,8 +49,8 @@ impl Reason {
     }
 }
 
-/// All nodes of a document without a value: first those with problems of their own, then cycles, then those
-/// that depend on failed nodes; each group in document order.
+/// All nodes of a document without a value. Nodes with problems of their own are first, then cycles, then
+/// nodes that depend on failed nodes. Each group is in document order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unresolved {
     /// Nodes without a value.

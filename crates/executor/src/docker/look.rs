@@ -136,9 +136,9 @@ where
     })
 }
 
-/// Reads all lines of a job whose container has exited. They come from the log. If that has no last line,
-/// they come from the copy in the volume of a job that must finish: lines written while the engine is down
-/// are not in the log.
+/// Reads all lines of a job whose container has exited. They come from the log. Lines written while the
+/// engine is down are not in the log. If the log lacks the last line, all lines come from the copy in the
+/// volume of a job that must finish.
 pub(crate) async fn told(engine: &Engine, id: &JobId, looked: &Looked) -> Result<Vec<Line>, EngineError> {
     let mut all = Vec::new();
     let mut logged = logged(engine, id, false);

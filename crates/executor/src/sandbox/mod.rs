@@ -2,11 +2,11 @@
 //!
 //! A job gets a sandbox, which the modules here call its *room*. Its root is an image of a
 //! [`Store`](crate::image::Store), read-only. It has namespaces of its own for users, processes, mounts,
-//! network, host name and System V IPC, no capability, a system-call filter, and its working folder at
+//! network, host name and System V IPC. It has no capability, a system-call filter, and its working folder at
 //! `/work`. [bubblewrap](https://github.com/containers/bubblewrap) creates the room. The supervisor of the
 //! [process runtime](crate::process) starts the job in the room, as its own child. So a job in a room has all
-//! guarantees of a process: exit codes, signals, typed start failures, outcomes that survive every crash,
-//! jobs that finish without their owner.
+//! guarantees of a process: exit codes, signals, typed start failures. Its outcome survives every crash, and
+//! it can finish without its owner.
 //!
 //! It needs no root where user namespaces are allowed, and no daemon. A job without an image is refused: the
 //! process runtime serves such jobs.

@@ -237,8 +237,8 @@ async fn an_engine_out_of_reach_is_waited_for() {
     daemon.is_left_clean().await;
 }
 
-/// Moments at which engines are killed: while the container of a job is created, attached, started, given the
-/// job, while it runs, while its output is read, and while it is removed.
+/// Moments at which engines are killed. The engine is creating, attaching, starting or removing the
+/// container, reading the job's input, or sending its output.
 const MOMENTS: [Moment; 11] = [
     Moment::Before("POST", "/create"),
     Moment::After("POST", "/create"),

@@ -2,9 +2,9 @@
 //! by line on its standard output.
 //!
 //! The crate's build script compiles it into one static program that uses the standard library only. It is
-//! mounted read-only into every container, so it runs in any image. It provides what a container alone can't:
-//! it distinguishes a signal from an exit code above 128 and a missing program from a missing interpreter,
-//! and it counts the output beyond the kept part. It enforces the time limit, and it ends the job when its
+//! mounted read-only into every container, so it runs in any image. It provides what a container alone can't.
+//! It distinguishes a signal from an exit code above 128, and a missing program from a missing interpreter.
+//! It counts the output beyond the kept part. It enforces the time limit, and it ends the job when its
 //! owner's connection closes.
 //!
 //! # Input

@@ -1,4 +1,4 @@
-//! Reads the output of a job: stores the first bytes in a file (in memory while it is short), counts all
+//! Reads the output of a job. Stores the first bytes in a file (in memory while it is short), counts all
 //! bytes, and keeps the last ones in a buffer.
 
 use std::{
